@@ -1,0 +1,135 @@
+#include "load.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+namespace flowfabric::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Samples {
+  std::vector<float> create, claim, complete;
+};
+
+template <class T>
+T expect(Result<T> result, const char* what) {
+  if (result) return std::move(*result);
+  std::fprintf(stderr, "bench: %s failed: %s\n", what, result.error().message.c_str());
+  std::exit(1);
+}
+
+template <class F>
+auto timed(std::vector<float>& samples, F call) {
+  const auto start = Clock::now();
+  auto value = call();
+  samples.push_back(static_cast<float>(seconds_since(start) * 1000));
+  return value;
+}
+
+// One caller. The lane is shared, so a claim brings back somebody's execution, not necessarily our own.
+std::uint64_t run_caller(Engine& engine, const LoadOptions& options, int number, const std::atomic<bool>& stop,
+                         Samples& samples) {
+  CreateRequest create;
+  create.kind = "bench";
+  create.payload = std::string(options.payload_bytes, 'p');
+  ClaimRequest claim;
+  claim.worker_id = "bench";
+  claim.worker_instance_id = "bench-" + std::to_string(number);
+  claim.wait_ms = 10000;
+  const CompleteRequest complete{std::string(options.result_bytes, 'r'), {}};
+  std::uint64_t cycles = 0;
+  while (!stop) {
+    timed(samples.create, [&] { return expect(engine.create(create), "create"); });
+    const auto claimed = timed(samples.claim, [&] { return expect(engine.claim(claim), "claim"); });
+    if (claimed.empty()) {
+      std::fprintf(stderr, "bench: a claim found nothing although every caller had created first\n");
+      std::exit(1);
+    }
+    timed(samples.complete, [&] {
+      if (auto done = engine.complete(claimed.front().handle, complete); !done) {
+        std::fprintf(stderr, "bench: complete failed: %s\n", done.error().message.c_str());
+        std::exit(1);
+      }
+      return 0;
+    });
+    ++cycles;
+  }
+  return cycles;
+}
+
+double percentile(std::vector<float>& samples, double fraction) {
+  if (samples.empty()) return 0;
+  const auto at = static_cast<std::ptrdiff_t>(fraction * static_cast<double>(samples.size() - 1));
+  std::nth_element(samples.begin(), samples.begin() + at, samples.end());
+  return samples[static_cast<std::size_t>(at)];
+}
+
+}  // namespace
+
+double process_cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double resident_megabytes() {
+  std::ifstream statm("/proc/self/statm");
+  long total = 0, resident = 0;
+  statm >> total >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
+}
+
+LoadFigures run_load(Engine& engine, const LoadOptions& options) {
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> cycles{0};
+  std::vector<Samples> samples(static_cast<std::size_t>(options.callers));
+  const auto before = engine.statistics();
+  const double cpu_before = process_cpu_seconds();
+  const auto start = Clock::now();
+  std::vector<std::thread> callers;
+  for (int i = 0; i < options.callers; ++i) {
+    callers.emplace_back([&, i] {
+      cycles += run_caller(engine, options, i, stop, samples[static_cast<std::size_t>(i)]);
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::duration<double>(options.seconds));
+  stop = true;
+  for (auto& caller : callers) caller.join();
+  const double elapsed = seconds_since(start);
+  const auto after = engine.statistics();
+
+  Samples all;
+  for (Samples& one : samples) {
+    all.create.insert(all.create.end(), one.create.begin(), one.create.end());
+    all.claim.insert(all.claim.end(), one.claim.begin(), one.claim.end());
+    all.complete.insert(all.complete.end(), one.complete.begin(), one.complete.end());
+  }
+  LoadFigures figures;
+  const auto done = static_cast<double>(cycles.load());
+  figures.cycles_per_second = done / elapsed;
+  figures.create_p50_ms = percentile(all.create, 0.5);
+  figures.create_p99_ms = percentile(all.create, 0.99);
+  figures.claim_p50_ms = percentile(all.claim, 0.5);
+  figures.claim_p99_ms = percentile(all.claim, 0.99);
+  figures.complete_p50_ms = percentile(all.complete, 0.5);
+  figures.complete_p99_ms = percentile(all.complete, 0.99);
+  figures.commands_per_batch = static_cast<double>(after.commands - before.commands) /
+                               std::max(1.0, static_cast<double>(after.batches - before.batches));
+  figures.cpu_us_per_cycle = (process_cpu_seconds() - cpu_before) / done * 1e6;
+  return figures;
+}
+
+}  // namespace flowfabric::bench

@@ -1,0 +1,34 @@
+// The load that the figures are taken with: callers that each do one create, one claim, one complete per call, over and
+// over, and wait for the durable answer of each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <flowfabric/engine.hpp>
+
+namespace flowfabric::bench {
+
+struct LoadOptions {
+  int callers = 64;
+  double seconds = 5;
+  std::size_t payload_bytes = 128;
+  std::size_t result_bytes = 32;
+};
+
+struct LoadFigures {
+  double cycles_per_second = 0;
+  double create_p50_ms = 0, create_p99_ms = 0;
+  double claim_p50_ms = 0, claim_p99_ms = 0;
+  double complete_p50_ms = 0, complete_p99_ms = 0;
+  double commands_per_batch = 0;
+  double cpu_us_per_cycle = 0;  // of this process
+};
+
+// Runs the load; prints and exits on the first error, because a figure with errors in it is none.
+LoadFigures run_load(Engine& engine, const LoadOptions& options);
+
+double process_cpu_seconds();
+double resident_megabytes();
+
+}  // namespace flowfabric::bench

@@ -1,0 +1,43 @@
+# Compiler and linker settings of the whole tree.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+
+set(FF_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+
+add_compile_options(-fno-omit-frame-pointer)
+
+# Someone who adds this tree to his own project keeps his own idea of warnings.
+if(PROJECT_IS_TOP_LEVEL)
+  add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ 12 reports these inside libstdc++'s own std::string and std::variant code.
+    add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)
+  endif()
+endif()
+
+if(FF_SANITIZE)
+  add_compile_options(-fsanitize=${FF_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${FF_SANITIZE})
+endif()
+
+find_program(FF_CCACHE ccache)
+mark_as_advanced(FF_CCACHE)
+if(FF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${FF_CCACHE}")
+endif()
+
+find_program(FF_MOLD mold)
+mark_as_advanced(FF_MOLD)
+if(FF_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,63 @@
+# ff_room and ff_program: how a directory becomes a target.
+#
+# Both accept that the directory is empty or missing, so the tree configures at any moment.
+
+set(FF_LIBRARY_ROOMS "")  # rooms with objects that belong into the installed archive
+set(FF_PROGRAMS "")       # names under <build>/bin, written to <build>/programs.txt
+
+# ff_room(<directory under src> [NOT_IN_LIBRARY] [PUBLIC target...] [PRIVATE target...])
+#
+# Makes the static library ff_<room>, with every / as _, of all its *.cpp except *_test.cpp and
+# main.cpp. Subdirectories are rooms of their own. Without sources it is an interface library.
+function(ff_room room)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_LIBRARY" "" "PUBLIC;PRIVATE")
+  string(REPLACE "/" "_" target "ff_${room}")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
+
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    target_include_directories(${target} PUBLIC
+      "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+    target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+    if(NOT arg_NOT_IN_LIBRARY)
+      list(APPEND FF_LIBRARY_ROOMS ${target})
+      set(FF_LIBRARY_ROOMS "${FF_LIBRARY_ROOMS}" PARENT_SCOPE)
+    endif()
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE
+      "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+    target_link_libraries(${target} INTERFACE ${arg_PUBLIC} ${arg_PRIVATE})
+  endif()
+endfunction()
+
+# ff_program(<target> [OUTPUT_NAME name] SOURCES file... LINK target...)
+#
+# Makes a program in <build>/bin. Does nothing if none of its sources exists.
+function(ff_program target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT_NAME" "SOURCES;LINK")
+  set(sources "")
+  foreach(source IN LISTS arg_SOURCES)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    # A glob, unlike if(EXISTS), is looked at again by every build.
+    file(GLOB found CONFIGURE_DEPENDS "${source}")
+    list(APPEND sources ${found})
+  endforeach()
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${target} ${sources})
+  target_link_libraries(${target} PRIVATE ${arg_LINK})
+  if(arg_OUTPUT_NAME)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${arg_OUTPUT_NAME})
+  endif()
+  list(APPEND FF_PROGRAMS ${target})
+  set(FF_PROGRAMS "${FF_PROGRAMS}" PARENT_SCOPE)
+endfunction()
+
+# Tells ./dev which targets exist, so that it never runs a stale binary.
+function(ff_write_program_list)
+  list(JOIN FF_PROGRAMS "\n" text)
+  file(WRITE "${PROJECT_BINARY_DIR}/programs.txt" "${text}\n")
+endfunction()

@@ -1,0 +1,52 @@
+# Tests, examples and the benchmark. ./dev test decides what runs; this only builds.
+
+find_package(GTest)
+find_package(rapidcheck CONFIG QUIET)
+
+# Tests look behind the stores too, so they may call both databases directly.
+set(FF_EVERYTHING ff_cli ff_open ff_store_memory ff_store_sqlite ff_store_postgres
+  SQLite::SQLite3 PostgreSQL::PostgreSQL)
+
+if(GTest_FOUND)
+  file(GLOB support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
+  if(support)
+    add_library(ff_test_support STATIC ${support})
+    target_include_directories(ff_test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+    target_link_libraries(ff_test_support PUBLIC ${FF_EVERYTHING} GTest::gmock GTest::gtest)
+  else()
+    add_library(ff_test_support INTERFACE)
+    target_include_directories(ff_test_support INTERFACE "${PROJECT_SOURCE_DIR}/tests")
+    target_link_libraries(ff_test_support INTERFACE ${FF_EVERYTHING} GTest::gmock GTest::gtest)
+  endif()
+
+  # gtest_main is an archive: a suite that defines its own main() simply does not pull it in.
+  set(suite_links ff_test_support GTest::gtest_main)
+
+  file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*_test.cpp")
+  ff_program(unit_tests SOURCES ${unit_sources} LINK ${suite_links})
+  ff_program(conformance_tests SOURCES tests/conformance/*.cpp LINK ${suite_links})
+  ff_program(simulate SOURCES tests/simulation/*.cpp LINK ff_test_support)
+  ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links})
+  if(TARGET crash_tests)
+    # Where a crash test finds the program that it kills.
+    target_compile_definitions(crash_tests PRIVATE FF_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    if(TARGET flowfabric_program)
+      add_dependencies(crash_tests flowfabric_program)
+    endif()
+  endif()
+  if(TARGET rapidcheck)
+    ff_program(model_tests SOURCES tests/model/*.cpp
+      LINK ${suite_links} rapidcheck_gtest rapidcheck)
+  endif()
+  # Benchmarks start their own PostgreSQL, so they use the test support too.
+  ff_program(bench SOURCES bench/*.cpp LINK ff_test_support)
+endif()
+
+# Examples are written as a user writes them: they see the public library and headers only.
+if(TARGET flowfabric)
+  file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
+  foreach(example IN LISTS examples)
+    cmake_path(GET example STEM name)
+    ff_program(example_${name} SOURCES "${example}" LINK flowfabric::flowfabric)
+  endforeach()
+endif()

@@ -1,0 +1,135 @@
+// The engine inside your process.
+//
+//   auto engine = flowfabric::Engine::open("sqlite:jobs.db");
+//
+// Every call blocks until it is durable in the store (or refused) and may be made from any thread. Calls from many
+// threads share commits, so throughput grows with the number of callers. Times are milliseconds by the store's clock.
+//
+// Destroying the engine stops it cleanly: what is queued is finished, waiting calls are answered, nothing is half done.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <flowfabric/operations.hpp>
+#include <flowfabric/result.hpp>
+#include <flowfabric/types.hpp>
+
+namespace flowfabric {
+
+struct EngineOptions {
+  std::size_t max_payload_bytes = 1024 * 1024;
+  std::size_t max_result_bytes = 1024 * 1024;
+  std::uint32_t writers = 0;  // connections that write; 0: the store's default (SQLite 1, PostgreSQL 2)
+  std::size_t max_queued_commands = 65536;  // per writer; beyond it calls are refused as `overloaded`
+  std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
+  bool migrate = false;  // let open() bring a server's schema up to date; embedded stores always do
+};
+
+// Reads the event log from a cursor onwards. Belongs to one thread.
+class Subscription {
+ public:
+  // The next events, waiting up to `wait_ms` for the first; empty when none came.
+  Result<std::vector<Event>> next(std::uint32_t wait_ms, std::uint32_t limit = 100);
+  // Where the next read goes on. Keep it to continue after a restart.
+  const std::string& cursor() const { return cursor_; }
+
+ private:
+  friend class Engine;
+  Subscription(class Engine& engine, EventFilter filter, std::string cursor);
+
+  class Engine* engine_;
+  EventFilter filter_;
+  std::string cursor_;
+};
+
+class Engine {
+ public:
+  // "sqlite:PATH", "postgres://...", "memory:".
+  static Result<std::unique_ptr<Engine>> open(const std::string& url, const EngineOptions& options = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // ---- Submitting
+  Result<Created> create(CreateRequest request);
+  // One answer a request, in order; each succeeds or fails by itself.
+  std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests);
+
+  // ---- Working
+  // Up to `max_executions`, best first; empty when there is nothing within `wait_ms`.
+  Result<std::vector<ClaimedExecution>> claim(ClaimRequest request);
+  Result<RenewVerdict> renew(const Handle& handle);
+  std::vector<Result<RenewVerdict>> renew_many(const std::vector<Handle>& handles);
+  Result<void> report_progress(const Handle& handle, ProgressReport report);
+  Result<void> complete(const Handle& handle, CompleteRequest request = {});
+  Result<FailReply> fail(const Handle& handle, FailRequest request);
+  // Gives the lease up; the same attempt goes on after `delay_until`.
+  Result<DelayReply> delay(const Handle& handle, TimestampMs delay_until);
+  Result<CancelReply> cancel_held(const Handle& handle, std::string reason);
+
+  // ---- Operating
+  Result<CancelReply> cancel(const ExecutionId& id, Operator by = {});
+  Result<RevokeReply> revoke_lease(const ExecutionId& id, Operator by = {},
+                                   std::optional<Uuid> expected_lease_id = {});
+  Result<ReplayReply> replay_execution(const ExecutionId& id, Operator by = {});
+  Result<void> change_priority(const ExecutionId& id, std::int32_t priority, Operator by = {});
+  // Returns the tags afterwards.
+  Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, Operator by = {});
+  Result<LaneInfo> set_lane_state(const std::string& lane, LaneState state, Operator by = {});
+  Result<NamespaceInfo> set_namespace(NamespaceInfo info, Operator by = {});
+
+  // ---- Reading
+  Result<ExecutionDescription> describe_execution(const ExecutionId& id);
+  Result<PublicState> read_execution_state(const ExecutionId& id);
+  // The result of the current life, or of an earlier attempt.
+  Result<ExecutionResult> get_execution_result(const ExecutionId& id);
+  Result<ExecutionContext> read_execution_context(const ExecutionId& id);
+  Result<std::vector<Attempt>> list_attempts(const ExecutionId& id, std::uint32_t from = 0, std::uint32_t limit = 100);
+  Result<Tags> get_tags(const ExecutionId& id);
+  Result<EventPage> execution_history(const ExecutionId& id, const std::string& cursor = {}, std::uint32_t limit = 100);
+  Result<ListReply> list_executions(const ListRequest& request);
+  Result<std::vector<LaneCounts>> count_executions(const std::optional<std::string>& name_space = {});
+  Result<std::vector<LaneInfo>> list_lanes();
+  Result<NamespaceInfo> get_namespace(const std::string& name_space);
+  // Waits until the execution has ended; `timed_out` when it has not within `wait_ms`.
+  Result<ExecutionResult> wait(const ExecutionId& id, std::uint32_t wait_ms);
+  // The store's clock.
+  Result<TimestampMs> now();
+
+  // ---- Events
+  // `cursor`: empty for "from now on", "earliest" for everything still kept, or a cursor seen before.
+  Result<Subscription> subscribe(EventFilter filter = {}, const std::string& cursor = {});
+  Result<EventPage> read_events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
+                                std::uint32_t wait_ms);
+
+  // ---- Care
+  Result<std::vector<std::string>> check_integrity();
+  // Stops: refuses what is new, finishes what is queued, answers who waits. Idempotent.
+  void stop();
+
+  // For embedding tests and benches: how many batches were committed, and commands in them.
+  struct Statistics {
+    std::uint64_t batches = 0;
+    std::uint64_t commands = 0;
+    std::uint64_t stale = 0;
+    std::uint64_t sweeps = 0;
+  };
+  Statistics statistics() const;
+
+  // Used by the file that knows the stores.
+  struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+// Brings the schema of a store up to date.
+Result<void> migrate_store(const std::string& url);
+
+}  // namespace flowfabric

@@ -1,0 +1,259 @@
+// The words of the engine: states, policies, leases, attempts, events. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <flowfabric/ids.hpp>
+
+namespace flowfabric {
+
+// ---- The state vector. Stored facts are few; everything a user sees is derived from them. -------------------------
+
+enum class Phase : std::uint8_t { runnable, active, suspended, terminal };
+enum class Outcome : std::uint8_t { none, success, failed, cancelled, expired, skipped };
+enum class Ownership : std::uint8_t { unowned, leased, lease_expired_reclaimable, lease_revoked };
+enum class Eligibility : std::uint8_t {
+  not_applicable,
+  eligible_now,
+  not_eligible_until_time,
+  blocked_by_dependencies,
+  blocked_by_budget,
+  blocked_by_quota,
+  blocked_by_lane_state,
+  blocked_by_operator,
+};
+enum class BlockingReason : std::uint8_t {
+  none,
+  waiting_for_worker,
+  waiting_for_capable_worker,
+  waiting_for_delay,
+  waiting_for_retry_backoff,
+  waiting_for_reclaim_grace,
+  waiting_for_reclaim,
+  paused_by_lane,
+};
+enum class AttemptPhase : std::uint8_t {
+  pending_first_attempt,
+  running_attempt,
+  attempt_interrupted,
+  pending_retry_attempt,
+  pending_reclaim_attempt,
+  pending_replay_attempt,
+  attempt_terminal,
+  none,
+};
+enum class PublicState : std::uint8_t {
+  waiting,
+  delayed,
+  rate_limited,
+  waiting_children,
+  active,
+  suspended,
+  resumable,
+  completed,
+  failed,
+  cancelled,
+  expired,
+  skipped,
+};
+
+struct StateVector {
+  Phase lifecycle_phase = Phase::runnable;
+  Ownership ownership_state = Ownership::unowned;
+  Eligibility eligibility_state = Eligibility::eligible_now;
+  BlockingReason blocking_reason = BlockingReason::none;
+  Outcome terminal_outcome = Outcome::none;
+  AttemptPhase attempt_state = AttemptPhase::pending_first_attempt;
+  PublicState public_state = PublicState::waiting;
+
+  friend bool operator==(const StateVector&, const StateVector&) = default;
+};
+
+enum class AttemptType : std::uint8_t { initial, retry, reclaim, replay };
+enum class AttemptState : std::uint8_t {
+  started,
+  suspended,  // released by delay; the same attempt goes on later
+  ended_success,
+  ended_failure,
+  ended_cancelled,
+  interrupted,            // the lease was lost; a reclaim may follow
+  interrupted_reclaimed,  // replaced by a reclaim attempt
+};
+
+enum class LeaseLoss : std::uint8_t { none, expired, revoked };
+enum class LaneState : std::uint8_t { active, paused, draining, disabled };
+enum class HandleKind : std::uint8_t { fresh, resumed, reclaimed };
+
+std::string_view to_string(Phase value);
+std::string_view to_string(Outcome value);
+std::string_view to_string(Ownership value);
+std::string_view to_string(Eligibility value);
+std::string_view to_string(BlockingReason value);
+std::string_view to_string(AttemptPhase value);
+std::string_view to_string(PublicState value);
+std::string_view to_string(AttemptType value);
+std::string_view to_string(AttemptState value);
+std::string_view to_string(LeaseLoss value);
+std::string_view to_string(LaneState value);
+std::string_view to_string(HandleKind value);
+Result<PublicState> parse_public_state(std::string_view text);
+Result<LaneState> parse_lane_state(std::string_view text);
+
+// ---- Policy: frozen at creation. -----------------------------------------------------------------------------------
+
+struct RetryPolicy {
+  enum class Backoff : std::uint8_t { exponential, fixed };
+  enum class Jitter : std::uint8_t { none, full };
+
+  std::uint32_t max_retries = 3;  // attempts after the first; reclaims are not counted here
+  Backoff backoff = Backoff::exponential;
+  std::int64_t initial_delay_ms = 1000;  // the whole delay when backoff is fixed
+  std::int64_t max_delay_ms = 60000;
+  std::uint32_t multiplier_percent = 200;  // 200: each delay is twice the one before
+  Jitter jitter = Jitter::none;            // full: uniform in [0, delay]
+  std::vector<std::string> retryable_categories;  // empty: every category is retried
+
+  friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
+};
+
+// How long an ended execution is kept, by outcome. Unset: the namespace's default, then the engine's (7 days).
+struct RetentionPolicy {
+  std::optional<std::int64_t> completed_ms;
+  std::optional<std::int64_t> failed_ms;
+  std::optional<std::int64_t> cancelled_ms;
+  std::optional<std::int64_t> expired_ms;
+  std::optional<std::int64_t> skipped_ms;
+
+  friend bool operator==(const RetentionPolicy&, const RetentionPolicy&) = default;
+};
+
+enum class OnLeaseLost : std::uint8_t { requeue, manual };
+
+struct Policy {
+  std::optional<RetryPolicy> retry;  // absent: a failed attempt ends the execution
+  std::optional<std::int64_t> attempt_timeout_ms;
+  OnLeaseLost on_lease_lost = OnLeaseLost::requeue;
+  std::int64_t reclaim_grace_ms = 0;
+  std::uint32_t max_reclaims = 1000;
+  std::uint32_t max_replays = 10;
+  std::int64_t dedup_window_ms = 24 * 3600 * 1000;  // how long an idempotency key is remembered
+  RetentionPolicy retention;
+
+  friend bool operator==(const Policy&, const Policy&) = default;
+};
+
+// Reads a policy from JSON with the field names above. Unknown fields, wrong types and values out of range are refused
+// by name.
+Result<Policy> parse_policy_json(std::string_view json);
+// The same in the other direction: every field that is set, in the order above; parsing it gives an equal policy.
+std::string policy_to_json(const Policy& policy);
+
+using Tags = std::map<std::string, std::string>;
+
+// ---- Leases, attempts, failures. -----------------------------------------------------------------------------------
+
+struct Lease {
+  Uuid lease_id;
+  std::uint64_t lease_epoch = 0;
+  std::string worker_id;
+  std::string worker_instance_id;
+  std::uint32_t lease_ttl_ms = 0;
+  TimestampMs acquired_at = 0;
+  TimestampMs renewed_at = 0;
+  TimestampMs expires_at = 0;
+
+  friend bool operator==(const Lease&, const Lease&) = default;
+};
+
+struct Failure {
+  std::string category;
+  std::string message;
+  std::string detail;  // bytes
+
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+struct Attempt {
+  std::uint32_t attempt_index = 0;
+  Uuid attempt_id;
+  AttemptType attempt_type = AttemptType::initial;
+  AttemptState attempt_state = AttemptState::started;
+  std::uint64_t lease_epoch = 0;  // of its latest lease
+  std::string worker_id;
+  std::string worker_instance_id;
+  TimestampMs started_at = 0;
+  TimestampMs suspended_at = 0;
+  TimestampMs resumed_at = 0;
+  TimestampMs ended_at = 0;
+  TimestampMs timeout_at = 0;          // while it runs under a timeout
+  std::int64_t timeout_left_ms = 0;    // while it is suspended under one
+  // Lineage: why this attempt exists.
+  std::optional<std::uint32_t> previous_attempt_index;
+  std::string reason;
+  std::string requested_by;
+  std::optional<Failure> failure;
+  bool has_result = false;
+
+  friend bool operator==(const Attempt&, const Attempt&) = default;
+};
+
+struct Progress {
+  std::optional<std::uint8_t> percent;
+  std::string message;
+  TimestampMs updated_at = 0;
+
+  friend bool operator==(const Progress&, const Progress&) = default;
+};
+
+// ---- Events. -------------------------------------------------------------------------------------------------------
+
+// Values are stored; append only.
+enum class EventType : std::uint8_t {
+  created = 1,
+  ready = 2,  // a delay, a backoff or a grace ended
+  claimed = 3,
+  resumed = 4,  // the same attempt goes on under a new lease
+  delayed = 5,
+  retry_scheduled = 6,
+  lease_expired = 7,
+  lease_revoked = 8,
+  completed = 9,
+  failed = 10,
+  cancelled = 11,
+  expired = 12,
+  replayed = 13,
+  priority_changed = 14,
+  tags_changed = 15,
+  lane_changed = 16,
+  namespace_changed = 17,
+};
+
+std::string_view to_string(EventType type);
+Result<EventType> parse_event_type(std::string_view text);
+bool is_terminal(EventType type);
+
+struct Event {
+  EventType type = EventType::created;
+  TimestampMs at = 0;
+  std::optional<ExecutionId> execution_id;  // absent for lane and namespace events
+  std::string name_space;
+  std::string lane;
+  std::string kind;
+  std::optional<std::uint32_t> attempt_index;
+  std::uint64_t lease_epoch = 0;
+  PublicState state_before = PublicState::waiting;
+  PublicState state_after = PublicState::waiting;
+  std::string actor;   // who caused it: a worker instance, an operator, or "clock"
+  std::string reason;  // free text or a short code, as the type defines
+  TimestampMs next_at = 0;  // when it runs next, for delayed, retry_scheduled and lease losses
+  std::string cursor;       // position in the log, filled when read
+
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+}  // namespace flowfabric

@@ -1,0 +1,165 @@
+#include "base/hashing.hpp"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+
+#include "base/check.hpp"
+
+namespace flowfabric {
+namespace {
+
+constexpr std::array<std::uint16_t, 256> make_crc_table() {
+  std::array<std::uint16_t, 256> table{};
+  for (unsigned i = 0; i < 256; ++i) {
+    unsigned crc = i << 8;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc & 0x8000) ? (crc << 1) ^ 0x1021 : crc << 1;
+    table[i] = static_cast<std::uint16_t>(crc);
+  }
+  return table;
+}
+
+constexpr auto crc_table = make_crc_table();
+constexpr std::size_t signature_bytes = 16;
+
+const unsigned char* raw(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
+
+}  // namespace
+
+std::uint16_t crc16(std::string_view bytes) {
+  unsigned crc = 0;
+  for (const char c : bytes) crc = ((crc << 8) ^ crc_table[((crc >> 8) ^ static_cast<unsigned char>(c)) & 255]) & 0xffff;
+  return static_cast<std::uint16_t>(crc);
+}
+
+std::uint16_t partition_of(std::string_view bytes) { return crc16(bytes) % partition_count; }
+
+std::uint16_t partition_of(const Uuid& uuid) {
+  return partition_of(std::string_view(reinterpret_cast<const char*>(uuid.bytes.data()), uuid.bytes.size()));
+}
+
+Sha256 sha256(std::string_view bytes) {
+  Sha256 digest;
+  SHA256(raw(bytes), bytes.size(), digest.data());
+  return digest;
+}
+
+std::uint64_t digest64(std::string_view bytes) {
+  const Sha256 digest = sha256(bytes);
+  std::uint64_t value = 0;
+  for (int i = 0; i < 8; ++i) value = (value << 8) | digest[static_cast<std::size_t>(i)];
+  return value;
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+// OpenSSL 3 pays for every algorithm look-up and key set-up, so both are done once and each signature starts from a copy.
+struct Signer::Context {
+  EVP_MAC_CTX* keyed = nullptr;
+};
+
+Signer::Signer(std::string key) : context_(std::make_unique<Context>()) {
+  EVP_MAC* mac = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+  FF_CHECK(mac != nullptr);
+  context_->keyed = EVP_MAC_CTX_new(mac);
+  EVP_MAC_free(mac);
+  FF_CHECK(context_->keyed != nullptr);
+  char digest_name[] = "SHA256";
+  const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest_name, 0),
+                                   OSSL_PARAM_construct_end()};
+  FF_CHECK(EVP_MAC_init(context_->keyed, raw(key), key.size(), parameters) == 1);
+  OPENSSL_cleanse(key.data(), key.size());
+}
+
+Signer::~Signer() { EVP_MAC_CTX_free(context_->keyed); }
+
+std::string Signer::sign(std::string_view bytes) const {
+  EVP_MAC_CTX* context = EVP_MAC_CTX_dup(context_->keyed);
+  FF_CHECK(context != nullptr);
+  unsigned char digest[32];
+  std::size_t size = 0;
+  FF_CHECK(EVP_MAC_update(context, raw(bytes), bytes.size()) == 1);
+  FF_CHECK(EVP_MAC_final(context, digest, &size, sizeof digest) == 1);
+  EVP_MAC_CTX_free(context);
+  return std::string(reinterpret_cast<const char*>(digest), signature_bytes);
+}
+
+bool Signer::verify(std::string_view bytes, std::string_view signature) const {
+  return equal_in_constant_time(sign(bytes), signature);
+}
+
+std::string to_hex(std::string_view bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+Result<std::string> from_hex(std::string_view text) {
+  const auto value = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return -1;
+  };
+  if (text.size() % 2 != 0) return fail(Errc::invalid_argument, "hexadecimal text has an even length");
+  std::string bytes;
+  bytes.reserve(text.size() / 2);
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const int high = value(text[i]);
+    const int low = value(text[i + 1]);
+    if (high < 0 || low < 0) return fail(Errc::invalid_argument, "not lower-case hexadecimal text");
+    bytes += static_cast<char>(high * 16 + low);
+  }
+  return bytes;
+}
+
+namespace {
+constexpr std::string_view base64url_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+}
+
+std::string to_base64url(std::string_view bytes) {
+  std::string text;
+  text.reserve((bytes.size() * 4 + 2) / 3);
+  unsigned pending = 0;
+  int bits = 0;
+  for (const char c : bytes) {
+    pending = (pending << 8) | static_cast<unsigned char>(c);
+    bits += 8;
+    while (bits >= 6) {
+      bits -= 6;
+      text += base64url_alphabet[(pending >> bits) & 63];
+    }
+  }
+  if (bits > 0) text += base64url_alphabet[(pending << (6 - bits)) & 63];
+  return text;
+}
+
+Result<std::string> from_base64url(std::string_view text) {
+  std::string bytes;
+  bytes.reserve(text.size() * 3 / 4);
+  unsigned pending = 0;
+  int bits = 0;
+  for (const char c : text) {
+    const std::size_t value = base64url_alphabet.find(c);
+    if (value == std::string_view::npos) return fail(Errc::invalid_argument, "not base64url text");
+    pending = (pending << 6) | static_cast<unsigned>(value);
+    bits += 6;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes += static_cast<char>((pending >> bits) & 255);
+    }
+  }
+  // Left-over bits must be zero and fewer than a whole character, so that equal bytes have one spelling.
+  if (bits >= 6 || (pending & ((1u << bits) - 1)) != 0) return fail(Errc::invalid_argument, "not base64url text");
+  return bytes;
+}
+
+}  // namespace flowfabric

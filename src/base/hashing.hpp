@@ -1,0 +1,50 @@
+// Hashes and signatures. Pure functions; Signer is safe to share between threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <flowfabric/ids.hpp>
+
+namespace flowfabric {
+
+// CRC-16/XMODEM, the one that Redis Cluster uses for slots.
+std::uint16_t crc16(std::string_view bytes);
+
+// Where a record lives: crc16(bytes) mod partition_count.
+std::uint16_t partition_of(std::string_view bytes);
+std::uint16_t partition_of(const Uuid& uuid);
+
+using Sha256 = std::array<std::uint8_t, 32>;
+Sha256 sha256(std::string_view bytes);
+
+// The first eight bytes of SHA-256 as a number: compares requests for equality, not against an adversary.
+std::uint64_t digest64(std::string_view bytes);
+
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+// HMAC-SHA256 with one key, cut to 16 bytes.
+class Signer {
+ public:
+  explicit Signer(std::string key);
+  ~Signer();
+  Signer(const Signer&) = delete;
+  Signer& operator=(const Signer&) = delete;
+
+  std::string sign(std::string_view bytes) const;
+  bool verify(std::string_view bytes, std::string_view signature) const;
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+std::string to_hex(std::string_view bytes);
+Result<std::string> from_hex(std::string_view text);
+std::string to_base64url(std::string_view bytes);
+Result<std::string> from_base64url(std::string_view text);
+
+}  // namespace flowfabric

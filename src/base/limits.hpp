@@ -1,0 +1,67 @@
+// Every bound in one place. At a bound the caller gets `invalid_argument`, `payload_too_large` or `overloaded`, never
+// silence. Bytes unless the name says otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace flowfabric::limits {
+
+// Names and texts from callers.
+inline constexpr std::size_t max_namespace_bytes = 128;
+inline constexpr std::size_t max_lane_bytes = 64;
+inline constexpr std::size_t max_kind_bytes = 128;
+inline constexpr std::size_t max_creator_bytes = 256;
+inline constexpr std::size_t max_worker_id_bytes = 256;
+inline constexpr std::size_t max_reason_bytes = 1024;
+inline constexpr std::size_t max_message_bytes = 4096;
+inline constexpr std::size_t max_category_bytes = 128;
+inline constexpr std::size_t max_encoding_bytes = 128;
+inline constexpr std::size_t max_idempotency_key_bytes = 256;
+inline constexpr std::size_t max_tag_key_bytes = 128;
+inline constexpr std::size_t max_tag_value_bytes = 1024;
+inline constexpr std::size_t max_tags = 64;
+inline constexpr std::size_t max_capabilities = 256;
+inline constexpr std::size_t max_capabilities_bytes = 4096;  // joined by commas
+inline constexpr std::size_t max_policy_json_bytes = 64 * 1024;
+inline constexpr std::size_t max_retry_categories = 64;
+inline constexpr std::size_t max_failure_detail_bytes = 64 * 1024;
+
+// Bytes that users move through us. The default; EngineOptions can change it up to the ceiling.
+inline constexpr std::size_t default_max_payload_bytes = 1024 * 1024;
+inline constexpr std::size_t ceiling_max_payload_bytes = 64 * 1024 * 1024;
+// Payloads and results up to this size travel inside the record, larger ones beside it as a satellite.
+inline constexpr std::size_t max_inline_bytes = 1024;
+
+// Numbers from callers.
+inline constexpr std::int32_t min_priority = -32768;
+inline constexpr std::int32_t max_priority = 32767;
+inline constexpr std::int64_t max_duration_ms = 10LL * 366 * 24 * 3600 * 1000;  // ten years
+inline constexpr std::int64_t max_timestamp_ms = 253402300799999;               // the end of the year 9999
+inline constexpr std::uint32_t min_lease_ttl_ms = 100;
+inline constexpr std::uint32_t max_lease_ttl_ms = 24 * 3600 * 1000;
+inline constexpr std::uint32_t max_wait_ms = 3600 * 1000;
+inline constexpr std::uint32_t max_claim = 1000;
+inline constexpr std::uint32_t max_claim_lanes = 64;
+inline constexpr std::uint32_t max_bulk_items = 10000;
+inline constexpr std::uint32_t max_max_retries = 1000000;
+inline constexpr std::uint32_t max_max_reclaims = 1000000;
+inline constexpr std::uint32_t max_max_replays = 1000000;
+
+// Pages.
+inline constexpr std::uint32_t default_page = 100;
+inline constexpr std::uint32_t max_page = 1000;
+
+// Inside the engine.
+inline constexpr std::size_t max_key_bytes = 160;
+inline constexpr std::size_t max_queued_commands = 65536;  // a writer
+inline constexpr std::size_t max_batch_commands = 512;
+inline constexpr std::size_t max_batch_bytes = 8 * 1024 * 1024;  // payload bytes that one batch may carry
+inline constexpr std::size_t max_parked_claims = 65536;
+inline constexpr std::size_t max_parked_waiters = 65536;
+inline constexpr std::uint32_t max_due_batch = 500;
+inline constexpr std::uint32_t max_route_candidates = 512;
+inline constexpr int max_stale_retries = 16;  // then `contended`
+inline constexpr std::size_t max_routes = 100000;
+
+}  // namespace flowfabric::limits

@@ -1,0 +1,71 @@
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+namespace flowfabric {
+namespace {
+
+// The number of bytes of the well-formed sequence at the start of `text`, 0 when it is malformed. Overlong forms,
+// surrogates and code points above U+10FFFF are malformed.
+std::size_t utf8_sequence(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const auto continues = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xc0) == 0x80; };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xc2) return 0;
+  if (first < 0xe0) return continues(1) ? 2 : 0;
+  if (first < 0xf0) {
+    if (!continues(1) || !continues(2)) return 0;
+    if (first == 0xe0 && byte(1) < 0xa0) return 0;
+    if (first == 0xed && byte(1) >= 0xa0) return 0;
+    return 3;
+  }
+  if (first < 0xf5) {
+    if (!continues(1) || !continues(2) || !continues(3)) return 0;
+    if (first == 0xf0 && byte(1) < 0x90) return 0;
+    if (first == 0xf4 && byte(1) >= 0x90) return 0;
+    return 4;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+bool has_control_characters(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+  });
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const auto& part : parts) {
+    if (!text.empty()) text += separator;
+    text += part;
+  }
+  return text;
+}
+
+std::string format_utc(TimestampMs at) {
+  const std::time_t seconds = at / 1000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[64];
+  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", parts.tm_year + 1900, parts.tm_mon + 1,
+                parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, static_cast<int>(at % 1000));
+  return text;
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,19 @@
+// Small text helpers. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <flowfabric/ids.hpp>
+
+namespace flowfabric {
+
+bool is_valid_utf8(std::string_view text);
+// True when the text has a byte below 0x20 or the byte 0x7f.
+bool has_control_characters(std::string_view text);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+// 2026-01-02T03:04:05.678Z
+std::string format_utc(TimestampMs at);
+
+}  // namespace flowfabric

@@ -1,0 +1,161 @@
+// The vocabulary between the state machine and the stores: records, index entries, log entries, and the change sets
+// that alter them. A store understands these nouns and nothing else; no type here names an operation.
+//
+// All types are plain values without invariants of their own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <flowfabric/ids.hpp>
+
+namespace flowfabric {
+
+// First byte of every key. Values are stored; never reuse one.
+enum class RecordKind : std::uint8_t {
+  execution = 'e',
+  idempotency = 'i',
+  keyring = 'k',
+  lane = 'l',
+  name_space = 'n',
+};
+
+// Names a root record: one kind byte, the id bytes, two bytes of partition (big endian). Keys order bytewise, so all
+// records of a kind lie together. At most `limits::max_key_bytes` long.
+struct Key {
+  std::string bytes;
+
+  friend auto operator<=>(const Key&, const Key&) = default;
+
+  RecordKind kind() const { return static_cast<RecordKind>(bytes.front()); }
+  std::string_view id() const { return std::string_view(bytes).substr(1, bytes.size() - 3); }
+  std::uint16_t partition() const {
+    const auto high = static_cast<std::uint8_t>(bytes[bytes.size() - 2]);
+    const auto low = static_cast<std::uint8_t>(bytes[bytes.size() - 1]);
+    return static_cast<std::uint16_t>((high << 8) | low);
+  }
+};
+
+Key make_key(RecordKind kind, std::string_view id, std::uint16_t partition);
+
+// A root record as loaded. `version` starts at 1 and grows by one with every commit that puts it.
+struct Record {
+  Key key;
+  std::uint64_t version = 0;
+  std::string fixed;  // written once, when the record is created
+  std::string body;   // rewritten by every put
+};
+
+// What a listed record can be found by. `created_at`, `flow` and the three names never change; the rest follows the body.
+// `state` is a small number that the store compares for equality only. `tags` is `\x1fkey=value\x1f...\x1f` (each tag
+// between two unit separators; empty when there are none) so that a substring search finds an exact tag.
+struct Listing {
+  std::string name_space;
+  std::string lane;
+  std::string kind;
+  std::string flow;  // raw id bytes, empty when the record belongs to no flow
+  std::uint8_t state = 0;
+  TimestampMs created_at = 0;
+  TimestampMs finished_at = 0;  // 0 while not finished
+  std::string tags;
+
+  friend bool operator==(const Listing&, const Listing&) = default;
+};
+
+// A route is an interned (lane, set of required capabilities). Numbers start at 1, are dense, and a route never changes.
+using RouteNo = std::uint32_t;
+
+struct Route {
+  RouteNo number = 0;
+  std::string lane;
+  std::vector<std::string> capabilities;  // sorted, unique
+
+  friend bool operator==(const Route&, const Route&) = default;
+};
+
+// One claimable record. Order of service within a route: priority descending, then sequence ascending, then key.
+struct ReadyEntry {
+  RouteNo route = 0;
+  std::int32_t priority = 0;
+  std::uint64_t sequence = 0;  // below 2^63
+  Key key;
+
+  friend bool operator==(const ReadyEntry&, const ReadyEntry&) = default;
+};
+
+// One record that wants the clock's attention at `due_at`. A record has at most one entry.
+struct DueEntry {
+  TimestampMs due_at = 0;
+  Key key;
+
+  friend bool operator==(const DueEntry&, const DueEntry&) = default;
+};
+
+// Bytes that belong to a root record but are kept apart from it: large payloads and results, ended attempts, stream
+// frames. Named by (root, kind, n); protected by the root's guard; removed together with the root.
+struct SatelliteName {
+  Key root;
+  std::uint8_t kind = 0;
+  std::uint32_t n = 0;
+
+  friend auto operator<=>(const SatelliteName&, const SatelliteName&) = default;
+};
+
+struct Satellite {
+  SatelliteName name;
+  std::string body;
+};
+
+// One line of the event log. The columns are what subscribers filter by; `body` is the encoded event.
+struct LogEntry {
+  Key root;
+  std::uint8_t type = 0;
+  TimestampMs at = 0;
+  std::string name_space;
+  std::string lane;
+  std::string body;
+};
+
+// Adds to a shared counter, or refuses the whole change set when the sum would exceed `limit`. Counters are not
+// versioned; a missing counter is 0.
+struct CounterAdd {
+  Key counter;
+  std::int64_t delta = 0;
+  std::int64_t limit = INT64_MAX;
+};
+
+// What happens to one root record. `expected_version` is the guard: the version the decision was based on, 0 for
+// "does not exist".
+struct RootChange {
+  enum class Action : std::uint8_t {
+    put,    // create (expected 0; writes `fixed`, `body`, `listing`) or rewrite `body` and the changing part of `listing`
+    erase,  // remove the record with its satellites and its log entries
+    check,  // only the guard
+  };
+  Key key;
+  std::uint64_t expected_version = 0;
+  Action action = Action::put;
+  std::string fixed;
+  std::string body;
+  std::optional<Listing> listing;  // present for kinds that are listed, in every put
+};
+
+// Commits whole or not at all: every guard holds, no counter refuses, and then everything below is written in one step.
+// Drops name entries exactly as they were put; dropping an entry that is not there is not an error. All keys lie in one
+// partition. A set never puts and drops the same entry.
+struct ChangeSet {
+  std::vector<RootChange> roots;
+  std::vector<ReadyEntry> ready_put;
+  std::vector<ReadyEntry> ready_drop;
+  std::vector<DueEntry> due_put;
+  std::vector<DueEntry> due_drop;
+  std::vector<Satellite> satellites;  // put: insert or replace
+  std::vector<SatelliteName> satellites_drop;
+  std::vector<LogEntry> log;  // appended in this order
+  std::vector<CounterAdd> counters;
+};
+
+}  // namespace flowfabric

@@ -1,0 +1,116 @@
+#include "core/decide.hpp"
+
+#include "base/check.hpp"
+#include "core/decide_parts.hpp"
+
+namespace flowfabric {
+namespace {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+
+std::vector<Key> create_keys(const CreateCommand& command) {
+  const CreateRequest& request = command.request;
+  std::vector<Key> keys = {lane_key(request.lane), execution_key(command.id)};
+  if (!request.idempotency_key.empty()) keys.push_back(idempotency_key(request.name_space, request.idempotency_key));
+  return keys;
+}
+
+// A live idempotency key answers with the state of the execution that it made.
+std::vector<Key> create_needs(Workspace& workspace, const CreateCommand& command) {
+  std::vector<Key> keys = create_keys(command);
+  keys.push_back(namespace_key(command.request.name_space));
+  if (command.request.idempotency_key.empty()) return keys;
+  Slot* slot = workspace.find(idempotency_key(command.request.name_space, command.request.idempotency_key));
+  const auto* record = slot == nullptr ? nullptr : std::get_if<IdempotencyRecord>(&slot->record);
+  if (record != nullptr) keys.push_back(execution_key(record->execution_id));
+  return keys;
+}
+
+// Retention asks the namespace again when it comes due, so a changed default also governs what has ended already.
+std::vector<Key> due_keys(Workspace& workspace, const Key& key) {
+  std::vector<Key> keys = {key};
+  Slot* slot = workspace.find(key);
+  const Execution* execution = slot == nullptr ? nullptr : slot->execution();
+  if (execution != nullptr && execution->facts.phase == Phase::terminal) {
+    keys.push_back(namespace_key(execution->spec.name_space));
+  }
+  return keys;
+}
+
+}  // namespace
+
+std::vector<Key> keys_touched(const Command& command) {
+  return std::visit(
+      Overloaded{[](const CreateCommand& c) { return create_keys(c); },
+                 [](const LaneCommand& c) { return std::vector<Key>{lane_key(c.lane)}; },
+                 [](const NamespaceCommand& c) { return std::vector<Key>{namespace_key(c.info.name_space)}; },
+                 [](const DueCommand& c) { return std::vector<Key>{c.key}; },
+                 [](const auto& c) {
+                   if constexpr (requires { c.fence; }) {
+                     return std::vector<Key>{execution_key(c.fence.execution_id)};
+                   } else {
+                     return std::vector<Key>{execution_key(c.id)};
+                   }
+                 }},
+      command);
+}
+
+std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
+  std::vector<Key> keys;
+  if (const auto* create = std::get_if<CreateCommand>(&command)) {
+    // A minted id is new by construction: looking it up would only cost a read. The insert's guard covers the rest.
+    if (!create->id_is_supplied) workspace.note_looked_up(execution_key(create->id));
+    keys = create_needs(workspace, *create);
+  } else if (const auto* due = std::get_if<DueCommand>(&command)) {
+    keys = due_keys(workspace, due->key);
+  } else {
+    keys = keys_touched(command);
+  }
+  std::erase_if(keys, [&](const Key& key) { return workspace.knows(key); });
+  return keys;
+}
+
+Result<Reply> decide(Workspace& workspace, const Command& command, const Context& context) {
+  return std::visit([&](const auto& c) { return decide_one(workspace, c, context); }, command);
+}
+
+bool lane_serves(Workspace& workspace, const std::string& lane) {
+  const LaneState state = lane_state(workspace, lane);
+  return state == LaneState::active || state == LaneState::draining;
+}
+
+LaneState lane_state(Workspace& workspace, const std::string& lane) {
+  Slot* slot = workspace.find(lane_key(lane));
+  if (slot == nullptr) return LaneState::active;
+  const auto* record = std::get_if<LaneRecord>(&slot->record);
+  return record == nullptr ? LaneState::active : record->info.state;
+}
+
+RetentionPolicy namespace_retention(Workspace& workspace, const std::string& name_space) {
+  Slot* slot = workspace.find(namespace_key(name_space));
+  const auto* record = slot == nullptr ? nullptr : std::get_if<NamespaceRecord>(&slot->record);
+  return record == nullptr ? RetentionPolicy{} : record->info.retention;
+}
+
+Result<Slot*> settled_execution(Workspace& workspace, const ExecutionId& id, const Context& context) {
+  Slot& slot = workspace.at(execution_key(id));
+  if (slot.execution() == nullptr || slot.erased) {
+    return fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id");
+  }
+  settle(slot, context);
+  return &slot;
+}
+
+Error already_terminal(const Execution& execution) {
+  Error error{Errc::already_terminal,
+              "execution " + to_string(execution.id) + " has ended: " +
+                  std::string(to_string(execution.facts.outcome)),
+              {},
+              {{"outcome", std::string(to_string(execution.facts.outcome))}}};
+  return error;
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,30 @@
+// The state machine: every rule of every operation, once, for all stores.
+//
+// `decide` looks at the workspace's records, changes them in place and returns the reply, or a refusal. A refusal may
+// still have changed something: before anything else, time catches up with the execution (see `settle`), and that is
+// committed whatever the command itself comes to.
+//
+// Pure: no I/O, no clock, no randomness, no threads of its own; all of these come in through the Context.
+#pragma once
+
+#include <vector>
+
+#include "core/commands.hpp"
+#include "core/transitions.hpp"
+#include "core/workspace.hpp"
+
+namespace flowfabric {
+
+// The records that must be in the workspace before the command can be decided, as far as they are not there yet. Asked
+// again after loading: what a record says may call for another one.
+std::vector<Key> keys_needed(Workspace& workspace, const Command& command);
+
+Result<Reply> decide(Workspace& workspace, const Command& command, const Context& context);
+
+// Whether the lane lets work be handed out / taken in. An unknown lane is active.
+bool lane_serves(Workspace& workspace, const std::string& lane);
+
+// The slots that a command reads or changes: if the commit of any of them turns out stale, the command is decided again.
+std::vector<Key> keys_touched(const Command& command);
+
+}  // namespace flowfabric

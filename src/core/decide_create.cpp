@@ -1,0 +1,101 @@
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "core/decide_parts.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric {
+namespace {
+
+Reply duplicate_of(Workspace& workspace, const ExecutionId& id) {
+  Created reply{id, PublicState::waiting, true};
+  Slot* slot = workspace.find(execution_key(id));
+  if (slot != nullptr && slot->execution() != nullptr) reply.public_state = public_state(slot->execution()->facts);
+  return reply;
+}
+
+Spec make_spec(Workspace& workspace, const CreateCommand& command, TimestampMs now) {
+  const CreateRequest& request = command.request;
+  Spec spec;
+  spec.name_space = request.name_space;
+  spec.lane = request.lane;
+  spec.kind = request.kind;
+  spec.creator = request.creator;
+  spec.payload_encoding = request.payload_encoding;
+  spec.payload_bytes = request.payload.size();
+  if (request.payload.size() <= limits::max_inline_bytes) spec.payload = request.payload;
+  spec.required_capabilities = request.required_capabilities;
+  spec.route = command.route;
+  spec.policy = request.policy;
+  spec.namespace_retention = namespace_retention(workspace, request.name_space);
+  if (request.deadline_at != 0) spec.deadline_span_ms = std::max<std::int64_t>(request.deadline_at - now, 1);
+  spec.created_at = now;
+  spec.request_digest = command.request_digest;
+  return spec;
+}
+
+void remember_key(Workspace& workspace, const CreateCommand& command, Slot& made, TimestampMs now) {
+  const CreateRequest& request = command.request;
+  Slot& slot = workspace.at(idempotency_key(request.name_space, request.idempotency_key));
+  IdempotencyRecord record;
+  record.execution_id = command.id;
+  record.request_digest = command.request_digest;
+  record.expires_at = now + request.policy.dedup_window_ms;
+  slot.record = record;
+  slot.changed = true;
+  slot.erased = false;
+  workspace.tie(made, slot);
+}
+
+// The answer to a request that has been made before, if it has.
+std::optional<Result<Reply>> earlier_answer(Workspace& workspace, const CreateCommand& command, TimestampMs now) {
+  const CreateRequest& request = command.request;
+  if (!request.idempotency_key.empty()) {
+    Slot& slot = workspace.at(idempotency_key(request.name_space, request.idempotency_key));
+    const auto* record = std::get_if<IdempotencyRecord>(&slot.record);
+    if (record != nullptr && !slot.erased && record->expires_at > now) {
+      if (record->request_digest == command.request_digest) return duplicate_of(workspace, record->execution_id);
+      return fail(Errc::conflict,
+                  "this idempotency key was used for a different request, which made " +
+                      to_string(record->execution_id),
+                  "idempotency_key");
+    }
+  }
+  Slot& slot = workspace.at(execution_key(command.id));
+  const Execution* existing = slot.execution();
+  if (existing == nullptr || slot.erased) return std::nullopt;
+  if (existing->spec.request_digest == command.request_digest) return duplicate_of(workspace, command.id);
+  return fail(Errc::conflict, "execution " + to_string(command.id) + " exists and was made by a different request",
+              "id");
+}
+
+}  // namespace
+
+Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, const Context& context) {
+  if (auto answer = earlier_answer(workspace, command, context.now)) return std::move(*answer);
+  const CreateRequest& request = command.request;
+  const LaneState lane = lane_state(workspace, request.lane);
+  if (lane == LaneState::draining || lane == LaneState::disabled) {
+    return fail(Errc::lane_closed,
+                "lane \"" + request.lane + "\" is " + std::string(to_string(lane)) + " and takes no new executions",
+                "lane");
+  }
+
+  Slot& slot = workspace.at(execution_key(command.id));
+  slot.record = Execution{command.id, make_spec(workspace, command, context.now), {}};
+  slot.erased = false;
+  Transition transition(slot, context);
+  Facts& facts = transition.facts();
+  facts.priority = request.priority;
+  facts.tags = request.tags;
+  facts.deadline_at = request.deadline_at;
+  facts.pending = PendingAttempt{};
+  make_runnable(transition, request.delay_until, DelayCause::submitted);
+  if (!transition.spec().payload_is_inline()) transition.add_satellite(SatelliteKind::payload, 0, request.payload);
+  transition.record(EventType::created, request.creator, {}, facts.delay_until);
+  // A create has no state before it; the event says so by repeating the state after.
+  slot.events.back().state_before = slot.events.back().state_after;
+  if (!request.idempotency_key.empty()) remember_key(workspace, command, slot, context.now);
+  return Created{command.id, public_state(facts), false};
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,41 @@
+// What the clock brings about. A due entry may be early (renewals leave it where it is), so everything is looked at
+// afresh and the entry is put where it belongs.
+#include "base/check.hpp"
+#include "core/decide_parts.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric {
+namespace {
+
+void retire(Workspace& workspace, Slot& slot, const Context& context) {
+  Execution& execution = *slot.execution();
+  Facts& facts = execution.facts;
+  const RetentionPolicy of_namespace = namespace_retention(workspace, execution.spec.name_space);
+  facts.retain_until = facts.finished_at + retention_ms(execution.spec.policy, of_namespace, facts.outcome,
+                                                        context.default_retention_ms);
+  slot.changed = true;
+  slot.erased = facts.retain_until <= context.now;
+}
+
+}  // namespace
+
+Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const Context& context) {
+  Slot& slot = workspace.at(command.key);
+  slot.rearm_exactly = true;
+  if (const auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) {
+    slot.changed = true;
+    slot.erased = idempotency->expires_at <= context.now;
+    return Done{};
+  }
+  Execution* execution = slot.execution();
+  if (execution == nullptr || slot.erased) return Done{};
+  settle(slot, context);
+  // The entry may be there for a time that has moved on: writing the record puts the entry right.
+  slot.changed = true;
+  if (execution->facts.phase == Phase::terminal && execution->facts.retain_until <= context.now) {
+    retire(workspace, slot, context);
+  }
+  return Done{};
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,160 @@
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "core/decide_parts.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric {
+namespace {
+
+// Replay starts over; what the last life left behind goes into the attempt history.
+void archive_result(Transition& transition) {
+  Facts& facts = transition.facts();
+  if (facts.has_result && facts.result_is_inline && facts.attempt) {
+    transition.add_satellite(SatelliteKind::result, facts.attempt->attempt_index, facts.result);
+  }
+  facts.has_result = false;
+  facts.result_is_inline = false;
+  facts.result.clear();
+  facts.result_encoding.clear();
+}
+
+void start_over(Transition& transition, const Operator& by) {
+  Facts& facts = transition.facts();
+  archive_result(transition);
+  ++facts.replay_count;
+  facts.retry_count = 0;
+  facts.reclaim_count = 0;
+  facts.outcome = Outcome::none;
+  facts.finished_at = 0;
+  facts.retain_until = 0;
+  facts.failure.reset();
+  facts.cancellation_reason.clear();
+  facts.cancelled_by.clear();
+  facts.progress.reset();
+  const std::int64_t span = transition.spec().deadline_span_ms;
+  facts.deadline_at = span == 0 ? 0 : transition.now() + span;
+  facts.pending = PendingAttempt{AttemptType::replay, {}, by.reason, by.name};
+  if (facts.attempt) facts.pending->previous_attempt_index = facts.attempt->attempt_index;
+  make_runnable(transition, 0, DelayCause::none);
+}
+
+Event plain_event(EventType type, const Context& context, const Operator& by, std::string reason) {
+  Event event;
+  event.type = type;
+  event.at = context.now;
+  event.actor = by.name;
+  event.reason = std::move(reason);
+  return event;
+}
+
+}  // namespace
+
+Result<Reply> decide_one(Workspace& workspace, const CancelCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.id, context));
+  Transition transition(*slot, context);
+  Facts& facts = transition.facts();
+  if (facts.phase == Phase::terminal) {
+    if (facts.outcome == Outcome::cancelled) return CancelReply{true};
+    return tl::unexpected(already_terminal(*slot->execution()));
+  }
+  facts.cancellation_reason = command.by.reason;
+  facts.cancelled_by = command.by.name;
+  finish(transition, Outcome::cancelled, EventType::cancelled, AttemptState::ended_cancelled, command.by.name,
+         command.by.reason);
+  return CancelReply{false};
+}
+
+Result<Reply> decide_one(Workspace& workspace, const RevokeCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.id, context));
+  const Facts& facts = slot->execution()->facts;
+  if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
+  if (!facts.lease) return fail(Errc::no_active_lease, "nobody holds a lease on this execution");
+  const Uuid lease_id = facts.lease->lease_id;
+  if (command.expected_lease_id && *command.expected_lease_id != lease_id) {
+    return fail(Errc::stale_lease, "the execution is held under another lease than the one named", "lease_id");
+  }
+  lose_lease(*slot, context, LeaseLoss::revoked, command.by.name,
+             command.by.reason.empty() ? "lease_revoked" : command.by.reason);
+  return RevokeReply{lease_id, facts.lease_epoch, public_state(facts)};
+}
+
+Result<Reply> decide_one(Workspace& workspace, const ReplayCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.id, context));
+  Transition transition(*slot, context);
+  Facts& facts = transition.facts();
+  if (facts.phase != Phase::terminal) {
+    return fail(Errc::not_terminal, "only an ended execution can be replayed; this one is " +
+                                        std::string(to_string(public_state(facts))));
+  }
+  const std::uint32_t allowed = transition.spec().policy.max_replays;
+  if (facts.replay_count >= allowed) {
+    return fail(Errc::max_replays_exhausted,
+                "it has been replayed " + std::to_string(facts.replay_count) + " times; the policy allows " +
+                    std::to_string(allowed));
+  }
+  start_over(transition, command.by);
+  transition.record(EventType::replayed, command.by.name, command.by.reason);
+  return ReplayReply{facts.replay_count, public_state(facts)};
+}
+
+Result<Reply> decide_one(Workspace& workspace, const PriorityCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.id, context));
+  Transition transition(*slot, context);
+  Facts& facts = transition.facts();
+  if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
+  if (facts.priority == command.priority) return Done{};
+  const std::string change = std::to_string(facts.priority) + " -> " + std::to_string(command.priority);
+  facts.priority = command.priority;
+  transition.record(EventType::priority_changed, command.by.name, change);
+  return Done{};
+}
+
+Result<Reply> decide_one(Workspace& workspace, const TagsCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.id, context));
+  Transition transition(*slot, context);
+  Facts& facts = transition.facts();
+  Tags next = facts.tags;
+  for (const auto& key : command.changes.remove) next.erase(key);
+  for (const auto& [key, value] : command.changes.set) next[key] = value;
+  if (next.size() > limits::max_tags) {
+    return fail(Errc::invalid_argument,
+                "an execution has at most " + std::to_string(limits::max_tags) + " tags; this would make " +
+                    std::to_string(next.size()),
+                "tags");
+  }
+  if (next == facts.tags) return next;
+  facts.tags = next;
+  transition.record(EventType::tags_changed, command.by.name, command.by.reason);
+  return next;
+}
+
+Result<Reply> decide_one(Workspace& workspace, const LaneCommand& command, const Context& context) {
+  Slot& slot = workspace.at(lane_key(command.lane));
+  auto* record = std::get_if<LaneRecord>(&slot.record);
+  const LaneState before = record == nullptr ? LaneState::active : record->info.state;
+  if (record != nullptr && before == command.state) return record->info;
+  LaneInfo info{command.lane, command.state, context.now, command.by.name, command.by.reason};
+  slot.record = LaneRecord{info};
+  slot.changed = true;
+  Event event = plain_event(EventType::lane_changed, context, command.by,
+                            std::string(to_string(before)) + " -> " + std::string(to_string(command.state)));
+  event.lane = command.lane;
+  slot.events.push_back(std::move(event));
+  return info;
+}
+
+Result<Reply> decide_one(Workspace& workspace, const NamespaceCommand& command, const Context& context) {
+  Slot& slot = workspace.at(namespace_key(command.info.name_space));
+  auto* record = std::get_if<NamespaceRecord>(&slot.record);
+  if (record != nullptr && record->info == command.info) return record->info;
+  slot.record = NamespaceRecord{command.info};
+  slot.changed = true;
+  Event event = plain_event(EventType::namespace_changed, context, command.by, command.by.reason);
+  event.name_space = command.info.name_space;
+  slot.events.push_back(std::move(event));
+  return command.info;
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,40 @@
+// Shared between the decide_*.cpp files; nobody else includes this.
+#pragma once
+
+#include "core/decide.hpp"
+
+namespace flowfabric {
+
+// decide_create.cpp
+Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, const Context& context);
+
+// decide_worker.cpp: what a worker does. Everything but the lease itself is fenced.
+Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const RenewCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const ProgressCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const CompleteCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const FailCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const DelayCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command, const Context& context);
+
+// decide_operator.cpp
+Result<Reply> decide_one(Workspace& workspace, const CancelCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const RevokeCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const ReplayCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const PriorityCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const TagsCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const LaneCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const NamespaceCommand& command, const Context& context);
+
+// decide_due.cpp
+Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const Context& context);
+
+LaneState lane_state(Workspace& workspace, const std::string& lane);
+RetentionPolicy namespace_retention(Workspace& workspace, const std::string& name_space);
+
+// The slot of an execution that exists, with time caught up; or `not_found`.
+Result<Slot*> settled_execution(Workspace& workspace, const ExecutionId& id, const Context& context);
+
+Error already_terminal(const Execution& execution);
+
+}  // namespace flowfabric

@@ -1,0 +1,262 @@
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/codec.hpp"
+#include "base/hashing.hpp"
+#include "base/limits.hpp"
+#include "core/decide_parts.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric {
+namespace {
+
+std::uint64_t digest_of(const CompleteRequest& request) {
+  Encoder out;
+  out.text(request.result);
+  out.text(request.result_encoding);
+  return digest64(out.take());
+}
+
+std::uint64_t digest_of(const FailRequest& request) {
+  Encoder out;
+  out.text(request.category);
+  out.text(request.message);
+  out.text(request.detail);
+  out.enumerator(request.retryable);
+  return digest64(out.take());
+}
+
+std::uint64_t digest_of(const DelayCommand& command) { return static_cast<std::uint64_t>(command.delay_until); }
+
+std::uint64_t digest_of(const std::string& reason) { return digest64(reason); }
+
+Release release_of(const Fence& fence, Release::Operation operation, std::uint64_t digest) {
+  Release release;
+  release.operation = operation;
+  release.lease_id = fence.lease_id;
+  release.lease_epoch = fence.lease_epoch;
+  release.attempt_index = fence.attempt_index;
+  release.request_digest = digest;
+  return release;
+}
+
+// Whether this very call has been answered before, so that a repeat after a lost reply gets the same answer.
+bool is_repeat(const Facts& facts, const Release& now) {
+  const Release& last = facts.release;
+  return last.operation == now.operation && last.lease_id == now.lease_id && last.lease_epoch == now.lease_epoch &&
+         last.attempt_index == now.attempt_index && last.request_digest == now.request_digest;
+}
+
+// The one fence. Time has caught up with the execution before, so a lease that ran out is gone by now.
+Result<void> check_fence(const Execution& execution, const Fence& fence) {
+  const Facts& facts = execution.facts;
+  if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(execution));
+  const bool holds = facts.lease && facts.lease->lease_id == fence.lease_id &&
+                     facts.lease->lease_epoch == fence.lease_epoch && facts.attempt &&
+                     facts.attempt->attempt_index == fence.attempt_index;
+  if (holds) return {};
+  if (facts.lost.cause != LeaseLoss::none && facts.lost.lease_epoch == fence.lease_epoch) {
+    return facts.lost.cause == LeaseLoss::expired
+               ? fail(Errc::lease_expired, "the lease ran out; the execution belongs to nobody or to someone else")
+               : fail(Errc::lease_revoked, "an operator withdrew the lease");
+  }
+  return fail(Errc::stale_lease, "the handle belongs to lease epoch " + std::to_string(fence.lease_epoch) +
+                                     "; the execution is at epoch " + std::to_string(facts.lease_epoch));
+}
+
+void start_attempt(Transition& transition, const LeaseCommand& command) {
+  Facts& facts = transition.facts();
+  archive_attempt(transition);
+  Attempt attempt;
+  attempt.attempt_index = facts.attempt_count++;
+  attempt.attempt_id = random_uuid(transition.context().entropy);
+  attempt.attempt_type = facts.pending->type;
+  attempt.previous_attempt_index = facts.pending->previous_attempt_index;
+  attempt.reason = facts.pending->reason;
+  attempt.requested_by = facts.pending->requested_by;
+  attempt.started_at = transition.now();
+  if (const auto timeout = transition.spec().policy.attempt_timeout_ms) attempt.timeout_at = transition.now() + *timeout;
+  attempt.worker_id = command.worker_id;
+  attempt.worker_instance_id = command.worker_instance_id;
+  facts.attempt = std::move(attempt);
+  facts.pending.reset();
+  facts.progress.reset();
+}
+
+void resume_attempt(Transition& transition, const LeaseCommand& command) {
+  Attempt& attempt = *transition.facts().attempt;
+  attempt.attempt_state = AttemptState::started;
+  attempt.resumed_at = transition.now();
+  if (attempt.timeout_left_ms > 0) attempt.timeout_at = transition.now() + attempt.timeout_left_ms;
+  attempt.timeout_left_ms = 0;
+  attempt.worker_id = command.worker_id;
+  attempt.worker_instance_id = command.worker_instance_id;
+}
+
+Lease make_lease(Transition& transition, const LeaseCommand& command) {
+  Lease lease;
+  lease.lease_id = random_uuid(transition.context().entropy);
+  lease.lease_epoch = ++transition.facts().lease_epoch;
+  lease.worker_id = command.worker_id;
+  lease.worker_instance_id = command.worker_instance_id;
+  lease.lease_ttl_ms = command.lease_ttl_ms;
+  lease.acquired_at = transition.now();
+  lease.renewed_at = transition.now();
+  lease.expires_at = transition.now() + command.lease_ttl_ms;
+  return lease;
+}
+
+ClaimedExecution claimed(const Execution& execution, HandleKind kind) {
+  ClaimedExecution claim;
+  claim.execution_id = execution.id;
+  claim.name_space = execution.spec.name_space;
+  claim.lane = execution.spec.lane;
+  claim.kind = execution.spec.kind;
+  claim.payload = execution.spec.payload;
+  claim.payload_encoding = execution.spec.payload_encoding;
+  claim.priority = execution.facts.priority;
+  claim.tags = execution.facts.tags;
+  claim.attempt = *execution.facts.attempt;
+  claim.lease = *execution.facts.lease;
+  claim.created_at = execution.spec.created_at;
+  claim.deadline_at = execution.facts.deadline_at;
+  claim.handle_kind = kind;
+  return claim;
+}
+
+HandleKind handle_kind(AttemptType type, bool resumed) {
+  if (resumed) return HandleKind::resumed;
+  return type == AttemptType::reclaim ? HandleKind::reclaimed : HandleKind::fresh;
+}
+
+}  // namespace
+
+Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.id, context));
+  Transition transition(*slot, context);
+  Facts& facts = transition.facts();
+  if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
+  if (facts.ready_sequence == 0) return fail(Errc::not_active, "the execution is not claimable");
+
+  const bool resumed = !facts.pending;
+  if (resumed) {
+    resume_attempt(transition, command);
+  } else {
+    start_attempt(transition, command);
+  }
+  facts.phase = Phase::active;
+  facts.ready_sequence = 0;
+  facts.lease = make_lease(transition, command);
+  facts.attempt->lease_epoch = facts.lease_epoch;
+  if (facts.started_at == 0) facts.started_at = transition.now();
+  transition.record(resumed ? EventType::resumed : EventType::claimed, command.worker_instance_id,
+                    std::string(to_string(facts.attempt->attempt_type)));
+  return claimed(*slot->execution(), handle_kind(facts.attempt->attempt_type, resumed));
+}
+
+Result<Reply> decide_one(Workspace& workspace, const RenewCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
+  FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
+  Transition transition(*slot, context);
+  Lease& lease = *transition.facts().lease;
+  if (command.lease_ttl_ms != 0) lease.lease_ttl_ms = command.lease_ttl_ms;
+  lease.renewed_at = context.now;
+  lease.expires_at = context.now + lease.lease_ttl_ms;
+  transition.touch();
+  return RenewVerdict{lease.expires_at, lease.lease_epoch};
+}
+
+Result<Reply> decide_one(Workspace& workspace, const ProgressCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
+  FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
+  Transition transition(*slot, context);
+  Facts& facts = transition.facts();
+  if (!facts.progress) facts.progress = Progress{};
+  if (command.report.percent) facts.progress->percent = command.report.percent;
+  if (command.report.message) facts.progress->message = *command.report.message;
+  facts.progress->updated_at = context.now;
+  transition.touch();
+  return Done{};
+}
+
+Result<Reply> decide_one(Workspace& workspace, const CompleteCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
+  const Release release =
+      release_of(command.fence, Release::Operation::complete, digest_of(command.request));
+  if (is_repeat(slot->execution()->facts, release)) return Done{};
+  FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
+
+  Transition transition(*slot, context);
+  Facts& facts = transition.facts();
+  facts.has_result = true;
+  facts.attempt->has_result = true;
+  facts.result_encoding = command.request.result_encoding;
+  facts.result_is_inline = command.request.result.size() <= limits::max_inline_bytes;
+  if (facts.result_is_inline) {
+    facts.result = command.request.result;
+  } else {
+    transition.add_satellite(SatelliteKind::result, facts.attempt->attempt_index, command.request.result);
+  }
+  facts.failure.reset();
+  facts.release = release;
+  finish(transition, Outcome::success, EventType::completed, AttemptState::ended_success,
+         facts.lease->worker_instance_id, {});
+  return Done{};
+}
+
+Result<Reply> decide_one(Workspace& workspace, const FailCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
+  Facts& facts = slot->execution()->facts;
+  Release release = release_of(command.fence, Release::Operation::fail, digest_of(command.request));
+  if (is_repeat(facts, release)) return facts.release.fail;
+  FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
+
+  const std::string actor = facts.lease->worker_instance_id;
+  const FailRequest& request = command.request;
+  FailReply reply = fail_attempt(*slot, context, Failure{request.category, request.message, request.detail},
+                                 request.retryable, actor);
+  release.fail = reply;
+  facts.release = std::move(release);
+  return reply;
+}
+
+Result<Reply> decide_one(Workspace& workspace, const DelayCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
+  Release release = release_of(command.fence, Release::Operation::delay, digest_of(command));
+  if (is_repeat(slot->execution()->facts, release)) return DelayReply{slot->execution()->facts.release.delay_until};
+  FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
+
+  Transition transition(*slot, context);
+  Facts& facts = transition.facts();
+  const std::string actor = facts.lease->worker_instance_id;
+  Attempt& attempt = *facts.attempt;
+  attempt.attempt_state = AttemptState::suspended;
+  attempt.suspended_at = context.now;
+  if (attempt.timeout_at != 0) attempt.timeout_left_ms = std::max<std::int64_t>(attempt.timeout_at - context.now, 1);
+  attempt.timeout_at = 0;
+  ++facts.lease_epoch;
+  make_runnable(transition, command.delay_until, DelayCause::worker);
+  release.delay_until = command.delay_until;
+  facts.release = std::move(release);
+  transition.record(EventType::delayed, actor, {}, command.delay_until);
+  return DelayReply{command.delay_until};
+}
+
+Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
+  const Release release =
+      release_of(command.fence, Release::Operation::cancel, digest_of(command.reason));
+  if (is_repeat(slot->execution()->facts, release)) return CancelReply{true};
+  FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
+
+  Transition transition(*slot, context);
+  Facts& facts = transition.facts();
+  const std::string actor = facts.lease->worker_instance_id;
+  facts.cancellation_reason = command.reason;
+  facts.cancelled_by = actor;
+  facts.release = release;
+  finish(transition, Outcome::cancelled, EventType::cancelled, AttemptState::ended_cancelled, actor, command.reason);
+  return CancelReply{false};
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,282 @@
+#include "core/ingress.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+
+namespace flowfabric {
+namespace {
+
+tl::unexpected<Error> refuse(std::string message, const std::string& field) {
+  return fail(Errc::invalid_argument, field + ": " + message, field);
+}
+
+enum class Content { any_text, no_controls, no_controls_or_spaces };
+
+bool has_whitespace(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) <= 0x20; });
+}
+
+Result<void> admit_text(std::string_view text, const std::string& field, std::size_t min, std::size_t max,
+                        Content content) {
+  if (text.size() < min || text.size() > max) {
+    return refuse("has " + std::to_string(text.size()) + " bytes; allowed are " + std::to_string(min) + " to " +
+                      std::to_string(max), field);
+  }
+  if (!is_valid_utf8(text)) return refuse("is not valid UTF-8", field);
+  if (content != Content::any_text && has_control_characters(text)) {
+    return refuse("has control characters; none are allowed", field);
+  }
+  if (content == Content::no_controls_or_spaces && has_whitespace(text)) {
+    return refuse("has white space; none is allowed", field);
+  }
+  return {};
+}
+
+Result<void> admit_bytes(std::string_view bytes, const std::string& field, std::size_t max) {
+  if (bytes.size() <= max) return {};
+  return fail(Errc::payload_too_large,
+              field + ": has " + std::to_string(bytes.size()) + " bytes; allowed are at most " + std::to_string(max),
+              field);
+}
+
+template <class Number>
+Result<void> admit_range(Number value, const std::string& field, Number min, Number max) {
+  if (value >= min && value <= max) return {};
+  return refuse("is " + std::to_string(value) + "; allowed are " + std::to_string(min) + " to " + std::to_string(max),
+                field);
+}
+
+Result<void> admit_duration(std::int64_t value, const std::string& field, std::int64_t min = 0) {
+  return admit_range<std::int64_t>(value, field, min, limits::max_duration_ms);
+}
+
+Result<void> admit_capabilities(std::vector<std::string>& capabilities, const std::string& field) {
+  std::sort(capabilities.begin(), capabilities.end());
+  capabilities.erase(std::unique(capabilities.begin(), capabilities.end()), capabilities.end());
+  if (capabilities.size() > limits::max_capabilities) {
+    return refuse("has " + std::to_string(capabilities.size()) + " entries; allowed are at most " +
+                      std::to_string(limits::max_capabilities), field);
+  }
+  std::size_t joined = capabilities.empty() ? 0 : capabilities.size() - 1;
+  for (const auto& capability : capabilities) {
+    if (capability.empty()) return refuse("has an empty entry", field);
+    if (capability.find(',') != std::string::npos) return refuse("\"" + capability + "\" has a comma", field);
+    if (has_control_characters(capability) || has_whitespace(capability)) {
+      return refuse("an entry has white space or control characters", field);
+    }
+    if (!is_valid_utf8(capability)) return refuse("an entry is not valid UTF-8", field);
+    joined += capability.size();
+  }
+  if (joined > limits::max_capabilities_bytes) {
+    return refuse("has " + std::to_string(joined) + " bytes joined by commas; allowed are at most " +
+                      std::to_string(limits::max_capabilities_bytes), field);
+  }
+  return {};
+}
+
+Result<void> admit_tag_value(const std::string& key, std::string_view value) {
+  return admit_text(value, "tags." + key, 0, limits::max_tag_value_bytes, Content::no_controls);
+}
+
+Result<void> admit_tags(const Tags& tags) {
+  if (tags.size() > limits::max_tags) {
+    return refuse("has " + std::to_string(tags.size()) + " entries; allowed are at most " +
+                      std::to_string(limits::max_tags), "tags");
+  }
+  for (const auto& [key, value] : tags) {
+    FF_TRY_VOID(admit_tag_key(key));
+    FF_TRY_VOID(admit_tag_value(key, value));
+  }
+  return {};
+}
+
+Result<void> admit_retry(const RetryPolicy& retry) {
+  FF_TRY_VOID(admit_range<std::uint32_t>(retry.max_retries, "policy.retry.max_retries", 0, limits::max_max_retries));
+  FF_TRY_VOID(admit_duration(retry.initial_delay_ms, "policy.retry.initial_delay_ms"));
+  FF_TRY_VOID(admit_duration(retry.max_delay_ms, "policy.retry.max_delay_ms"));
+  FF_TRY_VOID(admit_range<std::uint32_t>(retry.multiplier_percent, "policy.retry.multiplier_percent", 100, 10000));
+  if (retry.retryable_categories.size() > limits::max_retry_categories) {
+    return refuse("has more than " + std::to_string(limits::max_retry_categories) + " entries",
+                  "policy.retry.retryable_categories");
+  }
+  for (const auto& category : retry.retryable_categories) {
+    FF_TRY_VOID(admit_text(category, "policy.retry.retryable_categories", 1, limits::max_category_bytes,
+                           Content::no_controls));
+  }
+  return {};
+}
+
+Result<void> admit_retention(const RetentionPolicy& retention, const std::string& prefix) {
+  const std::pair<const char*, const std::optional<std::int64_t>*> fields[] = {
+      {"completed_ms", &retention.completed_ms}, {"failed_ms", &retention.failed_ms},
+      {"cancelled_ms", &retention.cancelled_ms}, {"expired_ms", &retention.expired_ms},
+      {"skipped_ms", &retention.skipped_ms}};
+  for (const auto& [name, value] : fields) {
+    if (*value) FF_TRY_VOID(admit_duration(**value, prefix + name));
+  }
+  return {};
+}
+
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_tag_character(char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; }
+
+}  // namespace
+
+Result<void> admit_tag_key(std::string_view key) {
+  const std::string field = "tags";
+  const auto malformed = [&] {
+    return refuse("the key \"" + std::string(key.substr(0, limits::max_tag_key_bytes)) +
+                      "\" is malformed; a key reads like app.name: a lower-case letter, then lower-case letters, digits "
+                      "or _, a dot, then lower-case letters, digits, _ or dots",
+                  field);
+  };
+  if (key.size() > limits::max_tag_key_bytes) {
+    return refuse("a key has " + std::to_string(key.size()) + " bytes; allowed are at most " +
+                      std::to_string(limits::max_tag_key_bytes), field);
+  }
+  const std::size_t dot = key.find('.');
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 >= key.size()) return malformed();
+  if (!is_lower(key[0])) return malformed();
+  if (!std::all_of(key.begin(), key.begin() + static_cast<std::ptrdiff_t>(dot), is_tag_character)) return malformed();
+  if (!is_tag_character(key[dot + 1])) return malformed();
+  const std::string_view rest = key.substr(dot + 1);
+  if (!std::all_of(rest.begin(), rest.end(), [](char c) { return is_tag_character(c) || c == '.'; })) {
+    return malformed();
+  }
+  return {};
+}
+
+Result<void> admit_lane(std::string_view lane) {
+  if (lane.empty() || lane.size() > limits::max_lane_bytes) {
+    return refuse("has " + std::to_string(lane.size()) + " bytes; allowed are 1 to " +
+                      std::to_string(limits::max_lane_bytes), "lane");
+  }
+  const bool printable = std::all_of(lane.begin(), lane.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
+  if (!printable) return refuse("has characters outside printable ASCII", "lane");
+  return {};
+}
+
+Result<void> admit_namespace(std::string_view name_space) {
+  return admit_text(name_space, "namespace", 1, limits::max_namespace_bytes, Content::no_controls);
+}
+
+Result<void> admit_execution_id(const ExecutionId& id) {
+  if (id.partition >= partition_count) return refuse("the partition is out of range", "execution_id");
+  return {};
+}
+
+Result<void> admit_priority(std::int32_t priority) {
+  return admit_range<std::int32_t>(priority, "priority", limits::min_priority, limits::max_priority);
+}
+
+Result<void> admit_time(TimestampMs at, const char* field) {
+  return admit_range<std::int64_t>(at, field, 0, limits::max_timestamp_ms);
+}
+
+Result<void> admit_lease_ttl(std::uint32_t lease_ttl_ms) {
+  return admit_range<std::uint32_t>(lease_ttl_ms, "lease_ttl_ms", limits::min_lease_ttl_ms, limits::max_lease_ttl_ms);
+}
+
+Result<void> admit_wait(std::uint32_t wait_ms) {
+  return admit_range<std::uint32_t>(wait_ms, "wait_ms", 0, limits::max_wait_ms);
+}
+
+Result<void> admit_reason(std::string_view reason) {
+  return admit_text(reason, "reason", 0, limits::max_reason_bytes, Content::any_text);
+}
+
+Result<void> admit(const Policy& policy) {
+  if (policy.retry) FF_TRY_VOID(admit_retry(*policy.retry));
+  if (policy.attempt_timeout_ms) FF_TRY_VOID(admit_duration(*policy.attempt_timeout_ms, "policy.attempt_timeout_ms", 1));
+  FF_TRY_VOID(admit_duration(policy.reclaim_grace_ms, "policy.reclaim_grace_ms"));
+  FF_TRY_VOID(admit_range<std::uint32_t>(policy.max_reclaims, "policy.max_reclaims", 0, limits::max_max_reclaims));
+  FF_TRY_VOID(admit_range<std::uint32_t>(policy.max_replays, "policy.max_replays", 0, limits::max_max_replays));
+  FF_TRY_VOID(admit_duration(policy.dedup_window_ms, "policy.dedup_window_ms", 1));
+  return admit_retention(policy.retention, "policy.retention.");
+}
+
+Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
+  FF_TRY_VOID(admit_namespace(request.name_space));
+  FF_TRY_VOID(admit_lane(request.lane));
+  FF_TRY_VOID(admit_text(request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
+  FF_TRY_VOID(admit_bytes(request.payload, "payload", limits.max_payload_bytes));
+  FF_TRY_VOID(admit_text(request.payload_encoding, "payload_encoding", 0, limits::max_encoding_bytes,
+                         Content::no_controls));
+  FF_TRY_VOID(admit_priority(request.priority));
+  FF_TRY_VOID(admit_tags(request.tags));
+  FF_TRY_VOID(admit_capabilities(request.required_capabilities, "required_capabilities"));
+  FF_TRY_VOID(admit(request.policy));
+  FF_TRY_VOID(admit_time(request.delay_until, "delay_until"));
+  FF_TRY_VOID(admit_time(request.deadline_at, "deadline_at"));
+  FF_TRY_VOID(admit_text(request.creator, "creator", 0, limits::max_creator_bytes, Content::no_controls));
+  return admit_text(request.idempotency_key, "idempotency_key", 0, limits::max_idempotency_key_bytes,
+                    Content::any_text);
+}
+
+Result<void> admit(ClaimRequest& request) {
+  FF_TRY_VOID(admit_text(request.worker_id, "worker_id", 1, limits::max_worker_id_bytes,
+                         Content::no_controls_or_spaces));
+  FF_TRY_VOID(admit_text(request.worker_instance_id, "worker_instance_id", 1, limits::max_worker_id_bytes,
+                         Content::no_controls_or_spaces));
+  FF_TRY_VOID(admit_range<std::size_t>(request.lanes.size(), "lanes", 1, limits::max_claim_lanes));
+  for (const auto& lane : request.lanes) FF_TRY_VOID(admit_lane(lane));
+  std::sort(request.lanes.begin(), request.lanes.end());
+  request.lanes.erase(std::unique(request.lanes.begin(), request.lanes.end()), request.lanes.end());
+  FF_TRY_VOID(admit_capabilities(request.capabilities, "capabilities"));
+  FF_TRY_VOID(admit_range<std::uint32_t>(request.max_executions, "max_executions", 1, limits::max_claim));
+  FF_TRY_VOID(admit_lease_ttl(request.lease_ttl_ms));
+  return admit_wait(request.wait_ms);
+}
+
+Result<void> admit(const ProgressReport& report) {
+  if (report.percent && *report.percent > 100) {
+    return refuse("is " + std::to_string(*report.percent) + "; allowed are 0 to 100", "percent");
+  }
+  if (report.message) {
+    FF_TRY_VOID(admit_text(*report.message, "message", 0, limits::max_message_bytes, Content::any_text));
+  }
+  return {};
+}
+
+Result<void> admit(const CompleteRequest& request, const IngressLimits& limits) {
+  FF_TRY_VOID(admit_bytes(request.result, "result", limits.max_result_bytes));
+  return admit_text(request.result_encoding, "result_encoding", 0, limits::max_encoding_bytes, Content::no_controls);
+}
+
+Result<void> admit(const FailRequest& request) {
+  FF_TRY_VOID(admit_text(request.category, "category", 1, limits::max_category_bytes, Content::no_controls));
+  FF_TRY_VOID(admit_text(request.message, "message", 0, limits::max_message_bytes, Content::any_text));
+  return admit_bytes(request.detail, "detail", limits::max_failure_detail_bytes);
+}
+
+Result<void> admit(const Operator& by) {
+  FF_TRY_VOID(admit_text(by.name, "operator", 1, limits::max_creator_bytes, Content::no_controls));
+  return admit_reason(by.reason);
+}
+
+Result<void> admit(const TagChanges& changes) {
+  if (changes.set.empty() && changes.remove.empty()) return refuse("nothing to set or to remove", "tags");
+  FF_TRY_VOID(admit_tags(changes.set));
+  for (const auto& key : changes.remove) FF_TRY_VOID(admit_tag_key(key));
+  return {};
+}
+
+Result<void> admit(const ListRequest& request) {
+  if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
+  if (request.lane) FF_TRY_VOID(admit_lane(*request.lane));
+  if (request.kind) FF_TRY_VOID(admit_text(*request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
+  if (request.tag) {
+    FF_TRY_VOID(admit_tag_key(request.tag->first));
+    FF_TRY_VOID(admit_tag_value(request.tag->first, request.tag->second));
+  }
+  return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
+}
+
+Result<void> admit(const NamespaceInfo& info) {
+  FF_TRY_VOID(admit_namespace(info.name_space));
+  return admit_retention(info.retention, "retention.");
+}
+
+}  // namespace flowfabric

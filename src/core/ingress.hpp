@@ -1,0 +1,38 @@
+// The one door: every request of every caller passes here before anything else sees it. Each function refuses bad input
+// with the field's name, what was wrong and what is allowed; nothing has been read or written by then.
+#pragma once
+
+#include <flowfabric/operations.hpp>
+
+#include "base/limits.hpp"
+
+namespace flowfabric {
+
+struct IngressLimits {
+  std::size_t max_payload_bytes = limits::default_max_payload_bytes;
+  std::size_t max_result_bytes = limits::default_max_payload_bytes;
+};
+
+// Also brings the required capabilities into canonical form: sorted, each once.
+Result<void> admit(CreateRequest& request, const IngressLimits& limits);
+Result<void> admit(ClaimRequest& request);
+Result<void> admit(const ProgressReport& report);
+Result<void> admit(const CompleteRequest& request, const IngressLimits& limits);
+Result<void> admit(const FailRequest& request);
+Result<void> admit(const Operator& by);
+Result<void> admit(const TagChanges& changes);
+Result<void> admit(const ListRequest& request);
+Result<void> admit(const NamespaceInfo& info);
+Result<void> admit(const Policy& policy);
+
+Result<void> admit_lane(std::string_view lane);
+Result<void> admit_namespace(std::string_view name_space);
+Result<void> admit_execution_id(const ExecutionId& id);
+Result<void> admit_priority(std::int32_t priority);
+Result<void> admit_time(TimestampMs at, const char* field);
+Result<void> admit_lease_ttl(std::uint32_t lease_ttl_ms);
+Result<void> admit_wait(std::uint32_t wait_ms);
+Result<void> admit_reason(std::string_view reason);
+Result<void> admit_tag_key(std::string_view key);
+
+}  // namespace flowfabric

@@ -1,0 +1,100 @@
+// One spelling for every enumerator. The arrays stand in the order of the enums.
+#include <array>
+
+#include <flowfabric/types.hpp>
+
+#include "base/check.hpp"
+
+namespace flowfabric {
+namespace {
+
+using Names = std::string_view;
+
+constexpr std::array<Names, 4> phases = {"runnable", "active", "suspended", "terminal"};
+constexpr std::array<Names, 6> outcomes = {"none", "success", "failed", "cancelled", "expired", "skipped"};
+constexpr std::array<Names, 4> ownerships = {"unowned", "leased", "lease_expired_reclaimable", "lease_revoked"};
+constexpr std::array<Names, 8> eligibilities = {
+    "not_applicable",    "eligible_now",     "not_eligible_until_time", "blocked_by_dependencies",
+    "blocked_by_budget", "blocked_by_quota", "blocked_by_lane_state",   "blocked_by_operator"};
+constexpr std::array<Names, 8> blocking_reasons = {
+    "none",                      "waiting_for_worker",        "waiting_for_capable_worker", "waiting_for_delay",
+    "waiting_for_retry_backoff", "waiting_for_reclaim_grace", "waiting_for_reclaim",        "paused_by_lane"};
+constexpr std::array<Names, 8> attempt_phases = {
+    "pending_first_attempt",   "running_attempt",        "attempt_interrupted", "pending_retry_attempt",
+    "pending_reclaim_attempt", "pending_replay_attempt", "attempt_terminal",    "none"};
+constexpr std::array<Names, 12> public_states = {"waiting",   "delayed",   "rate_limited", "waiting_children",
+                                                 "active",    "suspended", "resumable",    "completed",
+                                                 "failed",    "cancelled", "expired",      "skipped"};
+constexpr std::array<Names, 4> attempt_types = {"initial", "retry", "reclaim", "replay"};
+constexpr std::array<Names, 7> attempt_states = {
+    "started",     "suspended",            "ended_success", "ended_failure", "ended_cancelled",
+    "interrupted", "interrupted_reclaimed"};
+constexpr std::array<Names, 3> lease_losses = {"none", "expired", "revoked"};
+constexpr std::array<Names, 4> lane_states = {"active", "paused", "draining", "disabled"};
+constexpr std::array<Names, 3> handle_kinds = {"fresh", "resumed", "reclaimed"};
+constexpr std::array<Names, 18> event_types = {"",
+                                               "created",
+                                               "ready",
+                                               "claimed",
+                                               "resumed",
+                                               "delayed",
+                                               "retry_scheduled",
+                                               "lease_expired",
+                                               "lease_revoked",
+                                               "completed",
+                                               "failed",
+                                               "cancelled",
+                                               "expired",
+                                               "replayed",
+                                               "priority_changed",
+                                               "tags_changed",
+                                               "lane_changed",
+                                               "namespace_changed"};
+
+template <class Enum, std::size_t n>
+std::string_view name_of(const std::array<Names, n>& names, Enum value) {
+  const auto index = static_cast<std::size_t>(value);
+  FF_CHECK(index < n);
+  return names[index];
+}
+
+template <class Enum, std::size_t n>
+Result<Enum> value_of(const std::array<Names, n>& names, std::string_view text, const char* field) {
+  std::string allowed;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (names[i].empty()) continue;
+    if (names[i] == text) return static_cast<Enum>(i);
+    if (!allowed.empty()) allowed += ", ";
+    allowed += names[i];
+  }
+  return fail(Errc::invalid_argument, "unknown value \"" + std::string(text) + "\"; allowed: " + allowed, field);
+}
+
+}  // namespace
+
+std::string_view to_string(Phase value) { return name_of(phases, value); }
+std::string_view to_string(Outcome value) { return name_of(outcomes, value); }
+std::string_view to_string(Ownership value) { return name_of(ownerships, value); }
+std::string_view to_string(Eligibility value) { return name_of(eligibilities, value); }
+std::string_view to_string(BlockingReason value) { return name_of(blocking_reasons, value); }
+std::string_view to_string(AttemptPhase value) { return name_of(attempt_phases, value); }
+std::string_view to_string(PublicState value) { return name_of(public_states, value); }
+std::string_view to_string(AttemptType value) { return name_of(attempt_types, value); }
+std::string_view to_string(AttemptState value) { return name_of(attempt_states, value); }
+std::string_view to_string(LeaseLoss value) { return name_of(lease_losses, value); }
+std::string_view to_string(LaneState value) { return name_of(lane_states, value); }
+std::string_view to_string(HandleKind value) { return name_of(handle_kinds, value); }
+std::string_view to_string(EventType value) { return name_of(event_types, value); }
+
+Result<PublicState> parse_public_state(std::string_view text) {
+  return value_of<PublicState>(public_states, text, "state");
+}
+Result<LaneState> parse_lane_state(std::string_view text) { return value_of<LaneState>(lane_states, text, "state"); }
+Result<EventType> parse_event_type(std::string_view text) { return value_of<EventType>(event_types, text, "type"); }
+
+bool is_terminal(EventType type) {
+  return type == EventType::completed || type == EventType::failed || type == EventType::cancelled ||
+         type == EventType::expired;
+}
+
+}  // namespace flowfabric

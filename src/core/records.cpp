@@ -1,0 +1,616 @@
+#include "core/records.hpp"
+
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/codec.hpp"
+#include "base/hashing.hpp"
+#include "base/limits.hpp"
+
+namespace flowfabric {
+namespace {
+
+// Every encoding starts with this byte, so that a later layout can be told from this one.
+constexpr std::uint8_t layout_1 = 1;
+
+template <class T, class F>
+void put_optional(Encoder& out, const std::optional<T>& value, F put) {
+  out.boolean(value.has_value());
+  if (value) put(out, *value);
+}
+
+template <class F>
+auto get_optional(Decoder& in, F get) -> std::optional<decltype(get(in))> {
+  if (!in.boolean()) return std::nullopt;
+  return get(in);
+}
+
+void put_strings(Encoder& out, const std::vector<std::string>& values) {
+  out.unsigned_number(values.size());
+  for (const auto& value : values) out.text(value);
+}
+
+std::vector<std::string> get_strings(Decoder& in) {
+  std::vector<std::string> values(in.count());
+  for (auto& value : values) value = in.text();
+  return values;
+}
+
+void put_number(Encoder& out, std::int64_t value) { out.number(value); }
+std::int64_t get_number(Decoder& in) { return in.number(); }
+void put_u32(Encoder& out, std::uint32_t value) { out.unsigned_number(value); }
+std::uint32_t get_u32(Decoder& in) { return in.u32(); }
+
+void put_retry(Encoder& out, const RetryPolicy& policy) {
+  out.unsigned_number(policy.max_retries);
+  out.enumerator(policy.backoff);
+  out.number(policy.initial_delay_ms);
+  out.number(policy.max_delay_ms);
+  out.unsigned_number(policy.multiplier_percent);
+  out.enumerator(policy.jitter);
+  put_strings(out, policy.retryable_categories);
+}
+
+RetryPolicy get_retry(Decoder& in) {
+  RetryPolicy policy;
+  policy.max_retries = in.u32();
+  policy.backoff = in.enumerator(RetryPolicy::Backoff::fixed);
+  policy.initial_delay_ms = in.number();
+  policy.max_delay_ms = in.number();
+  policy.multiplier_percent = in.u32();
+  policy.jitter = in.enumerator(RetryPolicy::Jitter::full);
+  policy.retryable_categories = get_strings(in);
+  return policy;
+}
+
+void put_retention(Encoder& out, const RetentionPolicy& policy) {
+  for (const auto& keep :
+       {policy.completed_ms, policy.failed_ms, policy.cancelled_ms, policy.expired_ms, policy.skipped_ms}) {
+    put_optional(out, keep, put_number);
+  }
+}
+
+RetentionPolicy get_retention(Decoder& in) {
+  RetentionPolicy policy;
+  for (auto* keep :
+       {&policy.completed_ms, &policy.failed_ms, &policy.cancelled_ms, &policy.expired_ms, &policy.skipped_ms}) {
+    *keep = get_optional(in, get_number);
+  }
+  return policy;
+}
+
+void put_policy(Encoder& out, const Policy& policy) {
+  put_optional(out, policy.retry, put_retry);
+  put_optional(out, policy.attempt_timeout_ms, put_number);
+  out.enumerator(policy.on_lease_lost);
+  out.number(policy.reclaim_grace_ms);
+  out.unsigned_number(policy.max_reclaims);
+  out.unsigned_number(policy.max_replays);
+  out.number(policy.dedup_window_ms);
+  put_retention(out, policy.retention);
+}
+
+Policy get_policy(Decoder& in) {
+  Policy policy;
+  policy.retry = get_optional(in, get_retry);
+  policy.attempt_timeout_ms = get_optional(in, get_number);
+  policy.on_lease_lost = in.enumerator(OnLeaseLost::manual);
+  policy.reclaim_grace_ms = in.number();
+  policy.max_reclaims = in.u32();
+  policy.max_replays = in.u32();
+  policy.dedup_window_ms = in.number();
+  policy.retention = get_retention(in);
+  return policy;
+}
+
+void put_tags(Encoder& out, const Tags& tags) {
+  out.unsigned_number(tags.size());
+  for (const auto& [key, value] : tags) {
+    out.text(key);
+    out.text(value);
+  }
+}
+
+Tags get_tags(Decoder& in) {
+  Tags tags;
+  for (std::size_t n = in.count(); n > 0 && in.ok(); --n) {
+    std::string key = in.text();
+    tags[std::move(key)] = in.text();
+  }
+  return tags;
+}
+
+void put_lease(Encoder& out, const Lease& lease) {
+  out.uuid(lease.lease_id);
+  out.unsigned_number(lease.lease_epoch);
+  out.text(lease.worker_id);
+  out.text(lease.worker_instance_id);
+  out.unsigned_number(lease.lease_ttl_ms);
+  out.number(lease.acquired_at);
+  out.number(lease.renewed_at);
+  out.number(lease.expires_at);
+}
+
+Lease get_lease(Decoder& in) {
+  Lease lease;
+  lease.lease_id = in.uuid();
+  lease.lease_epoch = in.unsigned_number();
+  lease.worker_id = in.text();
+  lease.worker_instance_id = in.text();
+  lease.lease_ttl_ms = in.u32();
+  lease.acquired_at = in.number();
+  lease.renewed_at = in.number();
+  lease.expires_at = in.number();
+  return lease;
+}
+
+void put_failure(Encoder& out, const Failure& failure) {
+  out.text(failure.category);
+  out.text(failure.message);
+  out.text(failure.detail);
+}
+
+Failure get_failure(Decoder& in) {
+  Failure failure;
+  failure.category = in.text();
+  failure.message = in.text();
+  failure.detail = in.text();
+  return failure;
+}
+
+void put_attempt(Encoder& out, const Attempt& attempt) {
+  out.unsigned_number(attempt.attempt_index);
+  out.uuid(attempt.attempt_id);
+  out.enumerator(attempt.attempt_type);
+  out.enumerator(attempt.attempt_state);
+  out.unsigned_number(attempt.lease_epoch);
+  out.text(attempt.worker_id);
+  out.text(attempt.worker_instance_id);
+  out.number(attempt.started_at);
+  out.number(attempt.suspended_at);
+  out.number(attempt.resumed_at);
+  out.number(attempt.ended_at);
+  out.number(attempt.timeout_at);
+  out.number(attempt.timeout_left_ms);
+  put_optional(out, attempt.previous_attempt_index, put_u32);
+  out.text(attempt.reason);
+  out.text(attempt.requested_by);
+  put_optional(out, attempt.failure, put_failure);
+  out.boolean(attempt.has_result);
+}
+
+Attempt get_attempt(Decoder& in) {
+  Attempt attempt;
+  attempt.attempt_index = in.u32();
+  attempt.attempt_id = in.uuid();
+  attempt.attempt_type = in.enumerator(AttemptType::replay);
+  attempt.attempt_state = in.enumerator(AttemptState::interrupted_reclaimed);
+  attempt.lease_epoch = in.unsigned_number();
+  attempt.worker_id = in.text();
+  attempt.worker_instance_id = in.text();
+  attempt.started_at = in.number();
+  attempt.suspended_at = in.number();
+  attempt.resumed_at = in.number();
+  attempt.ended_at = in.number();
+  attempt.timeout_at = in.number();
+  attempt.timeout_left_ms = in.number();
+  attempt.previous_attempt_index = get_optional(in, get_u32);
+  attempt.reason = in.text();
+  attempt.requested_by = in.text();
+  attempt.failure = get_optional(in, get_failure);
+  attempt.has_result = in.boolean();
+  return attempt;
+}
+
+void put_pending(Encoder& out, const PendingAttempt& pending) {
+  out.enumerator(pending.type);
+  put_optional(out, pending.previous_attempt_index, put_u32);
+  out.text(pending.reason);
+  out.text(pending.requested_by);
+}
+
+PendingAttempt get_pending(Decoder& in) {
+  PendingAttempt pending;
+  pending.type = in.enumerator(AttemptType::replay);
+  pending.previous_attempt_index = get_optional(in, get_u32);
+  pending.reason = in.text();
+  pending.requested_by = in.text();
+  return pending;
+}
+
+void put_progress(Encoder& out, const Progress& progress) {
+  put_optional(out, progress.percent, [](Encoder& o, std::uint8_t percent) { o.u8(percent); });
+  out.text(progress.message);
+  out.number(progress.updated_at);
+}
+
+Progress get_progress(Decoder& in) {
+  Progress progress;
+  progress.percent = get_optional(in, [](Decoder& i) { return i.u8(); });
+  progress.message = in.text();
+  progress.updated_at = in.number();
+  return progress;
+}
+
+void put_release(Encoder& out, const Release& release) {
+  out.enumerator(release.operation);
+  if (release.operation == Release::Operation::none) return;
+  out.uuid(release.lease_id);
+  out.unsigned_number(release.lease_epoch);
+  out.unsigned_number(release.attempt_index);
+  out.unsigned_number(release.request_digest);
+  out.enumerator(release.fail.decision);
+  out.number(release.fail.retry_at);
+  out.unsigned_number(release.fail.next_attempt_index);
+  out.text(release.fail.reason);
+  out.number(release.delay_until);
+}
+
+Release get_release(Decoder& in) {
+  Release release;
+  release.operation = in.enumerator(Release::Operation::cancel);
+  if (release.operation == Release::Operation::none) return release;
+  release.lease_id = in.uuid();
+  release.lease_epoch = in.unsigned_number();
+  release.attempt_index = in.u32();
+  release.request_digest = in.unsigned_number();
+  release.fail.decision = in.enumerator(FailReply::Decision::failed);
+  release.fail.retry_at = in.number();
+  release.fail.next_attempt_index = in.u32();
+  release.fail.reason = in.text();
+  release.delay_until = in.number();
+  return release;
+}
+
+template <class T>
+Result<T> finished(Decoder& in, T value, const char* what) {
+  if (!in.at_end()) return fail(Errc::corruption, std::string("stored bytes of ") + what + " cannot be decoded");
+  return value;
+}
+
+bool known_layout(Decoder& in) { return in.u8() == layout_1; }
+
+Error unknown_layout(const char* what) {
+  return Error{Errc::corruption, std::string("stored bytes of ") + what + " have an unknown layout", {}, {}};
+}
+
+}  // namespace
+
+Key make_key(RecordKind kind, std::string_view id, std::uint16_t partition) {
+  Key key;
+  key.bytes.reserve(id.size() + 3);
+  key.bytes += static_cast<char>(kind);
+  key.bytes += id;
+  key.bytes += static_cast<char>(partition >> 8);
+  key.bytes += static_cast<char>(partition & 255);
+  FF_CHECK(key.bytes.size() <= limits::max_key_bytes);
+  return key;
+}
+
+Key execution_key(const ExecutionId& id) {
+  return make_key(RecordKind::execution,
+                  {reinterpret_cast<const char*>(id.uuid.bytes.data()), id.uuid.bytes.size()}, id.partition);
+}
+
+ExecutionId execution_id_of(const Key& key) {
+  FF_CHECK(key.kind() == RecordKind::execution && key.bytes.size() == 19);
+  ExecutionId id;
+  id.partition = key.partition();
+  const std::string_view bytes = key.id();
+  for (std::size_t i = 0; i < 16; ++i) id.uuid.bytes[i] = static_cast<std::uint8_t>(bytes[i]);
+  return id;
+}
+
+Key lane_key(std::string_view lane) { return make_key(RecordKind::lane, lane, partition_of(lane)); }
+
+Key namespace_key(std::string_view name_space) {
+  return make_key(RecordKind::name_space, name_space, partition_of(name_space));
+}
+
+Key keyring_key() { return make_key(RecordKind::keyring, "handles", partition_of("handles")); }
+
+Key idempotency_key(std::string_view name_space, std::string_view key) {
+  std::string joined(name_space);
+  joined += '\0';
+  joined += key;
+  const Sha256 digest = sha256(joined);
+  const std::string_view id(reinterpret_cast<const char*>(digest.data()), digest.size());
+  return make_key(RecordKind::idempotency, id, partition_of(id));
+}
+
+std::string encode(const Spec& spec) {
+  Encoder out;
+  out.reserve(160 + spec.payload.size());
+  out.u8(layout_1);
+  out.text(spec.name_space);
+  out.text(spec.lane);
+  out.text(spec.kind);
+  out.text(spec.creator);
+  out.text(spec.payload_encoding);
+  out.text(spec.payload);
+  out.unsigned_number(spec.payload_bytes);
+  put_strings(out, spec.required_capabilities);
+  out.unsigned_number(spec.route);
+  put_policy(out, spec.policy);
+  put_retention(out, spec.namespace_retention);
+  out.number(spec.deadline_span_ms);
+  put_optional(out, spec.flow, [](Encoder& o, const Uuid& flow) { o.uuid(flow); });
+  out.number(spec.created_at);
+  out.unsigned_number(spec.request_digest);
+  return out.take();
+}
+
+Result<Spec> decode_spec(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return tl::unexpected(unknown_layout("an execution's spec"));
+  Spec spec;
+  spec.name_space = in.text();
+  spec.lane = in.text();
+  spec.kind = in.text();
+  spec.creator = in.text();
+  spec.payload_encoding = in.text();
+  spec.payload = in.text();
+  spec.payload_bytes = in.unsigned_number();
+  spec.required_capabilities = get_strings(in);
+  spec.route = in.u32();
+  spec.policy = get_policy(in);
+  spec.namespace_retention = get_retention(in);
+  spec.deadline_span_ms = in.number();
+  spec.flow = get_optional(in, [](Decoder& i) { return i.uuid(); });
+  spec.created_at = in.number();
+  spec.request_digest = in.unsigned_number();
+  return finished(in, std::move(spec), "an execution's spec");
+}
+
+std::string encode(const Facts& facts) {
+  Encoder out;
+  out.reserve(256 + facts.result.size());
+  out.u8(layout_1);
+  out.enumerator(facts.phase);
+  out.enumerator(facts.outcome);
+  out.number(facts.priority);
+  out.unsigned_number(facts.gates);
+  out.number(facts.delay_until);
+  out.enumerator(facts.delay_cause);
+  out.number(facts.deadline_at);
+  out.unsigned_number(facts.lease_epoch);
+  put_optional(out, facts.lease, put_lease);
+  out.enumerator(facts.lost.cause);
+  out.unsigned_number(facts.lost.lease_epoch);
+  put_optional(out, facts.pending, put_pending);
+  put_optional(out, facts.attempt, put_attempt);
+  out.unsigned_number(facts.attempt_count);
+  out.unsigned_number(facts.retry_count);
+  out.unsigned_number(facts.reclaim_count);
+  out.unsigned_number(facts.replay_count);
+  out.unsigned_number(facts.ready_sequence);
+  out.number(facts.armed_due);
+  out.number(facts.started_at);
+  out.number(facts.finished_at);
+  out.number(facts.last_transition_at);
+  out.number(facts.last_mutation_at);
+  out.number(facts.retain_until);
+  put_optional(out, facts.progress, put_progress);
+  put_optional(out, facts.failure, put_failure);
+  out.text(facts.cancellation_reason);
+  out.text(facts.cancelled_by);
+  put_tags(out, facts.tags);
+  put_release(out, facts.release);
+  out.boolean(facts.has_result);
+  out.boolean(facts.result_is_inline);
+  out.text(facts.result);
+  out.text(facts.result_encoding);
+  return out.take();
+}
+
+Result<Facts> decode_facts(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return tl::unexpected(unknown_layout("an execution's facts"));
+  Facts facts;
+  facts.phase = in.enumerator(Phase::terminal);
+  facts.outcome = in.enumerator(Outcome::skipped);
+  facts.priority = static_cast<std::int32_t>(in.number());
+  facts.gates = in.u32();
+  facts.delay_until = in.number();
+  facts.delay_cause = in.enumerator(DelayCause::reclaim_grace);
+  facts.deadline_at = in.number();
+  facts.lease_epoch = in.unsigned_number();
+  facts.lease = get_optional(in, get_lease);
+  facts.lost.cause = in.enumerator(LeaseLoss::revoked);
+  facts.lost.lease_epoch = in.unsigned_number();
+  facts.pending = get_optional(in, get_pending);
+  facts.attempt = get_optional(in, get_attempt);
+  facts.attempt_count = in.u32();
+  facts.retry_count = in.u32();
+  facts.reclaim_count = in.u32();
+  facts.replay_count = in.u32();
+  facts.ready_sequence = in.unsigned_number();
+  facts.armed_due = in.number();
+  facts.started_at = in.number();
+  facts.finished_at = in.number();
+  facts.last_transition_at = in.number();
+  facts.last_mutation_at = in.number();
+  facts.retain_until = in.number();
+  facts.progress = get_optional(in, get_progress);
+  facts.failure = get_optional(in, get_failure);
+  facts.cancellation_reason = in.text();
+  facts.cancelled_by = in.text();
+  facts.tags = get_tags(in);
+  facts.release = get_release(in);
+  facts.has_result = in.boolean();
+  facts.result_is_inline = in.boolean();
+  facts.result = in.text();
+  facts.result_encoding = in.text();
+  return finished(in, std::move(facts), "an execution's facts");
+}
+
+std::string encode(const Attempt& attempt) {
+  Encoder out;
+  out.u8(layout_1);
+  put_attempt(out, attempt);
+  return out.take();
+}
+
+Result<Attempt> decode_attempt(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return tl::unexpected(unknown_layout("an attempt"));
+  Attempt attempt = get_attempt(in);
+  return finished(in, std::move(attempt), "an attempt");
+}
+
+std::string encode(const LaneRecord& record) {
+  Encoder out;
+  out.u8(layout_1);
+  out.text(record.info.lane);
+  out.enumerator(record.info.state);
+  out.number(record.info.changed_at);
+  out.text(record.info.changed_by);
+  out.text(record.info.reason);
+  return out.take();
+}
+
+Result<LaneRecord> decode_lane(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return tl::unexpected(unknown_layout("a lane"));
+  LaneRecord record;
+  record.info.lane = in.text();
+  record.info.state = in.enumerator(LaneState::disabled);
+  record.info.changed_at = in.number();
+  record.info.changed_by = in.text();
+  record.info.reason = in.text();
+  return finished(in, std::move(record), "a lane");
+}
+
+std::string encode(const NamespaceRecord& record) {
+  Encoder out;
+  out.u8(layout_1);
+  out.text(record.info.name_space);
+  put_retention(out, record.info.retention);
+  return out.take();
+}
+
+Result<NamespaceRecord> decode_namespace(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return tl::unexpected(unknown_layout("a namespace"));
+  NamespaceRecord record;
+  record.info.name_space = in.text();
+  record.info.retention = get_retention(in);
+  return finished(in, std::move(record), "a namespace");
+}
+
+std::string encode(const IdempotencyRecord& record) {
+  Encoder out;
+  out.u8(layout_1);
+  out.unsigned_number(record.execution_id.partition);
+  out.uuid(record.execution_id.uuid);
+  out.unsigned_number(record.request_digest);
+  out.number(record.expires_at);
+  out.number(record.armed_due);
+  return out.take();
+}
+
+Result<IdempotencyRecord> decode_idempotency(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return tl::unexpected(unknown_layout("an idempotency key"));
+  IdempotencyRecord record;
+  record.execution_id.partition = static_cast<std::uint16_t>(in.u32());
+  record.execution_id.uuid = in.uuid();
+  record.request_digest = in.unsigned_number();
+  record.expires_at = in.number();
+  record.armed_due = in.number();
+  return finished(in, record, "an idempotency key");
+}
+
+std::string encode(const KeyringRecord& record) {
+  Encoder out;
+  out.u8(layout_1);
+  out.unsigned_number(record.keys.size());
+  for (const auto& key : record.keys) {
+    out.unsigned_number(key.key_id);
+    out.text(key.secret);
+  }
+  return out.take();
+}
+
+Result<KeyringRecord> decode_keyring(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return tl::unexpected(unknown_layout("the keyring"));
+  KeyringRecord record;
+  record.keys.resize(in.count());
+  for (auto& key : record.keys) {
+    key.key_id = in.u32();
+    key.secret = in.text();
+  }
+  return finished(in, std::move(record), "the keyring");
+}
+
+std::string encode(const Event& event) {
+  Encoder out;
+  out.reserve(96);
+  out.u8(layout_1);
+  out.enumerator(event.type);
+  out.number(event.at);
+  put_optional(out, event.execution_id, [](Encoder& o, const ExecutionId& id) {
+    o.unsigned_number(id.partition);
+    o.uuid(id.uuid);
+  });
+  out.text(event.name_space);
+  out.text(event.lane);
+  out.text(event.kind);
+  put_optional(out, event.attempt_index, put_u32);
+  out.unsigned_number(event.lease_epoch);
+  out.enumerator(event.state_before);
+  out.enumerator(event.state_after);
+  out.text(event.actor);
+  out.text(event.reason);
+  out.number(event.next_at);
+  return out.take();
+}
+
+Result<Event> decode_event(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return tl::unexpected(unknown_layout("an event"));
+  Event event;
+  event.type = in.enumerator(EventType::namespace_changed);
+  event.at = in.number();
+  event.execution_id = get_optional(in, [](Decoder& i) {
+    ExecutionId id;
+    id.partition = static_cast<std::uint16_t>(i.u32());
+    id.uuid = i.uuid();
+    return id;
+  });
+  event.name_space = in.text();
+  event.lane = in.text();
+  event.kind = in.text();
+  event.attempt_index = get_optional(in, get_u32);
+  event.lease_epoch = in.unsigned_number();
+  event.state_before = in.enumerator(PublicState::skipped);
+  event.state_after = in.enumerator(PublicState::skipped);
+  event.actor = in.text();
+  event.reason = in.text();
+  event.next_at = in.number();
+  return finished(in, std::move(event), "an event");
+}
+
+Result<Execution> decode_execution(const Record& record) {
+  FF_TRY(spec, decode_spec(record.fixed));
+  FF_TRY(facts, decode_facts(record.body));
+  return Execution{execution_id_of(record.key), std::move(spec), std::move(facts)};
+}
+
+std::uint64_t request_digest(const CreateRequest& request) {
+  Encoder out;
+  out.text(request.name_space);
+  out.text(request.lane);
+  out.text(request.kind);
+  out.text(request.payload);
+  out.text(request.payload_encoding);
+  out.number(request.priority);
+  put_tags(out, request.tags);
+  put_strings(out, request.required_capabilities);
+  put_policy(out, request.policy);
+  out.text(request.creator);
+  return digest64(out.take());
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,181 @@
+// What is stored about things: the facts, and their encodings.
+//
+// An execution is two parts. The Spec is written once, when it is created. The Facts change with every transition.
+// Nothing here is a label: states that users see are derived from the facts (core/state.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <flowfabric/operations.hpp>
+
+#include "core/changes.hpp"
+
+namespace flowfabric {
+
+enum class SatelliteKind : std::uint8_t { payload = 1, result = 2, attempt = 3 };
+
+struct Spec {
+  std::string name_space;
+  std::string lane;
+  std::string kind;
+  std::string creator;
+  std::string payload_encoding;
+  std::string payload;  // empty when it lies in a satellite
+  std::uint64_t payload_bytes = 0;
+  std::vector<std::string> required_capabilities;  // sorted, unique
+  RouteNo route = 0;
+  Policy policy;
+  RetentionPolicy namespace_retention;  // the namespace's default when it was created
+  std::int64_t deadline_span_ms = 0;  // deadline - created_at, for replay to arm it again
+  std::optional<Uuid> flow;
+  TimestampMs created_at = 0;
+  std::uint64_t request_digest = 0;
+
+  bool payload_is_inline() const { return payload.size() == payload_bytes; }
+  friend bool operator==(const Spec&, const Spec&) = default;
+};
+
+enum class DelayCause : std::uint8_t { none, submitted, worker, backoff, reclaim_grace };
+
+// The attempt that the next claim will start. Absent when the next claim goes on with the current attempt.
+struct PendingAttempt {
+  AttemptType type = AttemptType::initial;
+  std::optional<std::uint32_t> previous_attempt_index;
+  std::string reason;
+  std::string requested_by;
+
+  friend bool operator==(const PendingAttempt&, const PendingAttempt&) = default;
+};
+
+// The last operation by which a holder gave up its lease, with the answer it got: the same fence repeating the same
+// operation gets the same answer again.
+struct Release {
+  enum class Operation : std::uint8_t { none, complete, fail, delay, cancel };
+  Operation operation = Operation::none;
+  Uuid lease_id;
+  std::uint64_t lease_epoch = 0;
+  std::uint32_t attempt_index = 0;
+  std::uint64_t request_digest = 0;
+  FailReply fail;
+  TimestampMs delay_until = 0;
+
+  friend bool operator==(const Release&, const Release&) = default;
+};
+
+struct LostLease {
+  LeaseLoss cause = LeaseLoss::none;
+  std::uint64_t lease_epoch = 0;  // the epoch that was lost
+
+  friend bool operator==(const LostLease&, const LostLease&) = default;
+};
+
+struct Facts {
+  Phase phase = Phase::runnable;
+  Outcome outcome = Outcome::none;
+  std::int32_t priority = 0;
+  std::uint32_t gates = 0;  // a set of blockers besides time; none exist yet
+  TimestampMs delay_until = 0;
+  DelayCause delay_cause = DelayCause::none;
+  TimestampMs deadline_at = 0;
+
+  std::uint64_t lease_epoch = 0;
+  std::optional<Lease> lease;
+  LostLease lost;
+
+  std::optional<PendingAttempt> pending;
+  std::optional<Attempt> attempt;  // the current or last one; earlier ones are satellites
+  std::uint32_t attempt_count = 0;
+  std::uint32_t retry_count = 0;
+  std::uint32_t reclaim_count = 0;
+  std::uint32_t replay_count = 0;
+
+  std::uint64_t ready_sequence = 0;  // its place in the ready index, 0 when it is not there
+  TimestampMs armed_due = 0;         // its entry in the due index, 0 when there is none; never later than what is due
+
+  TimestampMs started_at = 0;
+  TimestampMs finished_at = 0;
+  TimestampMs last_transition_at = 0;
+  TimestampMs last_mutation_at = 0;
+  TimestampMs retain_until = 0;  // terminal only
+
+  std::optional<Progress> progress;
+  std::optional<Failure> failure;  // why it ended, or why the last attempt failed
+  std::string cancellation_reason;
+  std::string cancelled_by;
+  Tags tags;
+  Release release;
+
+  bool has_result = false;
+  bool result_is_inline = false;
+  std::string result;
+  std::string result_encoding;
+
+  friend bool operator==(const Facts&, const Facts&) = default;
+};
+
+struct Execution {
+  ExecutionId id;
+  Spec spec;
+  Facts facts;
+};
+
+struct LaneRecord {
+  LaneInfo info;
+};
+
+struct NamespaceRecord {
+  NamespaceInfo info;
+};
+
+// Remembers which execution an idempotency key made.
+struct IdempotencyRecord {
+  ExecutionId execution_id;
+  std::uint64_t request_digest = 0;
+  TimestampMs expires_at = 0;
+  TimestampMs armed_due = 0;
+};
+
+// The store's signing keys. The newest signs; all verify.
+struct KeyringRecord {
+  struct SigningKey {
+    std::uint32_t key_id = 0;
+    std::string secret;
+  };
+  std::vector<SigningKey> keys;
+};
+
+Key execution_key(const ExecutionId& id);
+Key lane_key(std::string_view lane);
+Key namespace_key(std::string_view name_space);
+Key keyring_key();
+// The key of an idempotency record is a hash of (namespace, key); executions made with one live in its partition.
+Key idempotency_key(std::string_view name_space, std::string_view key);
+ExecutionId execution_id_of(const Key& key);
+
+std::string encode(const Spec& spec);
+std::string encode(const Facts& facts);
+std::string encode(const Attempt& attempt);
+std::string encode(const LaneRecord& record);
+std::string encode(const NamespaceRecord& record);
+std::string encode(const IdempotencyRecord& record);
+std::string encode(const KeyringRecord& record);
+std::string encode(const Event& event);
+
+Result<Spec> decode_spec(std::string_view bytes);
+Result<Facts> decode_facts(std::string_view bytes);
+Result<Attempt> decode_attempt(std::string_view bytes);
+Result<LaneRecord> decode_lane(std::string_view bytes);
+Result<NamespaceRecord> decode_namespace(std::string_view bytes);
+Result<IdempotencyRecord> decode_idempotency(std::string_view bytes);
+Result<KeyringRecord> decode_keyring(std::string_view bytes);
+Result<Event> decode_event(std::string_view bytes);
+Result<Execution> decode_execution(const Record& record);
+
+// A digest of everything in a request that makes it "the same request". Times are left out: a client that repeats a
+// request computes them anew.
+std::uint64_t request_digest(const CreateRequest& request);
+
+}  // namespace flowfabric

@@ -1,0 +1,220 @@
+#include "core/state.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace flowfabric {
+namespace {
+
+PublicState terminal_state(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::success: return PublicState::completed;
+    case Outcome::cancelled: return PublicState::cancelled;
+    case Outcome::expired: return PublicState::expired;
+    case Outcome::skipped: return PublicState::skipped;
+    // A terminal execution without an outcome cannot be made; shown as failed so that somebody looks at it.
+    case Outcome::none:
+    case Outcome::failed: return PublicState::failed;
+  }
+  return PublicState::failed;
+}
+
+bool is_suspended_attempt(const Facts& facts) {
+  return !facts.pending && facts.attempt && facts.attempt->attempt_state == AttemptState::suspended;
+}
+
+AttemptPhase attempt_phase(const Facts& facts) {
+  if (facts.phase == Phase::terminal) return facts.attempt ? AttemptPhase::attempt_terminal : AttemptPhase::none;
+  if (facts.pending) {
+    switch (facts.pending->type) {
+      case AttemptType::initial: return AttemptPhase::pending_first_attempt;
+      case AttemptType::retry: return AttemptPhase::pending_retry_attempt;
+      case AttemptType::reclaim: return AttemptPhase::pending_reclaim_attempt;
+      case AttemptType::replay: return AttemptPhase::pending_replay_attempt;
+    }
+  }
+  if (facts.lease) return AttemptPhase::running_attempt;
+  return AttemptPhase::attempt_interrupted;
+}
+
+Ownership ownership(const Facts& facts) {
+  if (facts.phase != Phase::active) return Ownership::unowned;
+  if (facts.lease) return Ownership::leased;
+  return facts.lost.cause == LeaseLoss::revoked ? Ownership::lease_revoked : Ownership::lease_expired_reclaimable;
+}
+
+bool lane_blocks_claims(LaneState lane) { return lane == LaneState::paused || lane == LaneState::disabled; }
+
+Eligibility eligibility(const Facts& facts, LaneState lane) {
+  if (facts.phase != Phase::runnable) return Eligibility::not_applicable;
+  if (facts.delay_until != 0) return Eligibility::not_eligible_until_time;
+  if (lane_blocks_claims(lane)) return Eligibility::blocked_by_lane_state;
+  return Eligibility::eligible_now;
+}
+
+BlockingReason delay_reason(DelayCause cause) {
+  switch (cause) {
+    case DelayCause::backoff: return BlockingReason::waiting_for_retry_backoff;
+    case DelayCause::reclaim_grace: return BlockingReason::waiting_for_reclaim_grace;
+    default: return BlockingReason::waiting_for_delay;
+  }
+}
+
+BlockingReason blocking_reason(const Execution& execution, LaneState lane) {
+  const Facts& facts = execution.facts;
+  if (facts.phase == Phase::active && !facts.lease) return BlockingReason::waiting_for_reclaim;
+  if (facts.phase != Phase::runnable) return BlockingReason::none;
+  if (facts.delay_until != 0) return delay_reason(facts.delay_cause);
+  if (lane_blocks_claims(lane)) return BlockingReason::paused_by_lane;
+  return execution.spec.required_capabilities.empty() ? BlockingReason::waiting_for_worker
+                                                      : BlockingReason::waiting_for_capable_worker;
+}
+
+Reason delay_sentence(const Facts& facts) {
+  const std::string until = format_utc(facts.delay_until);
+  switch (facts.delay_cause) {
+    case DelayCause::backoff:
+      return {"waiting_for_retry_backoff", "Its last attempt failed; the next one may start at " + until + ".",
+              facts.delay_until};
+    case DelayCause::reclaim_grace:
+      return {"waiting_for_reclaim_grace", "Its lease was lost; it may be claimed again at " + until + ".",
+              facts.delay_until};
+    case DelayCause::worker:
+      return {"waiting_for_delay", "Its worker put it off until " + until + ".", facts.delay_until};
+    default:
+      return {"waiting_for_delay", "It was submitted to start at " + until + ".", facts.delay_until};
+  }
+}
+
+std::vector<Reason> explain_runnable(const Execution& execution, const LaneInfo& lane, std::uint64_t ahead) {
+  std::vector<Reason> reasons;
+  if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution.facts));
+  if (lane_blocks_claims(lane.state)) {
+    reasons.push_back({"paused_by_lane",
+                       "Lane \"" + lane.lane + "\" is " + std::string(to_string(lane.state)) + ": nothing on it is handed out" +
+                           (lane.reason.empty() ? "." : " (" + lane.reason + ")."),
+                       0});
+  }
+  const auto& capabilities = execution.spec.required_capabilities;
+  if (!capabilities.empty()) {
+    reasons.push_back({"waiting_for_capable_worker",
+                       "Only a worker that offers " + join(capabilities, ", ") + " may claim it.", 0});
+  }
+  if (execution.facts.delay_until == 0) {
+    reasons.push_back({"waiting_for_worker",
+                       ahead == 0 ? "It is next in its queue and waits for a worker to claim it."
+                                  : std::to_string(ahead) + " executions are ahead of it in its queue.",
+                       0});
+  }
+  return reasons;
+}
+
+}  // namespace
+
+PublicState public_state(const Facts& facts) {
+  switch (facts.phase) {
+    case Phase::terminal: return terminal_state(facts.outcome);
+    case Phase::suspended: return PublicState::suspended;
+    case Phase::active: return PublicState::active;
+    case Phase::runnable: break;
+  }
+  if (facts.delay_until != 0) return PublicState::delayed;
+  return is_suspended_attempt(facts) ? PublicState::resumable : PublicState::waiting;
+}
+
+StateVector state_vector(const Execution& execution, LaneState lane) {
+  const Facts& facts = execution.facts;
+  StateVector vector;
+  vector.lifecycle_phase = facts.phase;
+  vector.ownership_state = ownership(facts);
+  vector.eligibility_state = eligibility(facts, lane);
+  vector.blocking_reason = blocking_reason(execution, lane);
+  vector.terminal_outcome = facts.outcome;
+  vector.attempt_state = attempt_phase(facts);
+  vector.public_state = public_state(facts);
+  return vector;
+}
+
+std::vector<Reason> explain(const Execution& execution, const LaneInfo& lane, std::uint64_t ahead, TimestampMs now) {
+  const Facts& facts = execution.facts;
+  switch (facts.phase) {
+    case Phase::terminal:
+      return {{"terminal", "It has ended: " + std::string(to_string(public_state(facts))) + " at " +
+                               format_utc(facts.finished_at) + ".", 0}};
+    case Phase::suspended: return {{"suspended", "It is suspended.", 0}};
+    case Phase::runnable: return explain_runnable(execution, lane, ahead);
+    case Phase::active: break;
+  }
+  if (!facts.lease) {
+    return {{"waiting_for_reclaim",
+             "Its lease was " + std::string(to_string(facts.lost.cause)) +
+                 " and its policy asks for a manual reclaim; cancel it, or reclaim it.", 0}};
+  }
+  if (facts.lease->expires_at <= now) {
+    return {{"lease_expired", "The lease of worker instance " + facts.lease->worker_instance_id + " ran out at " +
+                                  format_utc(facts.lease->expires_at) + " and is being taken back.", now}};
+  }
+  return {};
+}
+
+ExecutionSummary summarize(const Execution& execution) {
+  ExecutionSummary summary;
+  summary.execution_id = execution.id;
+  summary.name_space = execution.spec.name_space;
+  summary.lane = execution.spec.lane;
+  summary.kind = execution.spec.kind;
+  summary.public_state = public_state(execution.facts);
+  summary.priority = execution.facts.priority;
+  summary.tags = execution.facts.tags;
+  summary.created_at = execution.spec.created_at;
+  summary.started_at = execution.facts.started_at;
+  summary.finished_at = execution.facts.finished_at;
+  summary.attempt_count = execution.facts.attempt_count;
+  return summary;
+}
+
+Listing listing_of(const Execution& execution) {
+  Listing listing;
+  listing.name_space = execution.spec.name_space;
+  listing.lane = execution.spec.lane;
+  listing.kind = execution.spec.kind;
+  if (execution.spec.flow) {
+    const auto& bytes = execution.spec.flow->bytes;
+    listing.flow.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  listing.state = static_cast<std::uint8_t>(public_state(execution.facts));
+  listing.created_at = execution.spec.created_at;
+  listing.finished_at = execution.facts.finished_at;
+  for (const auto& [key, value] : execution.facts.tags) {
+    if (listing.tags.empty()) listing.tags = "\x1f";
+    listing.tags += key;
+    listing.tags += '=';
+    listing.tags += value;
+    listing.tags += '\x1f';
+  }
+  return listing;
+}
+
+std::optional<ReadyEntry> ready_entry(const Execution& execution) {
+  const Facts& facts = execution.facts;
+  if (facts.ready_sequence == 0) return std::nullopt;
+  return ReadyEntry{execution.spec.route, facts.priority, facts.ready_sequence, execution_key(execution.id)};
+}
+
+TimestampMs next_due(const Facts& facts) {
+  TimestampMs due = 0;
+  const auto consider = [&](TimestampMs at) {
+    if (at != 0 && (due == 0 || at < due)) due = at;
+  };
+  if (facts.phase == Phase::terminal) return facts.retain_until;
+  consider(facts.deadline_at);
+  if (facts.phase == Phase::runnable) consider(facts.delay_until);
+  if (facts.phase == Phase::active && facts.lease) {
+    consider(facts.lease->expires_at);
+    if (facts.attempt) consider(facts.attempt->timeout_at);
+  }
+  return due;
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,253 @@
+#include "core/transitions.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric {
+namespace {
+
+const std::string clock_actor = "clock";
+
+std::optional<std::int64_t> kept_for(const RetentionPolicy& policy, Outcome outcome) {
+  switch (outcome) {
+    case Outcome::success: return policy.completed_ms;
+    case Outcome::failed: return policy.failed_ms;
+    case Outcome::cancelled: return policy.cancelled_ms;
+    case Outcome::expired: return policy.expired_ms;
+    case Outcome::skipped: return policy.skipped_ms;
+    case Outcome::none: break;
+  }
+  return std::nullopt;
+}
+
+// Leaves whatever index or wait it is in.
+void leave_queue(Facts& facts) {
+  facts.ready_sequence = 0;
+  facts.delay_until = 0;
+  facts.delay_cause = DelayCause::none;
+}
+
+void end_attempt(Facts& facts, AttemptState state, TimestampMs now) {
+  if (!facts.attempt || facts.attempt->ended_at != 0) return;
+  facts.attempt->attempt_state = state;
+  facts.attempt->ended_at = now;
+  facts.attempt->timeout_at = 0;
+  facts.attempt->timeout_left_ms = 0;
+}
+
+struct RetryDecision {
+  bool retry = false;
+  std::string reason;
+};
+
+RetryDecision decide_retry(const Policy& policy, const Facts& facts, const std::string& category,
+                           FailRequest::Retryable retryable) {
+  if (retryable == FailRequest::Retryable::never) return {false, "never"};
+  const bool forced = retryable == FailRequest::Retryable::force;
+  if (!policy.retry && !forced) return {false, "no_retry_policy"};
+  const RetryPolicy retry = policy.retry.value_or(RetryPolicy{});
+  const auto& categories = retry.retryable_categories;
+  const bool listed = categories.empty() || std::find(categories.begin(), categories.end(), category) != categories.end();
+  if (!listed && !forced) return {false, "category_not_retryable"};
+  if (facts.retry_count >= retry.max_retries) return {false, "retries_exhausted"};
+  return {true, forced ? "forced" : "retries_left"};
+}
+
+std::int64_t retry_delay_ms(const Policy& policy, std::uint32_t retry_count, const Entropy& entropy) {
+  const RetryPolicy retry = policy.retry.value_or(RetryPolicy{});
+  const std::int64_t delay = backoff_ms(retry, retry_count);
+  if (retry.jitter == RetryPolicy::Jitter::none || delay <= 0) return delay;
+  return static_cast<std::int64_t>(entropy() % (static_cast<std::uint64_t>(delay) + 1));
+}
+
+// One due transition, the earliest; false when nothing is due.
+bool settle_once(Slot& slot, const Context& context) {
+  Facts& facts = slot.execution()->facts;
+  if (facts.phase == Phase::terminal) return false;
+  const TimestampMs due = next_due(facts);
+  if (due == 0 || due > context.now) return false;
+  // At equal times the stronger consequence wins: the deadline, then the attempt's timeout, then the lease.
+  if (facts.deadline_at == due) {
+    Transition transition(slot, context);
+    finish(transition, Outcome::expired, EventType::expired, AttemptState::ended_failure, clock_actor, "deadline");
+    return true;
+  }
+  if (facts.lease && facts.attempt && facts.attempt->timeout_at == due) {
+    fail_attempt(slot, context, Failure{"timeout", "the attempt ran past its timeout", {}},
+                 FailRequest::Retryable::by_policy, clock_actor);
+    return true;
+  }
+  if (facts.lease && facts.lease->expires_at == due) {
+    lose_lease(slot, context, LeaseLoss::expired, clock_actor, "lease_expired");
+    return true;
+  }
+  FF_CHECK(facts.phase == Phase::runnable && facts.delay_until == due);
+  Transition transition(slot, context);
+  const DelayCause cause = facts.delay_cause;
+  make_runnable(transition, 0, DelayCause::none);
+  transition.record(EventType::ready, clock_actor, cause == DelayCause::backoff ? "backoff_over" : "delay_over");
+  return true;
+}
+
+}  // namespace
+
+Transition::Transition(Slot& slot, const Context& context)
+    : slot_(slot), context_(context), before_(public_state(slot.execution()->facts)) {}
+
+void Transition::record(EventType type, std::string actor, std::string reason, TimestampMs next_at) {
+  Facts& now_facts = facts();
+  now_facts.last_transition_at = now();
+  touch();
+  Event event;
+  event.type = type;
+  event.at = now();
+  event.execution_id = execution().id;
+  event.name_space = spec().name_space;
+  event.lane = spec().lane;
+  event.kind = spec().kind;
+  if (now_facts.attempt) event.attempt_index = now_facts.attempt->attempt_index;
+  event.lease_epoch = now_facts.lease_epoch;
+  event.state_before = before_;
+  event.state_after = public_state(now_facts);
+  event.actor = std::move(actor);
+  event.reason = std::move(reason);
+  event.next_at = next_at;
+  slot_.events.push_back(std::move(event));
+}
+
+void Transition::add_satellite(SatelliteKind kind, std::uint32_t n, std::string body) {
+  slot_.satellites.push_back({{slot_.key, static_cast<std::uint8_t>(kind), n}, std::move(body)});
+}
+
+void Transition::touch() {
+  facts().last_mutation_at = now();
+  slot_.changed = true;
+}
+
+void make_runnable(Transition& transition, TimestampMs delay_until, DelayCause cause) {
+  Facts& facts = transition.facts();
+  facts.phase = Phase::runnable;
+  facts.lease.reset();
+  leave_queue(facts);
+  if (delay_until > transition.now()) {
+    facts.delay_until = delay_until;
+    facts.delay_cause = cause;
+  } else {
+    facts.ready_sequence = transition.context().next_sequence();
+  }
+}
+
+void finish(Transition& transition, Outcome outcome, EventType type, AttemptState attempt_end, std::string actor,
+            std::string reason) {
+  Facts& facts = transition.facts();
+  FF_CHECK(facts.phase != Phase::terminal);
+  // A holder that is ended by someone else must be fenced from here on.
+  if (facts.lease && outcome != Outcome::success) ++facts.lease_epoch;
+  end_attempt(facts, attempt_end, transition.now());
+  leave_queue(facts);
+  facts.phase = Phase::terminal;
+  facts.outcome = outcome;
+  facts.lease.reset();
+  facts.pending.reset();
+  facts.finished_at = transition.now();
+  facts.retain_until = transition.now() + retention_ms(transition.spec().policy, transition.spec().namespace_retention, outcome,
+                                                       transition.context().default_retention_ms);
+  transition.record(type, std::move(actor), std::move(reason));
+}
+
+void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::string& actor,
+                const std::string& reason) {
+  Transition transition(slot, context);
+  Facts& facts = transition.facts();
+  FF_CHECK(facts.phase == Phase::active && facts.lease && facts.attempt);
+  const Policy& policy = transition.spec().policy;
+  const EventType type = cause == LeaseLoss::expired ? EventType::lease_expired : EventType::lease_revoked;
+
+  facts.lost = {cause, facts.lease_epoch};
+  ++facts.lease_epoch;
+  facts.lease.reset();
+  end_attempt(facts, AttemptState::interrupted, transition.now());
+
+  if (policy.on_lease_lost == OnLeaseLost::manual) {
+    transition.record(type, actor, reason);
+    return;
+  }
+  if (facts.reclaim_count >= policy.max_reclaims) {
+    transition.record(type, actor, reason);
+    facts.failure = Failure{"max_reclaims_exceeded",
+                            "the lease was lost " + std::to_string(facts.reclaim_count + 1) +
+                                " times; the policy allows " + std::to_string(policy.max_reclaims) + " reclaims",
+                            {}};
+    Transition end(slot, context);
+    finish(end, Outcome::failed, EventType::failed, AttemptState::interrupted, actor, "max_reclaims_exceeded");
+    return;
+  }
+  ++facts.reclaim_count;
+  facts.pending = PendingAttempt{AttemptType::reclaim, facts.attempt->attempt_index, reason, actor};
+  make_runnable(transition, transition.now() + policy.reclaim_grace_ms, DelayCause::reclaim_grace);
+  transition.record(type, actor, reason, facts.delay_until);
+}
+
+FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, FailRequest::Retryable retryable,
+                       const std::string& actor) {
+  Transition transition(slot, context);
+  Facts& facts = transition.facts();
+  FF_CHECK(facts.phase == Phase::active && facts.lease && facts.attempt);
+  const Policy& policy = transition.spec().policy;
+  const RetryDecision decision = decide_retry(policy, facts, failure.category, retryable);
+  const std::string category = failure.category;
+
+  facts.attempt->failure = failure;
+  facts.failure = std::move(failure);
+  end_attempt(facts, AttemptState::ended_failure, transition.now());
+  if (!decision.retry) {
+    finish(transition, Outcome::failed, EventType::failed, AttemptState::ended_failure, actor, category);
+    return {FailReply::Decision::failed, 0, 0, decision.reason};
+  }
+  const std::int64_t delay = retry_delay_ms(policy, facts.retry_count, context.entropy);
+  const TimestampMs retry_at = transition.now() + delay;
+  if (facts.lease) ++facts.lease_epoch;
+  ++facts.retry_count;
+  facts.pending = PendingAttempt{AttemptType::retry, facts.attempt->attempt_index, category, actor};
+  make_runnable(transition, retry_at, DelayCause::backoff);
+  transition.record(EventType::retry_scheduled, actor, category, retry_at);
+  return {FailReply::Decision::retry_scheduled, retry_at, facts.attempt_count, decision.reason};
+}
+
+bool settle(Slot& slot, const Context& context) {
+  bool changed = false;
+  while (settle_once(slot, context)) changed = true;
+  return changed;
+}
+
+std::int64_t retention_ms(const Policy& policy, const RetentionPolicy& of_namespace, Outcome outcome,
+                          std::int64_t default_ms) {
+  if (const auto own = kept_for(policy.retention, outcome)) return *own;
+  return kept_for(of_namespace, outcome).value_or(default_ms);
+}
+
+std::int64_t backoff_ms(const RetryPolicy& policy, std::uint32_t retry_count) {
+  if (policy.backoff == RetryPolicy::Backoff::fixed) return std::min(policy.initial_delay_ms, policy.max_delay_ms);
+  std::int64_t delay = std::min(policy.initial_delay_ms, policy.max_delay_ms);
+  for (std::uint32_t i = 0; i < retry_count && delay < policy.max_delay_ms; ++i) {
+    // Both factors are bounded by limits.hpp (ten years of milliseconds, 100-fold growth), far below an overflow.
+    const std::int64_t next = delay * policy.multiplier_percent / 100;
+    if (next <= delay) break;  // a multiplier of 100, or a delay too small to grow
+    delay = std::min(next, policy.max_delay_ms);
+  }
+  return delay;
+}
+
+void archive_attempt(Transition& transition) {
+  Facts& facts = transition.facts();
+  if (!facts.attempt) return;
+  if (facts.attempt->attempt_state == AttemptState::interrupted) {
+    facts.attempt->attempt_state = AttemptState::interrupted_reclaimed;
+  }
+  transition.add_satellite(SatelliteKind::attempt, facts.attempt->attempt_index, encode(*facts.attempt));
+  facts.attempt.reset();
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,72 @@
+// The records that one batch works on, as they are while it is being decided.
+//
+// The engine admits what it loaded; decisions change records in place, so a later command of the batch sees what an
+// earlier one did; at the end the workspace turns the differences into change sets. A slot also exists for a key that
+// was looked up and found absent, so that absence is known and can be guarded.
+//
+// Pure data, no I/O; used by one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "core/records.hpp"
+
+namespace flowfabric {
+
+struct Slot {
+  Key key;
+  std::uint64_t version = 0;  // as loaded; 0: absent
+  std::variant<std::monostate, Execution, LaneRecord, NamespaceRecord, IdempotencyRecord, KeyringRecord> record;
+  bool changed = false;
+  bool erased = false;
+  bool rearm_exactly = false;  // the clock has seen the due entry: replace it even by a later one
+
+  std::vector<Event> events;
+  std::vector<Satellite> satellites;
+
+  // What the indexes hold for this record now.
+  std::optional<ReadyEntry> indexed_ready;
+  TimestampMs indexed_due = 0;
+
+  std::uint32_t set = 0;  // which change set it belongs to; slots that must commit together share one
+
+  Execution* execution() { return std::get_if<Execution>(&record); }
+};
+
+struct PlannedCommit {
+  std::vector<ChangeSet> sets;
+  std::unordered_map<std::string, std::size_t> set_of_key;  // key bytes -> index in `sets`, changed slots only
+  std::vector<ReadyEntry> became_ready;
+  TimestampMs earliest_due = 0;  // among entries put; 0: none
+  bool has_log = false;
+};
+
+class Workspace {
+ public:
+  // Takes a loaded record in; a key that is known already keeps what it has. A record that cannot be decoded is refused
+  // with `corruption`.
+  Result<Slot*> admit(const Record& record);
+  // Notes that these keys were looked up; those not admitted are absent.
+  void note_looked_up(const Key& key);
+
+  bool knows(const Key& key) const { return slots_.contains(key.bytes); }
+  // The slot of a known key.
+  Slot& at(const Key& key);
+  Slot* find(const Key& key);
+
+  // Says that two slots commit together or not at all.
+  void tie(Slot& a, Slot& b);
+
+  PlannedCommit plan();
+
+ private:
+  std::unordered_map<std::string, std::unique_ptr<Slot>> slots_;
+  std::vector<Slot*> order_;  // in order of arrival, so that a run is reproducible
+};
+
+}  // namespace flowfabric

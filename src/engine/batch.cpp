@@ -1,0 +1,350 @@
+#include "engine/batch.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric {
+namespace {
+
+constexpr int max_route_rounds = 4;
+
+// Order of service: priority descending, then sequence, then key.
+bool served_before(const ReadyEntry& a, const ReadyEntry& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.sequence != b.sequence) return a.sequence < b.sequence;
+  return a.key < b.key;
+}
+
+void add_missing(std::vector<Key>& keys, std::vector<Key> more) {
+  for (Key& key : more) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
+  }
+}
+
+// A batch may name thousands of keys; the quadratic check above is for a command's own few.
+void remove_duplicates(std::vector<Key>& keys) {
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+}
+
+}  // namespace
+
+Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
+    : runtime_(runtime), session_(session), work_(std::move(work)) {
+  commands_.reserve(work_.size());
+  claims_.reserve(work_.size());
+  for (Work& piece : work_) {
+    if (auto* command = std::get_if<QueuedCommand>(&piece)) {
+      order_.emplace_back(commands_.size());
+      commands_.push_back({command, keys_touched(command->command), std::nullopt});
+    } else if (auto* claim = std::get_if<ClaimPtr>(&piece)) {
+      claims_.push_back({*claim, {}, {}, {}});
+      order_.emplace_back(&claims_.back());
+    } else {
+      sweeping_ = true;
+    }
+  }
+  FF_CHECK(!sweeping_ || work_.size() == 1);
+  context_.entropy = runtime_.options_.entropy;
+  context_.default_retention_ms = runtime_.options_.default_retention_ms;
+}
+
+void Batch::run() {
+  if (auto outcome = read(); !outcome) return fail_all(outcome.error());
+  if (auto outcome = read_more(); !outcome) return fail_all(outcome.error());
+  decide_all();
+  if (auto outcome = load_payloads(); !outcome) return fail_all(outcome.error());
+  commit();
+}
+
+std::vector<Key> Batch::missing_keys() {
+  std::vector<Key> keys;
+  for (const CommandState& state : commands_) {
+    for (Key& key : keys_needed(workspace_, state.queued->command)) keys.push_back(std::move(key));
+  }
+  remove_duplicates(keys);
+  return keys;
+}
+
+ReadRequest Batch::first_request() {
+  ReadRequest request;
+  request.keys = missing_keys();
+  if (sweeping_) {
+    request.due_limit = limits::max_due_batch;
+    return request;
+  }
+  std::map<RouteNo, std::uint64_t> demand;
+  std::vector<Key> lane_keys;
+  for (ClaimState& state : claims_) {
+    state.queued->seen = runtime_.parking_.signature(state.queued->request);
+    state.covered = runtime_.routes_.covered(state.queued->request.lanes, state.queued->request.capabilities);
+    for (const RouteNo route : state.covered) demand[route] += state.queued->request.max_executions;
+    std::vector<Key> lanes;
+    for (const auto& lane : state.queued->request.lanes) lanes.push_back(lane_key(lane));
+    add_missing(lane_keys, std::move(lanes));
+  }
+  for (Key& key : lane_keys) request.keys.push_back(std::move(key));
+  remove_duplicates(request.keys);
+  for (const auto& [route, wanted] : demand) {
+    const auto limit = std::min<std::uint64_t>(wanted, limits::max_route_candidates);
+    request.ready.push_back({route, static_cast<std::uint32_t>(limit)});
+  }
+  request.want_routes = !claims_.empty();
+  request.routes_known = runtime_.routes_.known();
+  return request;
+}
+
+bool Batch::new_routes_matter(const std::vector<Route>& routes) const {
+  for (const Route& route : routes) {
+    for (const ClaimState& state : claims_) {
+      const auto& lanes = state.queued->request.lanes;
+      if (std::binary_search(lanes.begin(), lanes.end(), route.lane) &&
+          covers(state.queued->request.capabilities, route.capabilities)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+Result<void> Batch::read() {
+  for (int round = 0;; ++round) {
+    const ReadRequest request = first_request();
+    FF_TRY(reply, session_.read(request));
+    const bool grew = runtime_.routes_.add(reply.routes);
+    if (grew && new_routes_matter(reply.routes) && round < max_route_rounds) {
+      // Another engine has made routes that these claims cover: search again with them, so that work which was there
+      // before the claim came is found.
+      session_.release();
+      continue;
+    }
+    runtime_.note_store_time(reply.now_ms());
+    context_.now = reply.now_ms();
+    context_.next_sequence = [this, now_us = reply.now_us] { return runtime_.next_sequence(now_us); };
+    return take_in(reply, request.keys);
+  }
+}
+
+Result<void> Batch::take_in(const ReadReply& reply, const std::vector<Key>& keys) {
+  for (const Record& record : reply.records) FF_TRY_VOID(workspace_.admit(record));
+  for (const Key& key : keys) workspace_.note_looked_up(key);
+  for (const Candidate& candidate : reply.ready) {
+    const auto slot = workspace_.admit(candidate.record);
+    if (!slot) {
+      // One unreadable record must not stop the lane.
+      log(LogLevel::error, "a claimable record cannot be decoded", {{"key", to_hex(candidate.entry.key.bytes)}});
+      continue;
+    }
+    if ((*slot)->version != candidate.record.version) continue;
+    offers_[candidate.entry.route].push_back({candidate.entry});
+  }
+  due_found_ = reply.due.size();
+  due_commands_.reserve(reply.due.size());
+  for (const DueCandidate& candidate : reply.due) {
+    if (!workspace_.admit(candidate.record)) {
+      log(LogLevel::error, "a due record cannot be decoded", {{"key", to_hex(candidate.entry.key.bytes)}});
+      continue;
+    }
+    Slot& slot = workspace_.at(candidate.entry.key);
+    // The index is what the clock saw; whatever the record believes, this entry is to be replaced.
+    slot.indexed_due = candidate.entry.due_at;
+    due_commands_.push_back({DueCommand{candidate.entry.key}, [](const Result<Reply>&) {}});
+  }
+  for (QueuedCommand& due : due_commands_) {
+    order_.emplace_back(commands_.size());
+    commands_.push_back({&due, keys_touched(due.command), std::nullopt});
+  }
+  return {};
+}
+
+Result<void> Batch::read_more() {
+  for (;;) {
+    ReadRequest request;
+    request.keys = missing_keys();
+    if (request.keys.empty()) return {};
+    FF_TRY(reply, session_.read(request));
+    for (const Record& record : reply.records) FF_TRY_VOID(workspace_.admit(record));
+    for (const Key& key : request.keys) workspace_.note_looked_up(key);
+  }
+}
+
+void Batch::decide_all() {
+  for (const auto& step : order_) {
+    if (const auto* index = std::get_if<std::size_t>(&step)) {
+      decide_command(commands_[*index]);
+    } else {
+      decide_claim(*std::get<ClaimState*>(step));
+    }
+  }
+}
+
+void Batch::decide_command(CommandState& state) {
+  state.reply = decide(workspace_, state.queued->command, context_);
+  for (const Key& key : state.touched) offer_newly_ready(key);
+}
+
+// What this batch makes claimable can be claimed by a later claim of the same batch, in the same commit.
+void Batch::offer_newly_ready(const Key& key) {
+  if (claims_.empty() || key.kind() != RecordKind::execution) return;
+  Slot* slot = workspace_.find(key);
+  if (slot == nullptr || slot->execution() == nullptr || slot->erased || !slot->changed) return;
+  const auto entry = ready_entry(*slot->execution());
+  if (!entry || entry == slot->indexed_ready) return;
+  auto& line = offers_[entry->route];
+  for (const Offer& offer : line) {
+    if (offer.entry == *entry) return;
+  }
+  const auto where = std::upper_bound(line.begin(), line.end(), *entry, [](const ReadyEntry& a, const Offer& b) {
+    return served_before(a, b.entry);
+  });
+  line.insert(where, Offer{*entry});
+}
+
+Batch::Offer* Batch::best_offer(const ClaimState& state) {
+  Offer* best = nullptr;
+  for (const RouteNo route : state.covered) {
+    const auto line = offers_.find(route);
+    if (line == offers_.end()) continue;
+    const auto first =
+        std::find_if(line->second.begin(), line->second.end(), [](const Offer& offer) { return !offer.used; });
+    if (first == line->second.end()) continue;
+    if (!lane_serves(workspace_, runtime_.routes_.lane_of(route))) {
+      paused_routes_.insert(route);
+      continue;
+    }
+    if (best == nullptr || served_before(first->entry, best->entry)) best = &*first;
+  }
+  return best;
+}
+
+void Batch::decide_claim(ClaimState& state) {
+  const ClaimRequest& request = state.queued->request;
+  while (state.taken.size() < request.max_executions) {
+    Offer* offer = best_offer(state);
+    if (offer == nullptr) return;
+    offer->used = true;
+    const Key key = offer->entry.key;
+    const Slot& slot = workspace_.at(key);
+    if (slot.erased) continue;
+    LeaseCommand lease{execution_id_of(key), request.worker_id, request.worker_instance_id, request.lease_ttl_ms};
+    // A refusal means that the execution moved on within this batch, or that time has; the next one is tried.
+    auto reply = decide(workspace_, lease, context_);
+    if (!reply) {
+      offer_newly_ready(key);
+      continue;
+    }
+    state.taken.push_back(std::move(std::get<ClaimedExecution>(*reply)));
+    state.taken_keys.push_back(key);
+  }
+}
+
+// Large payloads lie beside the record; a claim brings them along. Those made in this batch are still in the workspace.
+Result<void> Batch::load_payloads() {
+  std::vector<SatelliteName> names;
+  for (ClaimState& state : claims_) {
+    for (std::size_t i = 0; i < state.taken.size(); ++i) {
+      Slot& slot = workspace_.at(state.taken_keys[i]);
+      if (slot.execution()->spec.payload_is_inline()) continue;
+      const auto kind = static_cast<std::uint8_t>(SatelliteKind::payload);
+      const auto here = std::find_if(slot.satellites.begin(), slot.satellites.end(),
+                                     [&](const Satellite& satellite) { return satellite.name.kind == kind; });
+      if (here != slot.satellites.end()) {
+        state.taken[i].payload = here->body;
+      } else {
+        names.push_back({slot.key, kind, 0});
+      }
+    }
+  }
+  if (names.empty()) return {};
+  FF_TRY(satellites, session_.read_satellites(names));
+  for (Satellite& satellite : satellites) {
+    for (ClaimState& state : claims_) {
+      for (std::size_t i = 0; i < state.taken.size(); ++i) {
+        if (state.taken_keys[i] == satellite.name.root) state.taken[i].payload = satellite.body;
+      }
+    }
+  }
+  return {};
+}
+
+void Batch::commit() {
+  const PlannedCommit plan = workspace_.plan();
+  if (plan.sets.empty()) {
+    session_.release();
+    if (sweeping_) runtime_.sweep_finished(due_found_, 0);
+    const Wakeup unused = unused_offers();
+    answer_all(plan, {});
+    runtime_.after_commit(plan, {}, unused);
+    return;
+  }
+  const auto verdicts = session_.commit(plan.sets);
+  if (!verdicts) return fail_all(verdicts.error());
+  const auto committed = static_cast<std::size_t>(std::count(verdicts->begin(), verdicts->end(), Verdict::committed));
+  runtime_.statistics_.batches += 1;
+  runtime_.statistics_.commands += commands_.size() + claims_.size();
+  runtime_.statistics_.stale += verdicts->size() - committed;
+  if (sweeping_) runtime_.sweep_finished(due_found_, committed);
+  answer_all(plan, *verdicts);
+  runtime_.after_commit(plan, *verdicts, unused_offers());
+}
+
+// Candidates that were reserved but not taken: others may have passed them over meanwhile and parked.
+Wakeup Batch::unused_offers() const {
+  Wakeup wakeup;
+  for (const auto& [route, line] : offers_) {
+    if (paused_routes_.contains(route)) continue;  // nobody could take these
+    const bool unused = std::any_of(line.begin(), line.end(), [](const Offer& offer) { return !offer.used; });
+    if (unused) wakeup.ready_routes.push_back(route);
+  }
+  return wakeup;
+}
+
+void Batch::answer_all(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+  for (CommandState& state : commands_) answer_command(state, plan, verdicts);
+  for (ClaimState& state : claims_) answer_claim(state, plan, verdicts);
+}
+
+void Batch::answer_command(CommandState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+  for (const Key& key : state.touched) {
+    const auto set = plan.set_of_key.find(key.bytes);
+    if (set == plan.set_of_key.end() || verdicts[set->second] == Verdict::committed) continue;
+    if (std::holds_alternative<DueCommand>(state.queued->command)) return;  // the next sweep meets it again
+    if (++state.queued->stale > limits::max_stale_retries) {
+      return state.queued->done(fail(Errc::contended, "the record changed under every try; repeat the call"));
+    }
+    runtime_.enqueue(runtime_.writer_for(key.partition()), std::move(*state.queued), true);
+    return;
+  }
+  state.queued->done(std::move(*state.reply));
+}
+
+void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+  std::vector<ClaimedExecution> won;
+  for (std::size_t i = 0; i < state.taken.size(); ++i) {
+    const auto set = plan.set_of_key.find(state.taken_keys[i].bytes);
+    FF_CHECK(set != plan.set_of_key.end());
+    if (verdicts[set->second] != Verdict::committed) continue;
+    ClaimedExecution& claim = state.taken[i];
+    const Fence fence{claim.execution_id, claim.attempt.attempt_index, claim.lease.lease_epoch, claim.lease.lease_id};
+    claim.handle = runtime_.signer_->sign(fence, claim.handle_kind);
+    won.push_back(std::move(claim));
+  }
+  if (!won.empty()) return state.queued->done(std::move(won));
+  const bool lost_a_race = !state.taken.empty();
+  if (lost_a_race && ++state.queued->stale <= limits::max_stale_retries) {
+    return runtime_.enqueue_claims({state.queued});
+  }
+  runtime_.answer_unserved(state.queued);
+}
+
+void Batch::fail_all(const Error& error) {
+  session_.release();
+  if (sweeping_) runtime_.sweep_finished(limits::max_due_batch, 0);
+  for (CommandState& state : commands_) state.queued->done(tl::unexpected(error));
+  for (ClaimState& state : claims_) state.queued->done(tl::unexpected(error));
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,71 @@
+// One batch of one writer: load, decide each, commit, answer.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/decide.hpp"
+#include "engine/runtime.hpp"
+
+namespace flowfabric {
+
+class Batch {
+ public:
+  Batch(Runtime& runtime, Session& session, std::vector<Work> work);
+  void run();
+
+ private:
+  // What a piece of work has come to, until the commit confirms it.
+  struct CommandState {
+    QueuedCommand* queued = nullptr;
+    std::vector<Key> touched;
+    std::optional<Result<Reply>> reply;
+  };
+  struct ClaimState {
+    ClaimPtr queued;
+    std::vector<RouteNo> covered;
+    std::vector<ClaimedExecution> taken;
+    std::vector<Key> taken_keys;
+  };
+  struct Offer {
+    ReadyEntry entry;
+    bool used = false;
+  };
+
+  Result<void> read();
+  Result<void> read_more();
+  std::vector<Key> missing_keys();
+  ReadRequest first_request();
+  Result<void> take_in(const ReadReply& reply, const std::vector<Key>& keys);
+  bool new_routes_matter(const std::vector<Route>& routes) const;
+  void decide_all();
+  void decide_command(CommandState& state);
+  void decide_claim(ClaimState& state);
+  Offer* best_offer(const ClaimState& state);
+  void offer_newly_ready(const Key& key);
+  Result<void> load_payloads();
+  void commit();
+  void answer_all(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
+  void answer_command(CommandState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
+  void answer_claim(ClaimState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
+  void fail_all(const Error& error);
+  Wakeup unused_offers() const;
+
+  Runtime& runtime_;
+  Session& session_;
+  std::vector<Work> work_;
+  std::vector<CommandState> commands_;
+  std::vector<ClaimState> claims_;
+  std::vector<std::variant<std::size_t, ClaimState*>> order_;
+  bool sweeping_ = false;
+  std::size_t due_found_ = 0;
+  std::vector<QueuedCommand> due_commands_;
+
+  Workspace workspace_;
+  Context context_;
+  std::map<RouteNo, std::vector<Offer>> offers_;  // each in order of service
+  std::set<RouteNo> paused_routes_;
+};
+
+}  // namespace flowfabric

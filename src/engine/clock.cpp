@@ -1,0 +1,166 @@
+// The one clock: turns due times into commands, and lets waiting callers go when their time is up.
+//
+// It sleeps until the earliest due time it knows of. What it knows comes from this engine's own commits, from the
+// announcements of others, and from asking the store after a sweep and once in a keep-alive period.
+#include <algorithm>
+#include <limits>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "engine/runtime.hpp"
+
+namespace flowfabric {
+namespace {
+
+constexpr TimestampMs never = std::numeric_limits<TimestampMs>::max();
+constexpr std::int64_t stalled_sweep_pause_ms = 50;
+constexpr std::int64_t store_retry_pause_ms = 1000;
+
+}  // namespace
+
+void Runtime::set_alarm(std::function<void()> alarm) { alarm_ = std::move(alarm); }
+
+void Runtime::note_store_time(TimestampMs now) {
+  store_offset_ms_ = now - steady_ms();
+  last_contact_ms_ = steady_ms();
+}
+
+TimestampMs Runtime::store_now() const { return steady_ms() + store_offset_ms_; }
+
+void Runtime::note_due(TimestampMs due_at) {
+  {
+    const std::lock_guard lock(clock_mutex_);
+    noted_due_ = std::min(noted_due_, due_at);
+    if (due_at >= next_due_) return;
+    next_due_ = due_at;
+  }
+  if (alarm_) alarm_();
+}
+
+void Runtime::sweep_finished(std::size_t found, std::size_t committed) {
+  statistics_.sweeps += 1;
+  {
+    const std::lock_guard lock(clock_mutex_);
+    sweep_queued_ = false;
+    if (found > 0 && committed == 0) {
+      // Others were faster with all of it, or the store is away, or records are unreadable: do not spin.
+      sweep_not_before_ms_ = steady_ms() + stalled_sweep_pause_ms;
+    }
+    if (found < limits::max_due_batch) {
+      ask_next_due_ = true;
+    } else {
+      next_due_ = 0;  // a full batch: there is more
+    }
+  }
+  if (alarm_) alarm_();
+}
+
+void Runtime::on_foreign_wakeup(const Wakeup& wakeup) {
+  {
+    const std::lock_guard lock(clock_mutex_);
+    if (!foreign_) foreign_ = Wakeup{};
+    foreign_->earliest_due = std::min(foreign_->earliest_due, wakeup.earliest_due);
+    foreign_->log_advanced |= wakeup.log_advanced;
+    foreign_->everything |= wakeup.everything;
+    for (const RouteNo route : wakeup.ready_routes) foreign_->ready_routes.push_back(route);
+    for (const auto& lane : wakeup.lanes_changed) foreign_->lanes_changed.push_back(lane);
+    std::sort(foreign_->ready_routes.begin(), foreign_->ready_routes.end());
+    foreign_->ready_routes.erase(std::unique(foreign_->ready_routes.begin(), foreign_->ready_routes.end()),
+                                 foreign_->ready_routes.end());
+  }
+  if (alarm_) alarm_();
+}
+
+void Runtime::handle_foreign_news() {
+  std::optional<Wakeup> news;
+  {
+    const std::lock_guard lock(clock_mutex_);
+    news.swap(foreign_);
+    if (news && news->everything) ask_next_due_ = true;
+  }
+  if (!news) return;
+  if (news->earliest_due != never) note_due(news->earliest_due);
+  const bool unknown_route = std::any_of(news->ready_routes.begin(), news->ready_routes.end(),
+                                         [&](RouteNo route) { return route > routes_.known(); });
+  if (news->everything || unknown_route) {
+    enqueue_claims(parking_.wake_all());
+  } else {
+    for (const RouteNo route : news->ready_routes) {
+      enqueue_claims(parking_.wake_route(route, std::numeric_limits<std::uint32_t>::max()));
+    }
+    for (const auto& lane : news->lanes_changed) enqueue_claims(parking_.wake_lane(lane));
+  }
+  if (news->log_advanced || news->everything) {
+    look_at_waited_for();
+    advance_log();
+  }
+}
+
+// Executions that somebody here waits for may have been ended by another engine.
+void Runtime::look_at_waited_for() {
+  const std::vector<Key> keys = parking_.waited_for();
+  if (keys.empty()) return;
+  const auto records = store_->load(keys);
+  if (!records) return;
+  for (const Record& record : *records) {
+    const auto facts = decode_facts(record.body);
+    if (facts && facts->phase == Phase::terminal) parking_.wake_waiters(record.key);
+  }
+}
+
+void Runtime::ask_store_for_next_due() {
+  {
+    const std::lock_guard lock(clock_mutex_);
+    ask_next_due_ = false;
+    noted_due_ = never;
+  }
+  const auto due = store_->next_due();
+  const std::lock_guard lock(clock_mutex_);
+  last_contact_ms_ = steady_ms();
+  if (!due) {
+    log(LogLevel::warn, "the clock cannot reach the store", {{"error", due.error().message}});
+    ask_next_due_ = true;
+    ask_not_before_ms_ = steady_ms() + store_retry_pause_ms;
+    return;
+  }
+  // What was committed while we asked may or may not be in the answer; it has been noted meanwhile.
+  next_due_ = std::min(due->value_or(never), noted_due_);
+}
+
+std::int64_t Runtime::tick() {
+  handle_foreign_news();
+  const std::int64_t now = steady_ms();
+  for (const ClaimPtr& claim : parking_.take_expired_claims(now)) claim->done(std::vector<ClaimedExecution>{});
+  parking_.expire_waiters(now);
+
+  bool ask = false;
+  {
+    const std::lock_guard lock(clock_mutex_);
+    const bool keep_alive = now - last_contact_ms_ >= options_.keep_alive_ms;
+    ask = (ask_next_due_ || keep_alive) && !sweep_queued_ && now >= ask_not_before_ms_;
+    if (keep_alive && ask) enqueue_claims(parking_.wake_all());
+  }
+  if (ask) ask_store_for_next_due();
+
+  const std::lock_guard lock(clock_mutex_);
+  const bool due = next_due_ <= store_now();
+  if (due && !sweep_queued_ && now >= sweep_not_before_ms_ && !refusing_) {
+    sweep_queued_ = true;
+    next_due_ = never;
+    enqueue(next_claim_writer_++ % writers_.size(), QueuedSweep{}, true);
+  }
+  return time_to_next_tick(now);
+}
+
+// Called with clock_mutex_ held.
+std::int64_t Runtime::time_to_next_tick(std::int64_t now) {
+  std::int64_t wait = std::max<std::int64_t>(options_.keep_alive_ms - (now - last_contact_ms_), 1);
+  const auto consider = [&](std::int64_t at_ms) { wait = std::min(wait, std::max<std::int64_t>(at_ms - now, 0)); };
+  if (const std::int64_t parked = parking_.next_deadline_ms(); parked != 0) consider(parked);
+  if (sweep_queued_) return wait;  // its end rings the alarm
+  if (ask_next_due_) consider(ask_not_before_ms_);
+  if (next_due_ != never) consider(std::max(now + (next_due_ - store_now()), sweep_not_before_ms_));
+  return wait;
+}
+
+}  // namespace flowfabric

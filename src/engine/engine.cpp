@@ -1,0 +1,310 @@
+// The public face: validates, turns calls into commands, blocks for the answer.
+#include "engine/engine_impl.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/check.hpp"
+
+namespace flowfabric {
+namespace {
+
+// Where a caller waits for one answer. The answer is given under the lock, so that the caller cannot leave (and take
+// this object with it) while the other side is still touching it.
+template <class T>
+class Answer {
+ public:
+  void give(T value) {
+    const std::lock_guard lock(mutex_);
+    value_ = std::move(value);
+    given_.notify_one();
+  }
+  T take() {
+    std::unique_lock lock(mutex_);
+    given_.wait(lock, [&] { return value_.has_value(); });
+    return std::move(*value_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable given_;
+  std::optional<T> value_;
+};
+
+// Many answers, one wait.
+template <class T>
+class Answers {
+ public:
+  explicit Answers(std::size_t count) : values_(count, fail(Errc::internal, "no answer")), missing_(count) {}
+  void give(std::size_t i, T value) {
+    const std::lock_guard lock(mutex_);
+    values_[i] = std::move(value);
+    if (--missing_ == 0) complete_.notify_one();
+  }
+  std::vector<T> take() {
+    std::unique_lock lock(mutex_);
+    complete_.wait(lock, [&] { return missing_ == 0; });
+    return std::move(values_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable complete_;
+  std::vector<T> values_;
+  std::size_t missing_;
+};
+
+template <class T>
+Result<T> reply_as(Result<Reply> reply) {
+  if (!reply) return tl::unexpected(std::move(reply).error());
+  return std::get<T>(std::move(*reply));
+}
+
+Result<Reply> call(Runtime& runtime, Command command) {
+  Answer<Result<Reply>> answer;
+  runtime.submit(std::move(command), [&](Result<Reply> reply) { answer.give(std::move(reply)); });
+  return answer.take();
+}
+
+template <class T>
+Result<T> call_as(Runtime& runtime, Command command) {
+  return reply_as<T>(call(runtime, std::move(command)));
+}
+
+Result<void> call_done(Runtime& runtime, Command command) {
+  auto reply = call(runtime, std::move(command));
+  if (!reply) return tl::unexpected(std::move(reply).error());
+  return {};
+}
+
+}  // namespace
+
+Engine::Impl::Impl(std::unique_ptr<Runtime> runtime_in) : runtime(std::move(runtime_in)) {}
+
+Engine::Impl::~Impl() { stop(); }
+
+void Engine::Impl::start() {
+  runtime->set_alarm([this] {
+    const std::lock_guard lock(clock_mutex_);
+    alarm_ = true;
+    clock_wake_.notify_one();
+  });
+  for (std::size_t i = 0; i < runtime->writers(); ++i) writers_.emplace_back([this, i] { write(i); });
+  clock_ = std::thread([this] { keep_time(); });
+}
+
+void Engine::Impl::write(std::size_t i) {
+  for (;;) {
+    runtime->wait_for_work(i);
+    if (runtime->pump(i)) continue;
+    const std::lock_guard lock(clock_mutex_);
+    if (stopping_) return;
+  }
+}
+
+void Engine::Impl::keep_time() {
+  for (;;) {
+    const std::int64_t wait_ms = runtime->tick();
+    std::unique_lock lock(clock_mutex_);
+    clock_wake_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return alarm_ || stopping_; });
+    alarm_ = false;
+    if (stopping_) return;
+  }
+}
+
+void Engine::Impl::stop() {
+  const std::lock_guard once(stop_mutex_);
+  if (stopped_) return;
+  stopped_ = true;
+  runtime->refuse_new_work();
+  {
+    const std::lock_guard lock(clock_mutex_);
+    stopping_ = true;
+    clock_wake_.notify_all();
+  }
+  if (clock_.joinable()) clock_.join();
+  runtime->interrupt_waits();
+  for (std::thread& writer : writers_) writer.join();
+  runtime->refuse_everything();
+}
+
+Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const EngineOptions& options) {
+  const auto refuse = [](std::size_t value, const char* field) {
+    return fail(Errc::invalid_argument,
+                std::string(field) + ": is " + std::to_string(value) + "; allowed are 1 to " +
+                    std::to_string(limits::ceiling_max_payload_bytes),
+                field);
+  };
+  for (const auto& [value, field] : {std::pair{options.max_payload_bytes, "max_payload_bytes"},
+                                     std::pair{options.max_result_bytes, "max_result_bytes"}}) {
+    if (value == 0 || value > limits::ceiling_max_payload_bytes) return refuse(value, field);
+  }
+  if (options.writers > 64) return fail(Errc::invalid_argument, "writers: allowed are 0 to 64", "writers");
+  if (options.max_queued_commands == 0) {
+    return fail(Errc::invalid_argument, "max_queued_commands: must be at least 1", "max_queued_commands");
+  }
+  if (options.default_retention_ms < 0 || options.default_retention_ms > limits::max_duration_ms) {
+    return fail(Errc::invalid_argument, "default_retention_ms: allowed are 0 to ten years", "default_retention_ms");
+  }
+  RuntimeOptions runtime_options;
+  runtime_options.ingress = {options.max_payload_bytes, options.max_result_bytes};
+  runtime_options.writers = options.writers;
+  runtime_options.max_queued_commands = options.max_queued_commands;
+  runtime_options.default_retention_ms = options.default_retention_ms;
+  FF_TRY(runtime, Runtime::open(std::move(store), runtime_options));
+  auto impl = std::make_unique<Engine::Impl>(std::move(runtime));
+  impl->start();
+  return std::make_unique<Engine>(std::move(impl));
+}
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::~Engine() = default;
+
+void Engine::stop() { impl_->stop(); }
+
+Result<Created> Engine::create(CreateRequest request) {
+  Answer<Result<Reply>> answer;
+  impl_->runtime->submit_create(std::move(request), [&](Result<Reply> reply) { answer.give(std::move(reply)); });
+  return reply_as<Created>(answer.take());
+}
+
+std::vector<Result<Created>> Engine::create_many(std::vector<CreateRequest> requests) {
+  if (requests.empty()) return {};
+  if (requests.size() > limits::max_bulk_items) {
+    const auto refusal = flowfabric::fail(
+        Errc::invalid_argument, "requests: at most " + std::to_string(limits::max_bulk_items) + " in one call",
+        "requests");
+    return std::vector<Result<Created>>(requests.size(), refusal);
+  }
+  Answers<Result<Created>> answers(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    impl_->runtime->submit_create(std::move(requests[i]), [&answers, i](Result<Reply> reply) {
+      answers.give(i, reply_as<Created>(std::move(reply)));
+    });
+  }
+  return answers.take();
+}
+
+Result<std::vector<ClaimedExecution>> Engine::claim(ClaimRequest request) {
+  Answer<Result<std::vector<ClaimedExecution>>> answer;
+  impl_->runtime->submit_claim(std::move(request), [&](auto reply) { answer.give(std::move(reply)); });
+  return answer.take();
+}
+
+Result<RenewVerdict> Engine::renew(const Handle& handle) {
+  FF_TRY(fence, impl_->runtime->fence_of(handle));
+  return call_as<RenewVerdict>(*impl_->runtime, RenewCommand{fence, 0});
+}
+
+std::vector<Result<RenewVerdict>> Engine::renew_many(const std::vector<Handle>& handles) {
+  if (handles.empty()) return {};
+  if (handles.size() > limits::max_bulk_items) {
+    const auto refusal = flowfabric::fail(
+        Errc::invalid_argument, "handles: at most " + std::to_string(limits::max_bulk_items) + " in one call", "handles");
+    return std::vector<Result<RenewVerdict>>(handles.size(), refusal);
+  }
+  Answers<Result<RenewVerdict>> answers(handles.size());
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    auto fence = impl_->runtime->fence_of(handles[i]);
+    if (!fence) {
+      answers.give(i, tl::unexpected(fence.error()));
+      continue;
+    }
+    impl_->runtime->submit(RenewCommand{*fence, 0}, [&answers, i](Result<Reply> reply) {
+      answers.give(i, reply_as<RenewVerdict>(std::move(reply)));
+    });
+  }
+  return answers.take();
+}
+
+Result<void> Engine::report_progress(const Handle& handle, ProgressReport report) {
+  FF_TRY(fence, impl_->runtime->fence_of(handle));
+  FF_TRY_VOID(admit(report));
+  return call_done(*impl_->runtime, ProgressCommand{fence, std::move(report)});
+}
+
+Result<void> Engine::complete(const Handle& handle, CompleteRequest request) {
+  FF_TRY(fence, impl_->runtime->fence_of(handle));
+  FF_TRY_VOID(admit(request, impl_->runtime->ingress()));
+  return call_done(*impl_->runtime, CompleteCommand{fence, std::move(request)});
+}
+
+Result<FailReply> Engine::fail(const Handle& handle, FailRequest request) {
+  FF_TRY(fence, impl_->runtime->fence_of(handle));
+  FF_TRY_VOID(admit(request));
+  return call_as<FailReply>(*impl_->runtime, FailCommand{fence, std::move(request)});
+}
+
+Result<DelayReply> Engine::delay(const Handle& handle, TimestampMs delay_until) {
+  FF_TRY(fence, impl_->runtime->fence_of(handle));
+  FF_TRY_VOID(admit_time(delay_until, "delay_until"));
+  return call_as<DelayReply>(*impl_->runtime, DelayCommand{fence, delay_until});
+}
+
+Result<CancelReply> Engine::cancel_held(const Handle& handle, std::string reason) {
+  FF_TRY(fence, impl_->runtime->fence_of(handle));
+  FF_TRY_VOID(admit_reason(reason));
+  return call_as<CancelReply>(*impl_->runtime, CancelHeldCommand{fence, std::move(reason)});
+}
+
+Result<CancelReply> Engine::cancel(const ExecutionId& id, Operator by) {
+  FF_TRY_VOID(admit_execution_id(id));
+  FF_TRY_VOID(admit(by));
+  return call_as<CancelReply>(*impl_->runtime, CancelCommand{id, std::move(by)});
+}
+
+Result<RevokeReply> Engine::revoke_lease(const ExecutionId& id, Operator by, std::optional<Uuid> expected_lease_id) {
+  FF_TRY_VOID(admit_execution_id(id));
+  FF_TRY_VOID(admit(by));
+  return call_as<RevokeReply>(*impl_->runtime, RevokeCommand{id, expected_lease_id, std::move(by)});
+}
+
+Result<ReplayReply> Engine::replay_execution(const ExecutionId& id, Operator by) {
+  FF_TRY_VOID(admit_execution_id(id));
+  FF_TRY_VOID(admit(by));
+  return call_as<ReplayReply>(*impl_->runtime, ReplayCommand{id, std::move(by)});
+}
+
+Result<void> Engine::change_priority(const ExecutionId& id, std::int32_t priority, Operator by) {
+  FF_TRY_VOID(admit_execution_id(id));
+  FF_TRY_VOID(admit_priority(priority));
+  FF_TRY_VOID(admit(by));
+  return call_done(*impl_->runtime, PriorityCommand{id, priority, std::move(by)});
+}
+
+Result<Tags> Engine::change_tags(const ExecutionId& id, TagChanges changes, Operator by) {
+  FF_TRY_VOID(admit_execution_id(id));
+  FF_TRY_VOID(admit(changes));
+  FF_TRY_VOID(admit(by));
+  return call_as<Tags>(*impl_->runtime, TagsCommand{id, std::move(changes), std::move(by)});
+}
+
+Result<LaneInfo> Engine::set_lane_state(const std::string& lane, LaneState state, Operator by) {
+  FF_TRY_VOID(admit_lane(lane));
+  FF_TRY_VOID(admit(by));
+  return call_as<LaneInfo>(*impl_->runtime, LaneCommand{lane, state, std::move(by)});
+}
+
+Result<NamespaceInfo> Engine::set_namespace(NamespaceInfo info, Operator by) {
+  FF_TRY_VOID(admit(info));
+  FF_TRY_VOID(admit(by));
+  return call_as<NamespaceInfo>(*impl_->runtime, NamespaceCommand{std::move(info), std::move(by)});
+}
+
+Result<ExecutionResult> Engine::wait(const ExecutionId& id, std::uint32_t wait_ms) {
+  FF_TRY_VOID(admit_execution_id(id));
+  FF_TRY_VOID(admit_wait(wait_ms));
+  Answer<Result<void>> answer;
+  impl_->runtime->wait_for_end(id, wait_ms, [&](Result<void> outcome) { answer.give(std::move(outcome)); });
+  FF_TRY_VOID(answer.take());
+  return get_execution_result(id);
+}
+
+Result<std::vector<std::string>> Engine::check_integrity() { return impl_->runtime->store().check_integrity(); }
+
+Engine::Statistics Engine::statistics() const {
+  const RuntimeStatistics& counted = impl_->runtime->statistics();
+  return {counted.batches, counted.commands, counted.stale, counted.sweeps};
+}
+
+}  // namespace flowfabric

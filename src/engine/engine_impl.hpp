@@ -1,0 +1,42 @@
+// Engine = Runtime + threads. Kept apart from the public header so that no internal type shows there.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <flowfabric/engine.hpp>
+
+#include "engine/runtime.hpp"
+
+namespace flowfabric {
+
+struct Engine::Impl {
+  explicit Impl(std::unique_ptr<Runtime> runtime_in);
+  ~Impl();
+
+  void start();
+  void stop();
+
+  std::unique_ptr<Runtime> runtime;
+
+ private:
+  void write(std::size_t i);
+  void keep_time();
+
+  std::mutex clock_mutex_;
+  std::condition_variable clock_wake_;
+  bool alarm_ = false;
+  bool stopping_ = false;
+  std::mutex stop_mutex_;
+  bool stopped_ = false;
+  std::vector<std::thread> writers_;
+  std::thread clock_;
+};
+
+// Opens an engine on a store and starts its threads.
+Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const EngineOptions& options);
+
+}  // namespace flowfabric

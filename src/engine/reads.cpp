@@ -1,0 +1,302 @@
+#include "engine/reads.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.hpp"
+#include "base/codec.hpp"
+#include "base/hashing.hpp"
+#include "base/limits.hpp"
+#include "core/ingress.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric::reads {
+namespace {
+
+constexpr std::uint8_t list_cursor_version = 1;
+constexpr std::uint8_t log_cursor_version = 1;
+constexpr std::uint64_t max_counted_ahead = 10000;
+
+Error bad_cursor() { return Error{Errc::invalid_argument, "cursor: this is not a cursor of this call", "cursor", {}}; }
+
+std::string encode_cursor(const ListQuery::Position& position) {
+  Encoder out;
+  out.u8(list_cursor_version);
+  out.number(position.created_at);
+  out.text(position.key.bytes);
+  return to_base64url(out.take());
+}
+
+Result<ListQuery::Position> decode_list_cursor(const std::string& cursor) {
+  const auto bytes = from_base64url(cursor);
+  if (!bytes) return tl::unexpected(bad_cursor());
+  Decoder in(*bytes);
+  const bool known = in.u8() == list_cursor_version;
+  ListQuery::Position position;
+  position.created_at = in.number();
+  position.key.bytes = in.text();
+  if (!known || !in.at_end() || position.key.bytes.size() > limits::max_key_bytes) return tl::unexpected(bad_cursor());
+  return position;
+}
+
+std::string encode_log_cursor(const std::string& position) {
+  return to_base64url(static_cast<char>(log_cursor_version) + position);
+}
+
+Result<std::string> decode_log_cursor(const std::string& cursor) {
+  const auto bytes = from_base64url(cursor);
+  if (!bytes || bytes->empty() || bytes->front() != static_cast<char>(log_cursor_version)) {
+    return tl::unexpected(bad_cursor());
+  }
+  return bytes->substr(1);
+}
+
+Result<LaneInfo> lane_info(Store& store, const std::string& lane) {
+  FF_TRY(records, store.load({lane_key(lane)}));
+  if (records.empty()) return LaneInfo{lane, LaneState::active, 0, {}, {}};
+  FF_TRY(record, decode_lane(records.front().body));
+  return record.info;
+}
+
+Result<std::string> satellite_body(Store& store, const ExecutionId& id, SatelliteKind kind, std::uint32_t n) {
+  FF_TRY(found, store.load_satellites(execution_key(id), static_cast<std::uint8_t>(kind), n, 1));
+  if (found.empty() || found.front().name.n != n) {
+    return fail(Errc::corruption, "bytes that belong to execution " + to_string(id) + " are missing");
+  }
+  return std::move(found.front().body);
+}
+
+Result<Event> event_of(const LoggedEntry& logged) {
+  FF_TRY(event, decode_event(logged.entry.body));
+  event.cursor = encode_log_cursor(logged.position);
+  return event;
+}
+
+Result<void> admit_limit(std::uint32_t limit) {
+  if (limit >= 1 && limit <= limits::max_page) return {};
+  return fail(Errc::invalid_argument,
+              "limit: is " + std::to_string(limit) + "; allowed are 1 to " + std::to_string(limits::max_page), "limit");
+}
+
+void describe_facts(const Execution& execution, ExecutionDescription& out) {
+  const Facts& facts = execution.facts;
+  out.summary = summarize(execution);
+  out.creator = execution.spec.creator;
+  out.payload_encoding = execution.spec.payload_encoding;
+  out.payload_bytes = execution.spec.payload_bytes;
+  out.required_capabilities = execution.spec.required_capabilities;
+  out.policy = execution.spec.policy;
+  out.lease = facts.lease;
+  out.lease_epoch = facts.lease_epoch;
+  out.attempt = facts.attempt;
+  out.retry_count = facts.retry_count;
+  out.reclaim_count = facts.reclaim_count;
+  out.replay_count = facts.replay_count;
+  out.delay_until = facts.delay_until;
+  out.deadline_at = facts.deadline_at;
+  out.last_transition_at = facts.last_transition_at;
+  out.last_mutation_at = facts.last_mutation_at;
+  out.progress = facts.progress;
+  out.failure = facts.failure;
+  out.cancellation_reason = facts.cancellation_reason;
+  out.cancelled_by = facts.cancelled_by;
+}
+
+}  // namespace
+
+Result<Execution> load_execution(Store& store, const ExecutionId& id) {
+  FF_TRY_VOID(admit_execution_id(id));
+  FF_TRY(records, store.load({execution_key(id)}));
+  if (records.empty()) return fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id");
+  return decode_execution(records.front());
+}
+
+Result<ExecutionDescription> describe(Store& store, const ExecutionId& id) {
+  FF_TRY(execution, load_execution(store, id));
+  FF_TRY(lane, lane_info(store, execution.spec.lane));
+  FF_TRY(now_us, store.now_us());
+  std::uint64_t ahead = 0;
+  if (const auto entry = ready_entry(execution)) {
+    FF_TRY(counted, store.count_ready_before(*entry, max_counted_ahead));
+    ahead = counted;
+  }
+  ExecutionDescription out;
+  describe_facts(execution, out);
+  out.state = state_vector(execution, lane.state);
+  out.explain = explain(execution, lane, ahead, now_us / 1000);
+  FF_TRY(all, attempts(store, id, 0, limits::default_page));
+  out.attempts = std::move(all);
+  return out;
+}
+
+Result<ExecutionResult> result(Store& store, const ExecutionId& id) {
+  FF_TRY(execution, load_execution(store, id));
+  const Facts& facts = execution.facts;
+  ExecutionResult out;
+  out.outcome = facts.outcome;
+  out.finished_at = facts.finished_at;
+  out.failure = facts.failure;
+  if (facts.attempt) out.attempt_index = facts.attempt->attempt_index;
+  if (!facts.has_result) return out;
+  out.result_encoding = facts.result_encoding;
+  if (facts.result_is_inline) {
+    out.result = facts.result;
+  } else {
+    FF_TRY(body, satellite_body(store, id, SatelliteKind::result, facts.attempt->attempt_index));
+    out.result = std::move(body);
+  }
+  return out;
+}
+
+Result<ExecutionContext> context(Store& store, const ExecutionId& id) {
+  FF_TRY(execution, load_execution(store, id));
+  ExecutionContext out{execution.spec.kind, execution.spec.payload, execution.spec.payload_encoding,
+                       execution.facts.tags};
+  if (!execution.spec.payload_is_inline()) {
+    FF_TRY(body, satellite_body(store, id, SatelliteKind::payload, 0));
+    out.payload = std::move(body);
+  }
+  return out;
+}
+
+Result<std::vector<Attempt>> attempts(Store& store, const ExecutionId& id, std::uint32_t from, std::uint32_t limit) {
+  FF_TRY_VOID(admit_limit(limit));
+  FF_TRY(execution, load_execution(store, id));
+  FF_TRY(ended, store.load_satellites(execution_key(id), static_cast<std::uint8_t>(SatelliteKind::attempt), from, limit));
+  std::vector<Attempt> out;
+  for (const Satellite& satellite : ended) {
+    FF_TRY(attempt, decode_attempt(satellite.body));
+    out.push_back(std::move(attempt));
+  }
+  const auto& current = execution.facts.attempt;
+  // The current attempt may have become history between the two reads; it is listed once.
+  const bool listed = current && !out.empty() && out.back().attempt_index >= current->attempt_index;
+  if (current && !listed && current->attempt_index >= from && out.size() < limit) out.push_back(*current);
+  return out;
+}
+
+Result<EventPage> history(Store& store, const ExecutionId& id, const std::string& cursor, std::uint32_t limit) {
+  FF_TRY_VOID(admit_limit(limit));
+  FF_TRY(execution, load_execution(store, id));
+  std::string after;
+  if (!cursor.empty()) {
+    FF_TRY(position, decode_log_cursor(cursor));
+    after = std::move(position);
+  }
+  FF_TRY(entries, store.history(execution_key(id), after, limit));
+  EventPage page;
+  for (const LoggedEntry& logged : entries) {
+    FF_TRY(event, event_of(logged));
+    page.events.push_back(std::move(event));
+  }
+  if (entries.size() == limit) page.next_cursor = page.events.back().cursor;
+  return page;
+}
+
+Result<ListReply> list(Store& store, const ListRequest& request) {
+  FF_TRY_VOID(admit(request));
+  ListQuery query;
+  query.name_space = request.name_space;
+  query.lane = request.lane;
+  query.kind = request.kind;
+  for (const PublicState state : request.states) query.states.push_back(static_cast<std::uint8_t>(state));
+  if (request.tag) query.tag = request.tag->first + "=" + request.tag->second;
+  if (request.flow) {
+    query.flow = std::string(reinterpret_cast<const char*>(request.flow->bytes.data()), request.flow->bytes.size());
+  }
+  query.created_from = request.created_from;
+  query.created_before = request.created_before;
+  query.finished_from = request.finished_from;
+  query.finished_before = request.finished_before;
+  query.limit = request.limit;
+  if (!request.cursor.empty()) {
+    FF_TRY(position, decode_list_cursor(request.cursor));
+    query.after = std::move(position);
+  }
+  FF_TRY(found, store.list(query));
+  ListReply reply;
+  for (const ListedRecord& listed : found) {
+    FF_TRY(execution, decode_execution(listed.record));
+    reply.executions.push_back(summarize(execution));
+  }
+  if (found.size() == request.limit) {
+    reply.next_cursor = encode_cursor({found.back().created_at, found.back().record.key});
+  }
+  return reply;
+}
+
+Result<std::vector<LaneCounts>> counts(Store& store, const std::optional<std::string>& name_space) {
+  if (name_space) FF_TRY_VOID(admit_namespace(*name_space));
+  FF_TRY(rows, store.count(RecordKind::execution, name_space));
+  std::vector<LaneCounts> out;
+  for (const StateCount& row : rows) {
+    if (row.state > static_cast<std::uint8_t>(PublicState::skipped)) {
+      return fail(Errc::corruption, "a stored state has the unknown value " + std::to_string(row.state));
+    }
+    if (out.empty() || out.back().lane != row.lane) out.push_back({row.lane, {}});
+    out.back().counts[static_cast<PublicState>(row.state)] = row.count;
+  }
+  return out;
+}
+
+Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes) {
+  std::map<std::string, LaneInfo> found;
+  for (const auto& lane : routes.lanes()) found[lane] = LaneInfo{lane, LaneState::active, 0, {}, {}};
+  std::string after;
+  for (;;) {
+    FF_TRY(records, store.scan(RecordKind::lane, after, limits::max_page));
+    for (const Record& record : records) {
+      FF_TRY(lane, decode_lane(record.body));
+      found[lane.info.lane] = lane.info;
+    }
+    if (records.size() < limits::max_page) break;
+    after = records.back().key.bytes;
+  }
+  std::vector<LaneInfo> out;
+  for (auto& [name, info] : found) out.push_back(std::move(info));
+  return out;
+}
+
+Result<NamespaceInfo> name_space(Store& store, const std::string& name) {
+  FF_TRY_VOID(admit_namespace(name));
+  FF_TRY(records, store.load({namespace_key(name)}));
+  if (records.empty()) return NamespaceInfo{name, {}};
+  FF_TRY(record, decode_namespace(records.front().body));
+  return record.info;
+}
+
+Result<std::string> start_cursor(Store& store, const std::string& cursor) {
+  if (cursor.empty()) {
+    FF_TRY(position, store.log_end());
+    return encode_log_cursor(position);
+  }
+  if (cursor == "earliest") {
+    FF_TRY(position, store.log_start());
+    return encode_log_cursor(position);
+  }
+  FF_TRY(position, decode_log_cursor(cursor));
+  return cursor;
+}
+
+Result<EventsRead> events(Store& store, const EventFilter& filter, const std::string& cursor, std::uint32_t limit) {
+  FF_TRY_VOID(admit_limit(limit));
+  LogQuery query;
+  FF_TRY(position, decode_log_cursor(cursor));
+  query.after = std::move(position);
+  query.name_space = filter.name_space;
+  query.lane = filter.lane;
+  if (filter.execution_id) query.root = execution_key(*filter.execution_id);
+  for (const EventType type : filter.types) query.types.push_back(static_cast<std::uint8_t>(type));
+  query.limit = limit;
+  FF_TRY(found, store.read_log(query));
+  EventsRead read;
+  read.behind = found.behind;
+  for (const LoggedEntry& logged : found.entries) {
+    FF_TRY(event, event_of(logged));
+    read.page.events.push_back(std::move(event));
+  }
+  read.page.next_cursor = encode_log_cursor(found.next);
+  return read;
+}
+
+}  // namespace flowfabric::reads

@@ -1,0 +1,31 @@
+// Reads outside any batch: pure functions of a store. The engine's public reads and the tests use them.
+#pragma once
+
+#include <flowfabric/operations.hpp>
+
+#include "core/records.hpp"
+#include "engine/routes.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric::reads {
+
+Result<Execution> load_execution(Store& store, const ExecutionId& id);
+Result<ExecutionDescription> describe(Store& store, const ExecutionId& id);
+Result<ExecutionResult> result(Store& store, const ExecutionId& id);
+Result<ExecutionContext> context(Store& store, const ExecutionId& id);
+Result<std::vector<Attempt>> attempts(Store& store, const ExecutionId& id, std::uint32_t from, std::uint32_t limit);
+Result<EventPage> history(Store& store, const ExecutionId& id, const std::string& cursor, std::uint32_t limit);
+Result<ListReply> list(Store& store, const ListRequest& request);
+Result<std::vector<LaneCounts>> counts(Store& store, const std::optional<std::string>& name_space);
+Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes);
+Result<NamespaceInfo> name_space(Store& store, const std::string& name);
+
+// Turns "now" (empty), "earliest" or a cursor into a cursor.
+Result<std::string> start_cursor(Store& store, const std::string& cursor);
+struct EventsRead {
+  EventPage page;
+  bool behind = false;
+};
+Result<EventsRead> events(Store& store, const EventFilter& filter, const std::string& cursor, std::uint32_t limit);
+
+}  // namespace flowfabric::reads

@@ -1,0 +1,334 @@
+#include "engine/runtime.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "engine/batch.hpp"
+
+namespace flowfabric {
+namespace {
+
+constexpr int keyring_tries = 10;
+
+std::int64_t system_steady_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+Error shutting_down() { return Error{Errc::shutting_down, "the engine is stopping", {}, {}}; }
+
+std::uint16_t partition_of_command(const Command& command) { return keys_touched(command).front().partition(); }
+
+// The record that decides where a create is placed: the idempotency key if there is one, else the execution itself.
+std::uint16_t placement(const CreateRequest& request, const Uuid& uuid) {
+  if (request.idempotency_key.empty()) return partition_of(uuid);
+  return idempotency_key(request.name_space, request.idempotency_key).partition();
+}
+
+}  // namespace
+
+Runtime::Runtime(std::unique_ptr<Store> store, RuntimeOptions options)
+    : store_(std::move(store)), options_(std::move(options)), parking_(routes_) {
+  if (!options_.steady_ms) options_.steady_ms = system_steady_ms;
+}
+
+Runtime::~Runtime() {
+  store_->listen({});
+  refuse_everything();
+}
+
+Result<std::unique_ptr<Runtime>> Runtime::open(std::unique_ptr<Store> store, RuntimeOptions options) {
+  std::unique_ptr<Runtime> runtime(new Runtime(std::move(store), std::move(options)));
+  FF_TRY_VOID(runtime->start());
+  return runtime;
+}
+
+Result<void> Runtime::start() {
+  store_->listen([this](const Wakeup& wakeup) { on_foreign_wakeup(wakeup); });
+  const std::uint32_t count = options_.writers != 0 ? options_.writers : store_->preferred_sessions();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    auto writer = std::make_unique<Writer>();
+    FF_TRY(session, store_->open_session());
+    writer->session = std::move(session);
+    writers_.push_back(std::move(writer));
+  }
+  FF_TRY_VOID(load_keyring());
+  ReadRequest request;
+  request.want_routes = true;
+  FF_TRY(reply, writers_.front()->session->read(request));
+  writers_.front()->session->release();
+  routes_.add(reply.routes);
+  note_store_time(reply.now_ms());
+  return {};
+}
+
+// Several engines may open an empty store at once; the guard lets one of them write the key and the others read it.
+Result<void> Runtime::load_keyring() {
+  Session& session = *writers_.front()->session;
+  for (int i = 0; i < keyring_tries; ++i) {
+    ReadRequest request;
+    request.keys = {keyring_key()};
+    FF_TRY(reply, session.read(request));
+    if (!reply.records.empty()) {
+      session.release();
+      FF_TRY(keyring, decode_keyring(reply.records.front().body));
+      signer_ = std::make_unique<HandleSigner>(keyring);
+      return {};
+    }
+    FF_TRY_VOID(create_keyring(session));
+  }
+  return fail(Errc::contended, "the signing key could not be stored");
+}
+
+Result<KeyringRecord> Runtime::create_keyring(Session& session) {
+  KeyringRecord keyring;
+  std::string secret;
+  for (int i = 0; i < 4; ++i) {
+    const std::uint64_t bits = options_.entropy();
+    secret.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+  }
+  keyring.keys.push_back({1, secret});
+  ChangeSet set;
+  RootChange change;
+  change.key = keyring_key();
+  change.body = encode(keyring);
+  set.roots.push_back(std::move(change));
+  FF_TRY(verdicts, session.commit({set}));
+  return keyring;
+}
+
+void Runtime::submit(Command command, CommandDone done) {
+  if (refusing_) return done(tl::unexpected(shutting_down()));
+  const std::size_t i = writer_for(partition_of_command(command));
+  enqueue(i, QueuedCommand{std::move(command), std::move(done)}, false);
+}
+
+Result<RouteNo> Runtime::route_for(const CreateRequest& request) {
+  if (const RouteNo known = routes_.find(request.lane, request.required_capabilities); known != 0) return known;
+  if (routes_.known() >= limits::max_routes) {
+    return fail(Errc::overloaded, "there are too many distinct sets of required capabilities", "required_capabilities");
+  }
+  return store_->intern_route(request.lane, request.required_capabilities);
+}
+
+void Runtime::submit_create(CreateRequest request, CommandDone done) {
+  if (refusing_) return done(tl::unexpected(shutting_down()));
+  if (auto admitted = admit(request, options_.ingress); !admitted) return done(tl::unexpected(admitted.error()));
+  const auto route = route_for(request);
+  if (!route) return done(tl::unexpected(route.error()));
+  CreateCommand command;
+  command.id_is_supplied = request.id.has_value();
+  command.id.uuid = request.id ? *request.id : time_ordered_uuid(store_now(), id_order_++, options_.entropy);
+  command.id.partition = placement(request, command.id.uuid);
+  command.route = *route;
+  command.request_digest = request_digest(request);
+  command.request = std::move(request);
+  const std::size_t i = writer_for(command.id.partition);
+  enqueue(i, QueuedCommand{std::move(command), std::move(done)}, false);
+}
+
+void Runtime::submit_claim(ClaimRequest request, ClaimDone done) {
+  if (refusing_) return done(tl::unexpected(shutting_down()));
+  if (auto admitted = admit(request); !admitted) return done(tl::unexpected(admitted.error()));
+  auto claim = std::make_shared<QueuedClaim>();
+  claim->wait_until_ms = steady_ms() + request.wait_ms;
+  claim->request = std::move(request);
+  claim->done = std::move(done);
+  enqueue(next_claim_writer_++ % writers_.size(), std::move(claim), false);
+}
+
+void Runtime::wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterDone done) {
+  if (refusing_) return done(tl::unexpected(shutting_down()));
+  const Key key = execution_key(id);
+  // Parked first and looked at second: an end in between is seen by one of the two. The flag makes them answer once.
+  auto once = std::make_shared<std::atomic<bool>>(false);
+  WaiterDone answer = [once, done = std::move(done)](Result<void> outcome) {
+    if (!once->exchange(true)) done(std::move(outcome));
+  };
+  if (!parking_.add_waiter(key, steady_ms() + wait_ms, answer)) {
+    return answer(fail(Errc::overloaded, "too many callers are waiting for executions to end"));
+  }
+  const auto records = store_->load({key});
+  if (!records) return answer(tl::unexpected(records.error()));
+  if (records->empty()) return answer(fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id"));
+  const auto facts = decode_facts(records->front().body);
+  if (!facts) return answer(tl::unexpected(facts.error()));
+  if (facts->phase == Phase::terminal) return answer({});
+  if (alarm_) alarm_();
+}
+
+void Runtime::enqueue(std::size_t i, Work work, bool internal) {
+  Writer& writer = *writers_[i];
+  {
+    std::unique_lock lock(writer.mutex);
+    if (internal || writer.queue.size() < options_.max_queued_commands) {
+      writer.queue.push_back(std::move(work));
+      lock.unlock();
+      writer.wake.notify_one();
+      return;
+    }
+  }
+  const Error full{Errc::overloaded, "the queue of commands is full; back off and repeat", {}, {}};
+  if (auto* command = std::get_if<QueuedCommand>(&work)) command->done(tl::unexpected(full));
+  if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(tl::unexpected(full));
+}
+
+void Runtime::enqueue_claims(std::vector<ClaimPtr> claims) {
+  for (ClaimPtr& claim : claims) enqueue(next_claim_writer_++ % writers_.size(), std::move(claim), true);
+}
+
+// Everything queued, up to the limits of a batch. A sweep is a batch of its own.
+std::vector<Work> Runtime::take_batch(Writer& writer) {
+  std::vector<Work> batch;
+  std::size_t bytes = 0;
+  std::vector<ClaimPtr> handed_over;
+  {
+    const std::lock_guard lock(writer.mutex);
+    while (!writer.queue.empty() && batch.size() < limits::max_batch_commands && bytes < limits::max_batch_bytes) {
+      const bool sweep = std::holds_alternative<QueuedSweep>(writer.queue.front());
+      if (sweep && !batch.empty()) break;
+      bytes += work_bytes(writer.queue.front());
+      batch.push_back(std::move(writer.queue.front()));
+      writer.queue.pop_front();
+      if (sweep) break;
+    }
+  }
+  // A parked claim joins the batch whose create it waits for: the execution is made and leased in one commit.
+  for (const Work& work : batch) {
+    const auto* queued = std::get_if<QueuedCommand>(&work);
+    const auto* create = queued == nullptr ? nullptr : std::get_if<CreateCommand>(&queued->command);
+    if (create == nullptr || create->request.delay_until != 0) continue;
+    for (ClaimPtr& claim : parking_.wake_route(create->route, 1)) handed_over.push_back(std::move(claim));
+  }
+  for (ClaimPtr& claim : handed_over) batch.emplace_back(std::move(claim));
+  return batch;
+}
+
+bool Runtime::pump(std::size_t i) {
+  Writer& writer = *writers_[i];
+  std::vector<Work> work = take_batch(writer);
+  if (work.empty()) return false;
+  Batch(*this, *writer.session, std::move(work)).run();
+  return true;
+}
+
+void Runtime::wait_for_work(std::size_t i) {
+  Writer& writer = *writers_[i];
+  std::unique_lock lock(writer.mutex);
+  writer.wake.wait(lock, [&] { return !writer.queue.empty() || interrupted_; });
+}
+
+void Runtime::answer_unserved(const ClaimPtr& claim) {
+  if (claim->wait_until_ms > steady_ms() && !refusing_) {
+    claim->stale = 0;
+    switch (parking_.park(claim)) {
+      case Parking::Parked::yes:
+        if (alarm_) alarm_();
+        return;
+      case Parking::Parked::search_again: return enqueue_claims({claim});
+      case Parking::Parked::full:
+        return claim->done(fail(Errc::overloaded, "too many claims are waiting; back off and repeat"));
+    }
+  }
+  claim->done(std::vector<ClaimedExecution>{});
+}
+
+void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup) {
+  std::map<RouteNo, std::size_t> ready;
+  for (const RouteNo route : wakeup.ready_routes) ready[route] += 1;
+  for (std::size_t i = 0; i < plan.sets.size(); ++i) {
+    if (verdicts[i] != Verdict::committed) continue;
+    for (const ReadyEntry& entry : plan.sets[i].ready_put) ready[entry.route] += 1;
+    for (const LogEntry& entry : plan.sets[i].log) {
+      wakeup.log_advanced = true;
+      const auto type = static_cast<EventType>(entry.type);
+      if (is_terminal(type)) parking_.wake_waiters(entry.root);
+      if (type == EventType::lane_changed) wakeup.lanes_changed.push_back(entry.lane);
+    }
+  }
+  wakeup.ready_routes.clear();
+  for (const auto& [route, count] : ready) {
+    wakeup.ready_routes.push_back(route);
+    enqueue_claims(parking_.wake_route(route, count));
+  }
+  for (const auto& lane : wakeup.lanes_changed) enqueue_claims(parking_.wake_lane(lane));
+  if (plan.earliest_due != 0) {
+    wakeup.earliest_due = plan.earliest_due;
+    note_due(plan.earliest_due);
+  }
+  if (wakeup.log_advanced) advance_log();
+  if (wakeup.log_advanced || !wakeup.ready_routes.empty() || plan.earliest_due != 0) store_->announce(wakeup);
+}
+
+void Runtime::advance_log() {
+  ++log_version_;
+  if (log_waiters_ == 0) return;
+  { const std::lock_guard lock(log_mutex_); }
+  log_wake_.notify_all();
+}
+
+void Runtime::wait_for_log(std::uint64_t seen, std::int64_t wait_ms) {
+  ++log_waiters_;
+  {
+    std::unique_lock lock(log_mutex_);
+    log_wake_.wait_for(lock, std::chrono::milliseconds(wait_ms),
+                       [&] { return log_version_ != seen || interrupted_ || refusing_; });
+  }
+  --log_waiters_;
+}
+
+// Enqueue numbers follow the store's clock, so that work of several engines is served in the order in which it came, and
+// never repeat within this engine.
+std::uint64_t Runtime::next_sequence(std::int64_t now_us) {
+  const std::uint64_t by_clock = static_cast<std::uint64_t>(now_us) << 10;
+  std::uint64_t last = last_sequence_.load();
+  for (;;) {
+    const std::uint64_t next = std::max(last + 1, by_clock);
+    if (last_sequence_.compare_exchange_weak(last, next)) return next;
+  }
+}
+
+void Runtime::refuse_new_work() {
+  refusing_ = true;
+  for (const ClaimPtr& claim : parking_.wake_all()) claim->done(std::vector<ClaimedExecution>{});
+  parking_.fail_waiters(shutting_down());
+  { const std::lock_guard lock(log_mutex_); }
+  log_wake_.notify_all();
+}
+
+void Runtime::interrupt_waits() {
+  interrupted_ = true;
+  for (auto& writer : writers_) {
+    { const std::lock_guard lock(writer->mutex); }
+    writer->wake.notify_all();
+  }
+  { const std::lock_guard lock(log_mutex_); }
+  log_wake_.notify_all();
+}
+
+bool Runtime::queues_empty() const {
+  return std::all_of(writers_.begin(), writers_.end(), [](const auto& writer) {
+    const std::lock_guard lock(writer->mutex);
+    return writer->queue.empty();
+  });
+}
+
+void Runtime::refuse_everything() {
+  refuse_new_work();
+  for (auto& writer : writers_) {
+    std::deque<Work> queue;
+    {
+      const std::lock_guard lock(writer->mutex);
+      queue.swap(writer->queue);
+    }
+    for (Work& work : queue) {
+      if (auto* command = std::get_if<QueuedCommand>(&work)) command->done(tl::unexpected(shutting_down()));
+      if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(tl::unexpected(shutting_down()));
+    }
+  }
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,158 @@
+// The engine without threads: queues, batches, parking, the clock. `Engine` runs it with threads; tests and the
+// simulator drive it step by step on virtual time.
+//
+// Way of a command: submit -> writer queue -> pump (read, decide, commit: engine/batch.cpp) -> reply. A reply leaves only
+// after the commit that makes it true.
+//
+// Threads: submit*, add_waiter, the reads and the wake-up callback may be called from anywhere; pump(i) by one thread per
+// writer i; tick by one thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/decide.hpp"
+#include "core/handle.hpp"
+#include "core/ingress.hpp"
+#include "engine/parking.hpp"
+#include "engine/routes.hpp"
+#include "engine/work.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric {
+
+struct RuntimeOptions {
+  IngressLimits ingress;
+  std::uint32_t writers = 0;  // 0: what the store prefers
+  std::size_t max_queued_commands = limits::max_queued_commands;
+  std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
+  std::int64_t keep_alive_ms = 60000;
+  Entropy entropy = system_entropy();
+  // A clock that never goes back, in milliseconds; only differences matter.
+  std::function<std::int64_t()> steady_ms;
+};
+
+struct RuntimeStatistics {
+  std::atomic<std::uint64_t> batches{0};
+  std::atomic<std::uint64_t> commands{0};
+  std::atomic<std::uint64_t> stale{0};
+  std::atomic<std::uint64_t> sweeps{0};
+};
+
+class Runtime {
+ public:
+  static Result<std::unique_ptr<Runtime>> open(std::unique_ptr<Store> store, RuntimeOptions options);
+  ~Runtime();
+
+  // ---- Commands. `done` is called exactly once, from pump, tick, stop, or from submit itself when it is refused.
+  void submit(Command command, CommandDone done);
+  void submit_create(CreateRequest request, CommandDone done);
+  void submit_claim(ClaimRequest request, ClaimDone done);
+  // Waits until the execution has ended, or for `wait_ms`.
+  void wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterDone done);
+  Result<Fence> fence_of(std::string_view handle) const { return signer_->verify(handle); }
+
+  // ---- Driving.
+  std::size_t writers() const { return writers_.size(); }
+  // Runs one batch of writer i if something is queued. Returns whether it did.
+  bool pump(std::size_t i);
+  // Blocks until writer i has work or `interrupt_waits` is called.
+  void wait_for_work(std::size_t i);
+  // Does what time asks for; returns how many milliseconds may pass before the next call.
+  std::int64_t tick();
+  void set_alarm(std::function<void()> alarm);  // called when tick is wanted earlier than it said
+
+  // From here on everything new is refused; what is queued stays and is pumped out.
+  void refuse_new_work();
+  void interrupt_waits();
+  bool queues_empty() const;
+  // Answers whatever is still queued or parked with shutting_down.
+  void refuse_everything();
+
+  // ---- For reads and subscriptions.
+  Store& store() { return *store_; }
+  const RouteTable& routes() const { return routes_; }
+  const IngressLimits& ingress() const { return options_.ingress; }
+  std::int64_t steady_ms() const { return options_.steady_ms(); }
+  // Grows with every commit, here or elsewhere, that may have written to the log.
+  std::uint64_t log_version() const { return log_version_.load(); }
+  bool refusing() const { return refusing_; }
+  // Blocks until log_version differs from `seen` or `wait_ms` have passed.
+  void wait_for_log(std::uint64_t seen, std::int64_t wait_ms);
+  const RuntimeStatistics& statistics() const { return statistics_; }
+
+ private:
+  friend class Batch;
+
+  struct Writer {
+    std::unique_ptr<Session> session;
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::deque<Work> queue;
+  };
+
+  Runtime(std::unique_ptr<Store> store, RuntimeOptions options);
+  Result<void> start();
+  Result<void> load_keyring();
+  Result<KeyringRecord> create_keyring(Session& session);
+  Result<RouteNo> route_for(const CreateRequest& request);
+  void enqueue(std::size_t i, Work work, bool internal);
+  void enqueue_claims(std::vector<ClaimPtr> claims);
+  std::size_t writer_for(std::uint16_t partition) const { return partition % writers_.size(); }
+  std::vector<Work> take_batch(Writer& writer);
+  void answer_unserved(const ClaimPtr& claim);
+  void note_due(TimestampMs due_at);
+  void note_store_time(TimestampMs now);
+  TimestampMs store_now() const;
+  // What a commit means to those who wait.
+  void after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup);
+  void on_foreign_wakeup(const Wakeup& wakeup);
+  void handle_foreign_news();
+  void look_at_waited_for();
+  void ask_store_for_next_due();
+  std::int64_t time_to_next_tick(std::int64_t now);
+  void sweep_finished(std::size_t found, std::size_t committed);
+  void advance_log();
+  std::uint64_t next_sequence(std::int64_t now_us);
+
+  std::unique_ptr<Store> store_;
+  RuntimeOptions options_;
+  std::unique_ptr<HandleSigner> signer_;
+  RouteTable routes_;
+  Parking parking_;
+  std::vector<std::unique_ptr<Writer>> writers_;
+  std::atomic<std::size_t> next_claim_writer_{0};
+  std::atomic<bool> refusing_{false};
+  std::atomic<bool> interrupted_{false};
+
+  std::atomic<std::int64_t> store_offset_ms_{0};  // store time - steady time
+  std::atomic<std::uint64_t> last_sequence_{0};
+  std::atomic<std::uint16_t> id_order_{0};
+
+  // The clock. next_due_ is the earliest due time that we know of, noted_due_ the earliest committed since we last asked.
+  std::mutex clock_mutex_;
+  TimestampMs next_due_ = std::numeric_limits<TimestampMs>::max();
+  TimestampMs noted_due_ = std::numeric_limits<TimestampMs>::max();
+  bool ask_next_due_ = true;
+  bool sweep_queued_ = false;
+  std::int64_t sweep_not_before_ms_ = 0;
+  std::int64_t ask_not_before_ms_ = 0;
+  std::atomic<std::int64_t> last_contact_ms_{0};
+  std::optional<Wakeup> foreign_;
+  std::function<void()> alarm_;
+
+  std::atomic<std::uint64_t> log_version_{0};
+  std::mutex log_mutex_;
+  std::condition_variable log_wake_;
+  std::atomic<int> log_waiters_{0};
+  RuntimeStatistics statistics_;
+};
+
+}  // namespace flowfabric

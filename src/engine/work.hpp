@@ -1,0 +1,39 @@
+// What waits in a writer's queue.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "core/commands.hpp"
+
+namespace flowfabric {
+
+using CommandDone = std::function<void(Result<Reply>)>;
+using ClaimDone = std::function<void(Result<std::vector<ClaimedExecution>>)>;
+
+struct QueuedCommand {
+  Command command;
+  CommandDone done;
+  int stale = 0;  // how often its guard failed
+};
+
+struct QueuedClaim {
+  ClaimRequest request;
+  ClaimDone done;
+  std::int64_t wait_until_ms = 0;  // by the engine's steady clock
+  int stale = 0;
+  std::uint64_t seen = 0;  // what Parking::signature said before the search
+};
+
+// The clock's turn: handle what is due.
+struct QueuedSweep {};
+
+using Work = std::variant<QueuedCommand, std::shared_ptr<QueuedClaim>, QueuedSweep>;
+
+// Roughly how many bytes of user data a piece of work moves.
+std::size_t work_bytes(const Work& work);
+
+}  // namespace flowfabric

@@ -1,0 +1,39 @@
+// The one place of the library that knows every store: chooses by URL.
+#include <flowfabric/engine.hpp>
+
+#include "base/check.hpp"
+#include "engine/engine_impl.hpp"
+#include "open/open.hpp"
+#include "store/memory/memory_store.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
+
+namespace flowfabric {
+
+Result<std::unique_ptr<Store>> open_store(const std::string& url, StoreOptions options) {
+  if (url == "memory:") return open_memory_store(make_memory_database(), std::move(options));
+  if (url.starts_with("sqlite:")) return open_sqlite_store(url, std::move(options));
+  if (url.starts_with("postgres://") || url.starts_with("postgresql://")) {
+    return open_postgres_store(url, std::move(options));
+  }
+  return fail(Errc::invalid_argument,
+              "a store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:, not \"" +
+                  url.substr(0, url.find(':')) + (url.find(':') == std::string::npos ? "\"" : ":...\""),
+              "url");
+}
+
+Result<std::unique_ptr<Engine>> Engine::open(const std::string& url, const EngineOptions& options) {
+  StoreOptions store_options;
+  store_options.migrate = options.migrate;
+  FF_TRY(store, open_store(url, std::move(store_options)));
+  return start_engine(std::move(store), options);
+}
+
+Result<void> migrate_store(const std::string& url) {
+  StoreOptions options;
+  options.migrate = true;
+  FF_TRY(store, open_store(url, std::move(options)));
+  return {};
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,763 @@
+#include "store/memory/memory_store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+
+namespace flowfabric {
+namespace {
+
+// Positions are the log's sequence as eight big-endian bytes, so that they also order as bytes.
+constexpr std::size_t position_bytes = 8;
+
+std::string encode_position(std::uint64_t sequence) {
+  std::string bytes(position_bytes, '\0');
+  for (std::size_t i = position_bytes; i-- > 0; sequence >>= 8) {
+    bytes[i] = static_cast<char>(sequence & 0xff);
+  }
+  return bytes;
+}
+
+Result<std::uint64_t> decode_position(std::string_view bytes) {
+  if (bytes.size() != position_bytes) {
+    return fail(Errc::invalid_argument, "not a position of this store", "after");
+  }
+  std::uint64_t sequence = 0;
+  for (const char byte : bytes) sequence = (sequence << 8) | static_cast<std::uint8_t>(byte);
+  return sequence;
+}
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const char byte : bytes) {
+    const auto value = static_cast<std::uint8_t>(byte);
+    text += digits[value >> 4];
+    text += digits[value & 15];
+  }
+  return text;
+}
+
+bool contains(const std::vector<std::uint8_t>& values, std::uint8_t value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// The order of service: route, then priority descending, then sequence, then key.
+struct ServedBefore {
+  bool operator()(const ReadyEntry& a, const ReadyEntry& b) const {
+    return std::tie(a.route, b.priority, a.sequence, a.key) < std::tie(b.route, a.priority, b.sequence, b.key);
+  }
+};
+
+struct DueBefore {
+  bool operator()(const DueEntry& a, const DueEntry& b) const {
+    return std::tie(a.due_at, a.key) < std::tie(b.due_at, b.key);
+  }
+};
+
+// Where a listed record stands. A kind's records lie together, oldest first; pages walk backwards.
+struct ListingPlace {
+  RecordKind kind = RecordKind::execution;
+  TimestampMs created_at = 0;
+  Key key;
+
+  friend auto operator<=>(const ListingPlace&, const ListingPlace&) = default;
+};
+
+bool time_matches(TimestampMs at, const std::optional<TimestampMs>& from, const std::optional<TimestampMs>& before) {
+  return (!from || at >= *from) && (!before || at < *before);
+}
+
+bool matches(const Listing& listing, const ListQuery& query) {
+  if (query.name_space && listing.name_space != *query.name_space) return false;
+  if (query.lane && listing.lane != *query.lane) return false;
+  if (query.kind && listing.kind != *query.kind) return false;
+  if (query.flow && listing.flow != *query.flow) return false;
+  if (!query.states.empty() && !contains(query.states, listing.state)) return false;
+  if (query.tag && listing.tags.find('\x1f' + *query.tag + '\x1f') == std::string::npos) return false;
+  if (!time_matches(listing.created_at, query.created_from, query.created_before)) return false;
+  const bool wants_finished = query.finished_from || query.finished_before;
+  if (wants_finished && listing.finished_at == 0) return false;
+  return time_matches(listing.finished_at, query.finished_from, query.finished_before);
+}
+
+bool matches(const LogEntry& entry, const LogQuery& query) {
+  if (query.name_space && entry.name_space != *query.name_space) return false;
+  if (query.lane && entry.lane != *query.lane) return false;
+  if (query.root && entry.root != *query.root) return false;
+  return query.types.empty() || contains(query.types, entry.type);
+}
+
+// What callers owe the contract. Other stores may trust it; the reference model is the place to find out.
+
+bool is_well_formed(const Key& key) { return key.bytes.size() >= 3 && key.bytes.size() <= limits::max_key_bytes; }
+
+template <class Entry>
+bool share_an_entry(const std::vector<Entry>& puts, const std::vector<Entry>& drops) {
+  return std::any_of(puts.begin(), puts.end(),
+                     [&](const Entry& entry) { return std::find(drops.begin(), drops.end(), entry) != drops.end(); });
+}
+
+void check_one_partition(const ChangeSet& set) {
+  std::optional<std::uint16_t> partition;
+  const auto check = [&](const Key& key) {
+    FF_CHECK(is_well_formed(key));
+    if (!partition) partition = key.partition();
+    FF_CHECK(key.partition() == *partition);
+  };
+  for (const auto& change : set.roots) check(change.key);
+  for (const auto& entry : set.ready_put) check(entry.key);
+  for (const auto& entry : set.ready_drop) check(entry.key);
+  for (const auto& entry : set.due_put) check(entry.key);
+  for (const auto& entry : set.due_drop) check(entry.key);
+  for (const auto& satellite : set.satellites) check(satellite.name.root);
+  for (const auto& name : set.satellites_drop) check(name.root);
+  for (const auto& entry : set.log) check(entry.root);
+  for (const auto& add : set.counters) check(add.counter);
+}
+
+void check_sets(const std::vector<ChangeSet>& sets) {
+  std::set<Key> roots;
+  for (const auto& set : sets) {
+    check_one_partition(set);
+    for (const auto& change : set.roots) FF_CHECK(roots.insert(change.key).second);
+    for (const auto& entry : set.ready_put) FF_CHECK(entry.route > 0 && entry.sequence < (std::uint64_t{1} << 63));
+    FF_CHECK(!share_an_entry(set.ready_put, set.ready_drop));
+    FF_CHECK(!share_an_entry(set.due_put, set.due_drop));
+    for (const auto& satellite : set.satellites) {
+      const auto& drops = set.satellites_drop;
+      FF_CHECK(std::find(drops.begin(), drops.end(), satellite.name) == drops.end());
+    }
+  }
+}
+
+void check_request(const ReadRequest& request) {
+  FF_CHECK(request.ready.empty() || request.due_limit == 0);
+  std::set<Key> keys;
+  for (const auto& key : request.keys) FF_CHECK(is_well_formed(key) && keys.insert(key).second);
+  std::set<RouteNo> routes;
+  for (const auto& demand : request.ready) FF_CHECK(routes.insert(demand.route).second);
+}
+
+// One handle's listener. It is called without a lock, so `running_` says when it may be taken away.
+class ListenerSlot {
+ public:
+  void set(std::function<void(const Wakeup&)> listener) {
+    std::unique_lock lock(mutex_);
+    listener_ = listener ? std::make_shared<const Listener>(std::move(listener)) : nullptr;
+    idle_.wait(lock, [&] { return running_ == 0; });
+  }
+
+  void call(const Wakeup& wakeup) {
+    std::shared_ptr<const Listener> listener;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!listener_) return;
+      listener = listener_;
+      ++running_;
+    }
+    (*listener)(wakeup);
+    const std::lock_guard lock(mutex_);
+    if (--running_ == 0) idle_.notify_all();
+  }
+
+ private:
+  using Listener = std::function<void(const Wakeup&)>;
+
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::shared_ptr<const Listener> listener_;
+  int running_ = 0;
+};
+
+}  // namespace
+
+// The data and every rule about it. Each public function is one transaction: it takes the mutex and keeps it.
+class MemoryDatabase {
+ public:
+  // Stands for the session that reserves candidates; only its address is used.
+  using Owner = const void*;
+
+  ReadReply read(Owner owner, const ReadRequest& request, std::int64_t now_us);
+  std::vector<Satellite> read_satellites(const std::vector<SatelliteName>& names);
+  std::vector<Verdict> commit(Owner owner, const std::vector<ChangeSet>& sets);
+  void release(Owner owner);
+
+  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities);
+  std::optional<TimestampMs> next_due();
+  std::vector<Record> load(const std::vector<Key>& keys);
+  std::vector<Satellite> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from, std::uint32_t limit);
+  std::vector<Record> scan(RecordKind kind, const std::string& after, std::uint32_t limit);
+  std::vector<ListedRecord> list(const ListQuery& query);
+  std::vector<StateCount> count(RecordKind kind, const std::optional<std::string>& name_space);
+  std::int64_t counter(const Key& key);
+  std::uint64_t count_ready_before(const ReadyEntry& entry, std::uint64_t limit);
+
+  std::string log_start();
+  std::string log_end();
+  Result<LogPage> read_log(const LogQuery& query);
+  Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit);
+  std::vector<std::string> check_integrity();
+
+  void add_listener(std::shared_ptr<ListenerSlot> slot);
+  void remove_listener(const std::shared_ptr<ListenerSlot>& slot);
+  void announce(const ListenerSlot* from, const Wakeup& wakeup);
+
+ private:
+  struct StoredRecord {
+    std::uint64_t version = 0;
+    std::string fixed;
+    std::string body;
+    std::optional<Listing> listing;
+  };
+  using Counters = std::map<Key, std::int64_t>;
+
+  static Record to_record(const Key& key, const StoredRecord& stored) {
+    return {key, stored.version, stored.fixed, stored.body};
+  }
+  static ListingPlace place_of(const Key& key, const Listing& listing) { return {key.kind(), listing.created_at, key}; }
+
+  // All of these expect that the mutex is held.
+  std::vector<Record> records_of(const std::vector<Key>& keys) const;
+  bool reserve(Owner owner, const Key& key);
+  void find_ready(Owner owner, const RouteDemand& demand, std::vector<Candidate>& found);
+  void find_due(Owner owner, std::uint32_t limit, TimestampMs now_ms, std::vector<DueCandidate>& found);
+  void end_batch(Owner owner);
+  bool guards_hold(const ChangeSet& set) const;
+  std::optional<Counters> add_counters(const ChangeSet& set) const;
+  Verdict apply(const ChangeSet& set);
+  void apply_root(const RootChange& change);
+  void put(const RootChange& change);
+  void erase(const Key& key);
+  void put_due(const DueEntry& entry);
+  void drop_due(const DueEntry& entry);
+  void append(const LogEntry& entry);
+  bool record_exists(const Key& key) const { return records_.contains(key); }
+
+  std::mutex mutex_;
+  std::map<Key, StoredRecord> records_;
+  std::set<ReadyEntry, ServedBefore> ready_;
+  std::set<DueEntry, DueBefore> due_;
+  std::map<Key, TimestampMs> due_at_;  // the same entries by key: a record has at most one
+  std::set<ListingPlace> listings_;
+  std::map<SatelliteName, std::string> satellites_;
+  Counters counters_;
+  std::map<std::uint64_t, LogEntry> log_;
+  std::map<Key, std::vector<std::uint64_t>> log_of_root_;  // ascending sequences
+  std::uint64_t log_sequence_ = 0;                         // of the newest entry ever appended
+  std::uint64_t log_floor_ = 0;                            // the greatest sequence that was removed
+  std::vector<Route> routes_;                              // number n is at n - 1
+  std::map<std::pair<std::string, std::vector<std::string>>, RouteNo> route_numbers_;
+
+  // Candidates on their way: kept from other sessions until the batch of the owner ends.
+  std::map<Key, Owner> reserved_;
+  std::map<Owner, std::vector<Key>> reserved_by_;
+
+  std::mutex listeners_mutex_;
+  std::vector<std::shared_ptr<ListenerSlot>> listeners_;
+};
+
+// ---------------------------------------------------------------- sessions
+
+std::vector<Record> MemoryDatabase::records_of(const std::vector<Key>& keys) const {
+  std::vector<Record> records;
+  for (const auto& key : keys) {
+    const auto found = records_.find(key);
+    if (found != records_.end()) records.push_back(to_record(key, found->second));
+  }
+  return records;
+}
+
+bool MemoryDatabase::reserve(Owner owner, const Key& key) {
+  const auto [place, is_new] = reserved_.try_emplace(key, owner);
+  if (is_new) reserved_by_[owner].push_back(key);
+  return place->second == owner;
+}
+
+void MemoryDatabase::find_ready(Owner owner, const RouteDemand& demand, std::vector<Candidate>& found) {
+  const ReadyEntry first{demand.route, std::numeric_limits<std::int32_t>::max(), 0, {}};
+  std::uint32_t missing = demand.limit;
+  for (auto entry = ready_.lower_bound(first); entry != ready_.end() && missing > 0; ++entry) {
+    if (entry->route != demand.route) break;
+    const auto record = records_.find(entry->key);
+    if (record == records_.end() || !reserve(owner, entry->key)) continue;
+    found.push_back({*entry, to_record(entry->key, record->second)});
+    --missing;
+  }
+}
+
+void MemoryDatabase::find_due(Owner owner, std::uint32_t limit, TimestampMs now_ms, std::vector<DueCandidate>& found) {
+  for (auto entry = due_.begin(); entry != due_.end() && found.size() < limit; ++entry) {
+    if (entry->due_at > now_ms) break;
+    const auto record = records_.find(entry->key);
+    if (record == records_.end() || !reserve(owner, entry->key)) continue;
+    found.push_back({*entry, to_record(entry->key, record->second)});
+  }
+}
+
+ReadReply MemoryDatabase::read(Owner owner, const ReadRequest& request, std::int64_t now_us) {
+  check_request(request);
+  const std::lock_guard lock(mutex_);
+  ReadReply reply;
+  reply.now_us = now_us;
+  reply.records = records_of(request.keys);
+  for (const auto& demand : request.ready) find_ready(owner, demand, reply.ready);
+  if (request.due_limit > 0) find_due(owner, request.due_limit, reply.now_ms(), reply.due);
+  if (request.want_routes && request.routes_known < routes_.size()) {
+    reply.routes.assign(routes_.begin() + request.routes_known, routes_.end());
+  }
+  return reply;
+}
+
+std::vector<Satellite> MemoryDatabase::read_satellites(const std::vector<SatelliteName>& names) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Satellite> satellites;
+  for (const auto& name : names) {
+    const auto found = satellites_.find(name);
+    if (found != satellites_.end()) satellites.push_back({name, found->second});
+  }
+  return satellites;
+}
+
+std::vector<Verdict> MemoryDatabase::commit(Owner owner, const std::vector<ChangeSet>& sets) {
+  check_sets(sets);
+  const std::lock_guard lock(mutex_);
+  std::vector<Verdict> verdicts;
+  verdicts.reserve(sets.size());
+  for (const auto& set : sets) verdicts.push_back(apply(set));
+  end_batch(owner);
+  return verdicts;
+}
+
+void MemoryDatabase::release(Owner owner) {
+  const std::lock_guard lock(mutex_);
+  end_batch(owner);
+}
+
+void MemoryDatabase::end_batch(Owner owner) {
+  const auto mine = reserved_by_.find(owner);
+  if (mine == reserved_by_.end()) return;
+  for (const auto& key : mine->second) reserved_.erase(key);
+  reserved_by_.erase(mine);
+}
+
+// ---------------------------------------------------------------- changes
+
+bool MemoryDatabase::guards_hold(const ChangeSet& set) const {
+  return std::all_of(set.roots.begin(), set.roots.end(), [&](const RootChange& change) {
+    const auto found = records_.find(change.key);
+    const std::uint64_t version = found == records_.end() ? 0 : found->second.version;
+    return version == change.expected_version;
+  });
+}
+
+// The new values of the counters that the set changes, or nothing when one of them refuses. A set may add to one
+// counter twice, so the sums run over the copy.
+std::optional<MemoryDatabase::Counters> MemoryDatabase::add_counters(const ChangeSet& set) const {
+  Counters sums;
+  for (const auto& add : set.counters) {
+    const auto stored = counters_.find(add.counter);
+    auto& sum = sums.try_emplace(add.counter, stored == counters_.end() ? 0 : stored->second).first->second;
+    if (__builtin_add_overflow(sum, add.delta, &sum) || sum > add.limit) return std::nullopt;
+  }
+  return sums;
+}
+
+Verdict MemoryDatabase::apply(const ChangeSet& set) {
+  if (!guards_hold(set)) return Verdict::stale;
+  const auto sums = add_counters(set);
+  if (!sums) return Verdict::refused;
+  for (const auto& [key, sum] : *sums) counters_[key] = sum;
+  for (const auto& change : set.roots) apply_root(change);
+  // Drops come first: a set moves an entry by dropping the old one and putting the new one.
+  for (const auto& entry : set.ready_drop) ready_.erase(entry);
+  for (const auto& entry : set.ready_put) ready_.insert(entry);
+  for (const auto& entry : set.due_drop) drop_due(entry);
+  for (const auto& entry : set.due_put) put_due(entry);
+  for (const auto& name : set.satellites_drop) satellites_.erase(name);
+  for (const auto& satellite : set.satellites) satellites_[satellite.name] = satellite.body;
+  for (const auto& entry : set.log) append(entry);
+  return Verdict::committed;
+}
+
+void MemoryDatabase::apply_root(const RootChange& change) {
+  switch (change.action) {
+    case RootChange::Action::put: put(change); break;
+    case RootChange::Action::erase: erase(change.key); break;
+    case RootChange::Action::check: break;
+  }
+}
+
+void MemoryDatabase::put(const RootChange& change) {
+  const auto [place, is_new] = records_.try_emplace(change.key);
+  auto& stored = place->second;
+  stored.version = change.expected_version + 1;
+  stored.body = change.body;
+  if (is_new) {
+    stored.fixed = change.fixed;
+    stored.listing = change.listing;
+    if (stored.listing) listings_.insert(place_of(change.key, *stored.listing));
+  } else if (stored.listing && change.listing) {
+    stored.listing->flow = change.listing->flow;
+    stored.listing->state = change.listing->state;
+    stored.listing->finished_at = change.listing->finished_at;
+    stored.listing->tags = change.listing->tags;
+  }
+}
+
+void MemoryDatabase::erase(const Key& key) {
+  const auto record = records_.find(key);
+  if (record == records_.end()) return;
+  if (record->second.listing) listings_.erase(place_of(key, *record->second.listing));
+  records_.erase(record);
+
+  auto satellite = satellites_.lower_bound(SatelliteName{key, 0, 0});
+  while (satellite != satellites_.end() && satellite->first.root == key) satellite = satellites_.erase(satellite);
+
+  const auto sequences = log_of_root_.find(key);
+  if (sequences == log_of_root_.end()) return;
+  for (const auto sequence : sequences->second) log_.erase(sequence);
+  log_floor_ = std::max(log_floor_, sequences->second.back());
+  log_of_root_.erase(sequences);
+}
+
+void MemoryDatabase::put_due(const DueEntry& entry) {
+  const auto [place, is_new] = due_at_.try_emplace(entry.key, entry.due_at);
+  if (!is_new) {
+    due_.erase(DueEntry{place->second, entry.key});
+    place->second = entry.due_at;
+  }
+  due_.insert(entry);
+}
+
+void MemoryDatabase::drop_due(const DueEntry& entry) {
+  if (due_.erase(entry) > 0) due_at_.erase(entry.key);
+}
+
+void MemoryDatabase::append(const LogEntry& entry) {
+  const std::uint64_t sequence = ++log_sequence_;
+  log_.emplace_hint(log_.end(), sequence, entry);
+  log_of_root_[entry.root].push_back(sequence);
+}
+
+// ---------------------------------------------------------------- reads outside batches
+
+Result<RouteNo> MemoryDatabase::intern_route(const std::string& lane, const std::vector<std::string>& capabilities) {
+  const std::lock_guard lock(mutex_);
+  const auto known = route_numbers_.find({lane, capabilities});
+  if (known != route_numbers_.end()) return known->second;
+  if (routes_.size() >= limits::max_routes) return fail(Errc::overloaded, "too many routes");
+  const auto number = static_cast<RouteNo>(routes_.size() + 1);
+  routes_.push_back({number, lane, capabilities});
+  route_numbers_.emplace(std::pair(lane, capabilities), number);
+  return number;
+}
+
+std::optional<TimestampMs> MemoryDatabase::next_due() {
+  const std::lock_guard lock(mutex_);
+  if (due_.empty()) return std::nullopt;
+  return due_.begin()->due_at;
+}
+
+std::vector<Record> MemoryDatabase::load(const std::vector<Key>& keys) {
+  const std::lock_guard lock(mutex_);
+  return records_of(keys);
+}
+
+std::vector<Satellite> MemoryDatabase::load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
+                                                       std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Satellite> satellites;
+  auto place = satellites_.lower_bound(SatelliteName{root, kind, from});
+  for (; place != satellites_.end() && satellites.size() < limit; ++place) {
+    const auto& [name, body] = *place;
+    if (name.root != root || name.kind != kind) break;
+    satellites.push_back({name, body});
+  }
+  return satellites;
+}
+
+std::vector<Record> MemoryDatabase::scan(RecordKind kind, const std::string& after, std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Record> records;
+  // The kind byte alone is smaller than every key of its kind.
+  auto place = records_.upper_bound(Key{std::max(after, std::string(1, static_cast<char>(kind)))});
+  for (; place != records_.end() && records.size() < limit; ++place) {
+    if (place->first.kind() != kind) break;
+    records.push_back(to_record(place->first, place->second));
+  }
+  return records;
+}
+
+std::vector<ListedRecord> MemoryDatabase::list(const ListQuery& query) {
+  const std::lock_guard lock(mutex_);
+  // Everything before `end` is wanted: the next kind's first place, or less when the page or the time says so.
+  const auto next_kind = static_cast<RecordKind>(static_cast<std::uint8_t>(query.record_kind) + 1);
+  ListingPlace end{next_kind, std::numeric_limits<TimestampMs>::min(), {}};
+  if (query.created_before) end = std::min(end, ListingPlace{query.record_kind, *query.created_before, {}});
+  if (query.after) end = std::min(end, ListingPlace{query.record_kind, query.after->created_at, query.after->key});
+
+  std::vector<ListedRecord> page;
+  auto place = std::make_reverse_iterator(listings_.lower_bound(end));
+  for (; place != listings_.rend() && page.size() < query.limit; ++place) {
+    if (place->kind != query.record_kind) break;
+    if (query.created_from && place->created_at < *query.created_from) break;
+    const auto& stored = records_.at(place->key);
+    if (matches(*stored.listing, query)) page.push_back({to_record(place->key, stored), place->created_at});
+  }
+  return page;
+}
+
+std::vector<StateCount> MemoryDatabase::count(RecordKind kind, const std::optional<std::string>& name_space) {
+  const std::lock_guard lock(mutex_);
+  std::map<std::pair<std::string, std::uint8_t>, std::uint64_t> counts;
+  auto place = listings_.lower_bound(ListingPlace{kind, std::numeric_limits<TimestampMs>::min(), {}});
+  for (; place != listings_.end() && place->kind == kind; ++place) {
+    const Listing& listing = *records_.at(place->key).listing;
+    if (!name_space || listing.name_space == *name_space) ++counts[{listing.lane, listing.state}];
+  }
+  std::vector<StateCount> result;
+  for (const auto& [lane_and_state, number] : counts) {
+    result.push_back({lane_and_state.first, lane_and_state.second, number});
+  }
+  return result;
+}
+
+std::int64_t MemoryDatabase::counter(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = counters_.find(key);
+  return found == counters_.end() ? 0 : found->second;
+}
+
+std::uint64_t MemoryDatabase::count_ready_before(const ReadyEntry& entry, std::uint64_t limit) {
+  const std::lock_guard lock(mutex_);
+  const ReadyEntry first{entry.route, std::numeric_limits<std::int32_t>::max(), 0, {}};
+  std::uint64_t number = 0;
+  auto place = ready_.lower_bound(first);
+  for (; place != ready_.end() && number < limit && ServedBefore{}(*place, entry); ++place) ++number;
+  return number;
+}
+
+// ---------------------------------------------------------------- log
+
+std::string MemoryDatabase::log_start() {
+  const std::lock_guard lock(mutex_);
+  return encode_position(log_floor_);
+}
+
+std::string MemoryDatabase::log_end() {
+  const std::lock_guard lock(mutex_);
+  return encode_position(log_sequence_);
+}
+
+Result<LogPage> MemoryDatabase::read_log(const LogQuery& query) {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t after = log_floor_;
+  if (!query.after.empty()) {
+    FF_TRY(given, decode_position(query.after));
+    after = given;
+  }
+  if (after < log_floor_) {
+    Error error{Errc::cursor_expired, "entries after this position have been removed", "after", {}};
+    error.details.emplace_back("earliest", to_hex(encode_position(log_floor_)));
+    return tl::unexpected(std::move(error));
+  }
+  LogPage page;
+  // When the page does not fill up, everything committed has been examined.
+  const std::uint64_t examined = std::max(after, log_sequence_);
+  for (auto place = log_.upper_bound(after); place != log_.end(); ++place) {
+    if (page.entries.size() >= query.limit) {
+      page.behind = true;
+      break;
+    }
+    if (matches(place->second, query)) page.entries.push_back({encode_position(place->first), place->second});
+    after = place->first;
+  }
+  page.next = encode_position(page.behind ? after : examined);
+  return page;
+}
+
+Result<std::vector<LoggedEntry>> MemoryDatabase::history(const Key& root, const std::string& after,
+                                                         std::uint32_t limit) {
+  std::uint64_t start = 0;
+  if (!after.empty()) {
+    FF_TRY(given, decode_position(after));
+    start = given;
+  }
+  const std::lock_guard lock(mutex_);
+  std::vector<LoggedEntry> entries;
+  const auto found = log_of_root_.find(root);
+  if (found == log_of_root_.end()) return entries;
+  const auto& sequences = found->second;
+  auto place = std::upper_bound(sequences.begin(), sequences.end(), start);
+  for (; place != sequences.end() && entries.size() < limit; ++place) {
+    entries.push_back({encode_position(*place), log_.at(*place)});
+  }
+  return entries;
+}
+
+// ---------------------------------------------------------------- consistency and news
+
+std::vector<std::string> MemoryDatabase::check_integrity() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> findings;
+  const auto expect_record = [&](const Key& key, const char* what) {
+    if (!record_exists(key)) findings.push_back(std::string(what) + " of missing record " + to_hex(key.bytes) + ".");
+  };
+  for (const auto& entry : ready_) expect_record(entry.key, "Ready entry");
+  for (const auto& entry : due_) expect_record(entry.key, "Due entry");
+  for (const auto& [name, body] : satellites_) expect_record(name.root, "Satellite");
+  for (const auto& place : listings_) expect_record(place.key, "Listing");
+
+  std::size_t listed = 0;
+  for (const auto& [key, stored] : records_) {
+    if (!stored.listing) continue;
+    ++listed;
+    if (!listings_.contains(place_of(key, *stored.listing))) {
+      findings.push_back("Record " + to_hex(key.bytes) + " is missing from the listing index.");
+    }
+  }
+  if (listed != listings_.size()) findings.emplace_back("The listing index has entries that no record asks for.");
+  if (due_.size() != due_at_.size()) findings.emplace_back("The two due indexes differ in size.");
+  std::size_t logged = 0;
+  for (const auto& [root, sequences] : log_of_root_) logged += sequences.size();
+  if (logged != log_.size()) findings.emplace_back("The log and its index by record differ in size.");
+  return findings;
+}
+
+void MemoryDatabase::add_listener(std::shared_ptr<ListenerSlot> slot) {
+  const std::lock_guard lock(listeners_mutex_);
+  listeners_.push_back(std::move(slot));
+}
+
+void MemoryDatabase::remove_listener(const std::shared_ptr<ListenerSlot>& slot) {
+  const std::lock_guard lock(listeners_mutex_);
+  std::erase(listeners_, slot);
+}
+
+void MemoryDatabase::announce(const ListenerSlot* from, const Wakeup& wakeup) {
+  std::vector<std::shared_ptr<ListenerSlot>> slots;
+  {
+    const std::lock_guard lock(listeners_mutex_);
+    slots = listeners_;
+  }
+  for (const auto& slot : slots) {
+    if (slot.get() != from) slot->call(wakeup);
+  }
+}
+
+// ---------------------------------------------------------------- the contract's two classes
+
+namespace {
+
+class MemorySession final : public Session {
+ public:
+  MemorySession(std::shared_ptr<MemoryDatabase> database, std::function<std::int64_t()> now_us)
+      : database_(std::move(database)), now_us_(std::move(now_us)) {}
+  MemorySession(const MemorySession&) = delete;
+  MemorySession& operator=(const MemorySession&) = delete;
+  ~MemorySession() override { database_->release(this); }
+
+  Result<ReadReply> read(const ReadRequest& request) override { return database_->read(this, request, now_us_()); }
+
+  Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override {
+    return database_->read_satellites(names);
+  }
+
+  Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override {
+    return database_->commit(this, sets);
+  }
+
+  void release() override { database_->release(this); }
+
+ private:
+  const std::shared_ptr<MemoryDatabase> database_;
+  const std::function<std::int64_t()> now_us_;
+};
+
+std::int64_t process_now_us() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+class MemoryStore final : public Store {
+ public:
+  MemoryStore(std::shared_ptr<MemoryDatabase> database, StoreOptions options)
+      : database_(std::move(database)),
+        now_us_(options.now_us ? std::move(options.now_us) : process_now_us),
+        listener_(std::make_shared<ListenerSlot>()) {
+    database_->add_listener(listener_);
+  }
+  MemoryStore(const MemoryStore&) = delete;
+  MemoryStore& operator=(const MemoryStore&) = delete;
+  ~MemoryStore() override {
+    database_->remove_listener(listener_);
+    listener_->set({});
+  }
+
+  Result<std::unique_ptr<Session>> open_session() override {
+    return std::make_unique<MemorySession>(database_, now_us_);
+  }
+
+  // One mutex serves one writer at a time; more would only wait for each other.
+  std::uint32_t preferred_sessions() const override { return 1; }
+
+  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override {
+    return database_->intern_route(lane, capabilities);
+  }
+  Result<std::optional<TimestampMs>> next_due() override { return database_->next_due(); }
+  Result<std::vector<Record>> load(const std::vector<Key>& keys) override { return database_->load(keys); }
+  Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
+                                                 std::uint32_t limit) override {
+    return database_->load_satellites(root, kind, from, limit);
+  }
+  Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override {
+    return database_->scan(kind, after, limit);
+  }
+  Result<std::vector<ListedRecord>> list(const ListQuery& query) override { return database_->list(query); }
+  Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override {
+    return database_->count(kind, name_space);
+  }
+  Result<std::int64_t> counter(const Key& key) override { return database_->counter(key); }
+  Result<std::int64_t> now_us() override { return now_us_(); }
+  Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
+    return database_->count_ready_before(entry, limit);
+  }
+
+  Result<std::string> log_start() override { return database_->log_start(); }
+  Result<std::string> log_end() override { return database_->log_end(); }
+  Result<LogPage> read_log(const LogQuery& query) override { return database_->read_log(query); }
+  Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) override {
+    return database_->history(root, after, limit);
+  }
+
+  void announce(const Wakeup& wakeup) override { database_->announce(listener_.get(), wakeup); }
+  void listen(std::function<void(const Wakeup&)> listener) override { listener_->set(std::move(listener)); }
+
+  Result<std::vector<std::string>> check_integrity() override { return database_->check_integrity(); }
+
+ private:
+  const std::shared_ptr<MemoryDatabase> database_;
+  const std::function<std::int64_t()> now_us_;
+  const std::shared_ptr<ListenerSlot> listener_;
+};
+
+}  // namespace
+
+std::shared_ptr<MemoryDatabase> make_memory_database() { return std::make_shared<MemoryDatabase>(); }
+
+std::unique_ptr<Store> open_memory_store(std::shared_ptr<MemoryDatabase> database, StoreOptions options) {
+  return std::make_unique<MemoryStore>(std::move(database), std::move(options));
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,56 @@
+// Turns change sets into the statements of one transaction.
+//
+// Everything is set-based: one statement a table and kind of change, whatever the number of sets, each with its rows as
+// arrays. Guards are asserted on the server, so that the transaction of one round trip ends itself when one fails.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/changes.hpp"
+#include "store/postgres/connection.hpp"
+
+namespace flowfabric::postgres {
+
+// The sets must outlive the batch. `chosen` are the positions of the sets that take part.
+class Batch {
+ public:
+  Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen);
+
+  // Queues every statement that the sets need; the caller fences, ends the transaction and flushes. `patiently` is for
+  // the attempts after a conflict: index entries that are there already are no second one.
+  void queue(Connection& connection, bool patiently) const;
+
+ private:
+  // What all adds to one counter come to. `room` is the highest value from which every add still fits.
+  struct CounterSum {
+    const Key* counter = nullptr;
+    std::int64_t delta = 0;
+    std::int64_t room = 0;
+  };
+  struct Event {
+    const LogEntry* entry = nullptr;
+    std::int32_t n = 0;
+  };
+
+  void add(const ChangeSet& set);
+  void sum_counters(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen);
+  void sort();
+  void queue_drops(Connection& connection) const;
+  void queue_roots(Connection& connection) const;
+  void queue_erasures(Connection& connection) const;
+  void queue_puts(Connection& connection, bool patiently) const;
+  void queue_satellites(Connection& connection) const;
+  void queue_counters(Connection& connection) const;
+
+  std::vector<const RootChange*> puts_, erasures_, checks_;
+  std::vector<const RootChange*> absences_;  // checks that a record does not exist
+  std::vector<const ReadyEntry*> ready_put_, ready_drop_;
+  std::vector<const DueEntry*> due_put_, due_drop_;
+  std::vector<const Satellite*> satellites_;
+  std::vector<const SatelliteName*> satellites_drop_;
+  std::vector<Event> events_;
+  std::vector<CounterSum> counters_;
+};
+
+}  // namespace flowfabric::postgres

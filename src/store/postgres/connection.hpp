@@ -1,0 +1,156 @@
+// A libpq connection with what this store needs of it: pipelines of prepared statements, parameters and results binary.
+//
+// A statement is prepared when it is first used on a connection, inside the same round trip. Nothing here retries: a
+// connection that was lost stays `broken()` and its owner replaces it. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <libpq-fe.h>
+#include <flowfabric/result.hpp>
+
+namespace flowfabric::postgres {
+
+// Where the database is. `uri` goes to libpq and may hold a password: never print it.
+struct Address {
+  std::string uri;
+  std::string schema;  // a validated identifier
+
+  std::string quoted_schema() const { return '"' + schema + '"'; }
+};
+
+// Takes our own parameter out of the URL and checks the rest.
+Result<Address> parse_address(const std::string& url);
+
+// What PostgreSQL or the network said. `lost`: the connection is gone, and so is the answer to what was sent last.
+struct Failure {
+  bool lost = false;
+  std::string sqlstate;
+  std::string message;
+};
+
+template <class T>
+using Reply = tl::expected<T, Failure>;
+
+Error to_error(const Failure& failure);
+
+// Unwraps a Reply in a function that returns Result.
+template <class T>
+Result<T> to_result(Reply<T> reply) {
+  if (!reply) return tl::unexpected(to_error(reply.error()));
+  return std::move(*reply);
+}
+
+// One SQL text under one name, for the life of the program.
+struct Statement {
+  const char* name;
+  const char* sql;
+};
+
+// Type numbers of PostgreSQL that we send as array elements.
+enum class Type : std::uint32_t { bytea = 17, int8 = 20, int2 = 21, int4 = 23, text = 25 };
+
+// Parameters in wire format, laid out in one buffer. `clear()` keeps the memory.
+class Params {
+ public:
+  Params& int4(std::int64_t value) { return scalar(Type::int4, value); }
+  Params& int8(std::int64_t value) { return scalar(Type::int8, value); }
+  Params& bytes(std::string_view value);
+  Params& null();
+  // One array with an element for each of `items`; `get` gives an integer, a string_view, or an optional of either.
+  template <class Items, class Get>
+  Params& array(Type type, const Items& items, Get get) {
+    open_array(type, items.size());
+    for (const auto& item : items) element(type, get(item));
+    return close();
+  }
+
+  void clear();
+  std::size_t size() const { return slots_.size(); }
+  std::string_view data() const { return data_; }
+
+ private:
+  friend class Connection;
+  struct Slot {
+    std::size_t offset = 0;
+    int length = 0;
+    bool null = false;
+  };
+
+  Params& scalar(Type type, std::int64_t value);
+  void open();
+  void open_array(Type type, std::size_t count);
+  Params& close();
+  void number(std::uint64_t value, int width);
+  void element(Type type, std::int64_t value);
+  void element(Type type, std::string_view value);
+  template <class T>
+  void element(Type type, const std::optional<T>& value) {
+    if (value) return element(type, *value);
+    number(0xffffffffU, 4);
+  }
+
+  std::string data_;
+  std::vector<Slot> slots_;
+};
+
+// The rows of one statement. Views into it live as long as it does.
+class Rows {
+ public:
+  explicit Rows(PGresult* result) : result_(result, &PQclear) {}
+
+  int size() const { return PQntuples(result_.get()); }
+  bool is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
+  std::string_view bytes(int row, int column) const;
+  std::string string(int row, int column) const { return std::string(bytes(row, column)); }
+  std::int64_t integer(int row, int column) const;  // of any width; booleans too
+  std::vector<std::string> texts(int row, int column) const;
+
+ private:
+  std::unique_ptr<PGresult, void (*)(PGresult*)> result_;
+};
+
+class Connection {
+ public:
+  // Connects, refuses servers that are too old, and runs `setup` (plain SQL).
+  static Result<std::unique_ptr<Connection>> open(const Address& address, const std::string& setup);
+
+  bool broken() const { return broken_ || PQstatus(handle_.get()) != CONNECTION_OK; }
+
+  // Adds to the pipeline. Problems surface in `flush`.
+  void queue(const Statement& statement, const Params& params);
+  // Adds a text that is used once and not worth a name.
+  void queue_once(const std::string& sql, const Params& params);
+  // Ends the pipeline and reads all answers: the rows of each statement in order, or the first failure.
+  // Without BEGIN among them the statements are one transaction, which ends here.
+  Reply<std::vector<Rows>> flush();
+  // One statement, one round trip.
+  Reply<Rows> run(const Statement& statement, const Params& params);
+  // Plain SQL without parameters, possibly several statements; text results.
+  Reply<Rows> exec(const std::string& sql);
+
+  PGconn* handle() { return handle_.get(); }
+
+ private:
+  explicit Connection(PGconn* handle) : handle_(handle, &PQfinish) {}
+
+  void send(const Statement& statement, bool prepare_only, const Params& params);
+  Failure failure_of(const PGresult* result);
+  Failure lost();
+  bool read_one(const Statement* prepared, std::vector<Rows>& rows, std::optional<Failure>& failure);
+
+  std::unique_ptr<PGconn, void (*)(PGconn*)> handle_;
+  std::unordered_set<const Statement*> prepared_;
+  std::unordered_set<const Statement*> preparing_;
+  std::vector<const Statement*> expected_;  // the answers due; set for a preparation, null for rows
+  bool broken_ = false;
+};
+
+}  // namespace flowfabric::postgres

@@ -1,0 +1,139 @@
+#include "store/postgres/postgres_store.hpp"
+
+#include <random>
+
+#include "base/check.hpp"
+#include "base/hashing.hpp"
+#include "store/postgres/event_log.hpp"
+#include "store/postgres/queries.hpp"
+#include "store/postgres/reader.hpp"
+#include "store/postgres/schema.hpp"
+#include "store/postgres/session.hpp"
+#include "store/postgres/wakeup.hpp"
+
+namespace flowfabric {
+namespace {
+
+using namespace postgres;
+
+constexpr std::uint32_t sessions = 2;
+constexpr int start_attempts = 3;
+
+std::string random_name() {
+  std::random_device device;
+  return std::to_string((std::uint64_t{device()} << 32) | device());
+}
+
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(Address address, StoreOptions options)
+      : address_(std::move(address)),
+        options_(std::move(options)),
+        name_(random_name()),
+        readers_(address_),
+        notifier_(address_, name_) {}
+
+  Result<std::unique_ptr<Session>> open_session() override { return WriterSession::open(address_, options_.now_us); }
+  std::uint32_t preferred_sessions() const override { return sessions; }
+
+  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override {
+    return readers_.run([&](Connection& c) { return query_route(c, lane, capabilities); });
+  }
+  Result<std::optional<TimestampMs>> next_due() override { return readers_.run(query_next_due); }
+
+  Result<std::vector<Record>> load(const std::vector<Key>& keys) override {
+    return readers_.run([&](Connection& c) { return query_records(c, keys); });
+  }
+  Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
+                                                 std::uint32_t limit) override {
+    return readers_.run([&](Connection& c) { return query_satellites(c, root, kind, from, limit); });
+  }
+  Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override {
+    return readers_.run([&](Connection& c) { return query_scan(c, kind, after, limit); });
+  }
+  Result<std::vector<ListedRecord>> list(const ListQuery& query) override {
+    return readers_.run([&](Connection& c) { return query_list(c, query); });
+  }
+  Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override {
+    return readers_.run([&](Connection& c) { return query_count(c, kind, name_space); });
+  }
+  Result<std::int64_t> counter(const Key& key) override {
+    return readers_.run([&](Connection& c) { return query_counter(c, key); });
+  }
+  Result<std::int64_t> now_us() override {
+    if (options_.now_us) return options_.now_us();
+    return readers_.run(query_now_us);
+  }
+  Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
+    return readers_.run([&](Connection& c) { return query_ready_before(c, entry, limit); });
+  }
+
+  Result<std::string> log_start() override {
+    FF_TRY(position, readers_.run(query_log_start));
+    return encode(position);
+  }
+  Result<std::string> log_end() override {
+    FF_TRY(position, readers_.run(query_log_end));
+    return encode(position);
+  }
+  Result<LogPage> read_log(const LogQuery& query) override;
+  Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) override {
+    Position position;
+    if (!after.empty()) {
+      FF_TRY(given, decode_position(after));
+      position = given;
+    }
+    return readers_.run([&](Connection& c) { return query_history(c, root, position, limit); });
+  }
+
+  void announce(const Wakeup& wakeup) override { notifier_.announce(wakeup); }
+  void listen(std::function<void(const Wakeup&)> listener) override {
+    listener_.reset();
+    if (listener) listener_ = std::make_unique<Listener>(address_, name_, std::move(listener));
+  }
+
+  Result<std::vector<std::string>> check_integrity() override { return readers_.run(query_findings); }
+
+ private:
+  const Address address_;
+  const StoreOptions options_;
+  const std::string name_;  // tells our own announcements from those of others
+  ReaderPool readers_;
+  Notifier notifier_;
+  std::unique_ptr<Listener> listener_;
+};
+
+// Reading from the start takes the floor of one moment and reads in the next; when retention raises the floor in
+// between, the start has moved and is asked for again.
+Result<LogPage> PostgresStore::read_log(const LogQuery& query) {
+  Position after;
+  if (!query.after.empty()) {
+    FF_TRY(given, decode_position(query.after));
+    after = given;
+  }
+  for (int attempt = 1;; ++attempt) {
+    if (query.after.empty()) {
+      FF_TRY(start, readers_.run(query_log_start));
+      after = start;
+    }
+    FF_TRY(slice, readers_.run([&](Connection& c) { return query_log(c, query, after); }));
+    if (after >= slice.floor) return std::move(slice.page);
+    if (query.after.empty() && attempt < start_attempts) continue;
+    Error error{Errc::cursor_expired, "log entries after this position have been removed by retention", "after", {}};
+    error.details.emplace_back("earliest", to_hex(encode(slice.floor)));
+    return tl::unexpected(std::move(error));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, StoreOptions options) {
+  FF_TRY(address, parse_address(url));
+  {
+    FF_TRY(connection, Connection::open(address, "SET client_min_messages = warning"));
+    FF_TRY_VOID(prepare_schema(*connection, address, options.migrate));
+  }
+  return std::unique_ptr<Store>(std::make_unique<PostgresStore>(std::move(address), std::move(options)));
+}
+
+}  // namespace flowfabric

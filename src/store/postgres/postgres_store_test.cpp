@@ -1,0 +1,590 @@
+// What is special to the PostgreSQL store. What all stores promise is tested in tests/conformance.
+#include "store/postgres/postgres_store.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "store/postgres/wakeup.hpp"
+#include "support/postgres_server.hpp"
+
+namespace flowfabric {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A plain connection to look behind the store.
+class Sql {
+ public:
+  explicit Sql(const std::string& schema = "public") : handle_(PQconnectdb(test::postgres_test_url().c_str())) {
+    EXPECT_EQ(PQstatus(handle_), CONNECTION_OK) << PQerrorMessage(handle_);
+    run("SET search_path TO " + schema);
+    run("SET client_min_messages TO warning");
+  }
+  ~Sql() { PQfinish(handle_); }
+  Sql(const Sql&) = delete;
+  Sql& operator=(const Sql&) = delete;
+
+  // The first value of the answer, if any.
+  std::string run(const std::string& sql) {
+    PGresult* result = PQexec(handle_, sql.c_str());
+    const auto status = PQresultStatus(result);
+    EXPECT_TRUE(status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) << sql << ": " << PQerrorMessage(handle_);
+    std::string value = PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "";
+    PQclear(result);
+    return value;
+  }
+
+ private:
+  PGconn* handle_;
+};
+
+std::string url_of(const std::string& schema) { return test::postgres_test_url() + "?schema=" + schema; }
+
+// A schema of its own for each test, with helpers for the values that tests write.
+class PostgresStoreTest : public ::testing::Test {
+ protected:
+  PostgresStoreTest() {
+    const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    schema_ = "test_" + name.substr(0, 40);
+    Sql().run("DROP SCHEMA IF EXISTS " + schema_ + " CASCADE");
+  }
+  ~PostgresStoreTest() override {
+    store_.reset();
+    Sql().run("DROP SCHEMA IF EXISTS " + schema_ + " CASCADE");
+  }
+
+  std::unique_ptr<Store> open(const std::string& url = {}) {
+    auto store = open_postgres_store(url.empty() ? url_of(schema_) : url, {.now_us = {}, .migrate = true});
+    EXPECT_TRUE(store) << store.error().message;
+    return store ? std::move(*store) : nullptr;
+  }
+  std::unique_ptr<Session> session(Store& store) {
+    auto session = store.open_session();
+    EXPECT_TRUE(session) << session.error().message;
+    return session ? std::move(*session) : nullptr;
+  }
+  static Key key(int number) { return make(RecordKind::execution, number); }
+  static Key make(RecordKind kind, int number) {
+    std::string id(16, '\0');
+    id[14] = static_cast<char>(number >> 8);
+    id[15] = static_cast<char>(number);
+    return Key{std::string(1, static_cast<char>(kind)) + id + std::string(2, '\0')};
+  }
+  // Puts a record and logs one event of the given type.
+  static ChangeSet put(int number, std::uint64_t expected, std::uint8_t type = 1) {
+    ChangeSet set;
+    set.roots.push_back({key(number), expected, RootChange::Action::put, "fixed", "body", Listing{}});
+    set.log.push_back({key(number), type, 1, "ns", "lane", "event"});
+    return set;
+  }
+  static std::vector<Verdict> commit(Session& session, const std::vector<ChangeSet>& sets) {
+    auto verdicts = session.commit(sets);
+    EXPECT_TRUE(verdicts) << verdicts.error().message;
+    return verdicts ? *verdicts : std::vector<Verdict>{};
+  }
+  std::uint64_t version(int number) {
+    auto records = store_->load({key(number)});
+    EXPECT_TRUE(records);
+    return records && !records->empty() ? records->front().version : 0;
+  }
+
+  std::string schema_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(PostgresStoreTest, migrates_once_and_only_when_asked) {
+  auto refused = open_postgres_store(url_of(schema_), {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::schema_mismatch);
+  EXPECT_NE(refused.error().message.find("flowfabric migrate"), std::string::npos);
+
+  ASSERT_TRUE(open_postgres_store(url_of(schema_), {.now_us = {}, .migrate = true}));
+  ASSERT_TRUE(open_postgres_store(url_of(schema_), {.now_us = {}, .migrate = true}));
+  EXPECT_TRUE(open_postgres_store(url_of(schema_), {}));
+
+  Sql(schema_).run("INSERT INTO schema_version (version) VALUES (1000)");
+  auto newer = open_postgres_store(url_of(schema_), {.now_us = {}, .migrate = true});
+  ASSERT_FALSE(newer);
+  EXPECT_EQ(newer.error().code, Errc::schema_mismatch);
+}
+
+TEST_F(PostgresStoreTest, migrates_concurrently) {
+  std::atomic<int> opened = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      auto store = open_postgres_store(url_of(schema_), {.now_us = {}, .migrate = true});
+      EXPECT_TRUE(store) << store.error().message;
+      if (store) ++opened;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(opened, 4);
+}
+
+TEST_F(PostgresStoreTest, refuses_bad_addresses_without_telling_secrets) {
+  auto schema = open_postgres_store(test::postgres_test_url() + "?schema=a\"b", {});
+  ASSERT_FALSE(schema);
+  EXPECT_EQ(schema.error().code, Errc::invalid_argument);
+  auto malformed = open_postgres_store("postgres://user:secret@[host/db", {});
+  ASSERT_FALSE(malformed);
+  EXPECT_EQ(malformed.error().message.find("secret"), std::string::npos);
+  auto nobody = open_postgres_store("postgres://user:secret@127.0.0.1:1/db", {});
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().code, Errc::unavailable);
+  EXPECT_NE(nobody.error().message.find("127.0.0.1:1"), std::string::npos);
+  EXPECT_EQ(nobody.error().message.find("secret"), std::string::npos);
+}
+
+TEST_F(PostgresStoreTest, isolates_the_stale_among_its_neighbours) {
+  store_ = open();
+  auto writer = session(*store_);
+  std::vector<ChangeSet> sets;
+  for (int i = 0; i < 50; ++i) sets.push_back(put(i, 0));
+  commit(*writer, sets);
+  sets.clear();
+  for (int i = 0; i < 50; ++i) sets.push_back(put(i, i == 20 ? 7 : 1));
+  sets.push_back(put(50, 0));
+  sets.push_back(put(51, 3));  // does not exist
+  ChangeSet absent;            // rests on the absence of a record that exists
+  absent.roots.push_back({key(49), 0, RootChange::Action::check, {}, {}, {}});
+  sets[49] = absent;
+  const auto verdicts = commit(*writer, sets);
+  ASSERT_EQ(verdicts.size(), 52U);
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const bool stale = i == 20 || i == 49 || i == 51;
+    EXPECT_EQ(verdicts[i], stale ? Verdict::stale : Verdict::committed) << i;
+  }
+  EXPECT_EQ(version(20), 1U);
+  EXPECT_EQ(version(21), 2U);
+  EXPECT_EQ(version(50), 1U);
+  EXPECT_EQ(version(51), 0U);
+}
+
+TEST_F(PostgresStoreTest, checks_leave_no_trace) {
+  store_ = open();
+  auto writer = session(*store_);
+  commit(*writer, {put(1, 0)});
+  ChangeSet checks;
+  checks.roots.push_back({key(1), 1, RootChange::Action::check, {}, {}, {}});
+  checks.roots.push_back({key(2), 0, RootChange::Action::check, {}, {}, {}});
+  ChangeSet same = checks;
+  same.roots.push_back({key(3), 0, RootChange::Action::put, "f", "b", {}});
+  EXPECT_EQ(commit(*writer, {checks, same}), (std::vector{Verdict::committed, Verdict::committed}));
+  EXPECT_EQ(version(1), 1U);
+  EXPECT_EQ(version(2), 0U);
+  EXPECT_EQ(version(3), 1U);
+}
+
+TEST_F(PostgresStoreTest, counters_refuse_single_sets) {
+  store_ = open();
+  auto writer = session(*store_);
+  std::vector<ChangeSet> sets;
+  const Key counter = make(RecordKind::lane, 1);
+  for (int i = 0; i < 5; ++i) {
+    sets.push_back(put(i, 0));
+    sets.back().counters.push_back({counter, 1, 3});
+  }
+  const auto verdicts = commit(*writer, sets);
+  using enum Verdict;
+  EXPECT_EQ(verdicts, (std::vector{committed, committed, committed, refused, refused}));
+  EXPECT_EQ(*store_->counter(counter), 3);
+  sets.clear();
+  for (int i = 3; i < 5; ++i) sets.push_back(put(i, 0));
+  sets[0].counters.push_back({counter, -1, INT64_MAX});
+  sets[1].counters.push_back({counter, 1, 3});
+  EXPECT_EQ(commit(*writer, sets), (std::vector{committed, committed}));
+  EXPECT_EQ(*store_->counter(counter), 3);
+}
+
+TEST_F(PostgresStoreTest, sessions_get_different_candidates) {
+  store_ = open();
+  const auto route = store_->intern_route("lane", {"gpu"});
+  ASSERT_TRUE(route);
+  auto first = session(*store_);
+  auto second = session(*store_);
+  std::vector<ChangeSet> sets;
+  for (int i = 0; i < 40; ++i) {
+    sets.push_back(put(i, 0));
+    sets.back().ready_put.push_back({*route, i % 3, static_cast<std::uint64_t>(i), key(i)});
+    sets.back().due_put.push_back({i + 1, key(i)});
+  }
+  commit(*first, sets);
+  ReadRequest request;
+  request.ready = {{*route, 15}};
+  auto a = first->read(request);
+  auto b = second->read(request);
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(a->ready.size(), 15U);
+  EXPECT_EQ(b->ready.size(), 15U);
+  EXPECT_EQ(a->ready.front().entry.priority, 2);
+  std::set<Key> seen;
+  for (const auto* reply : {&*a, &*b}) {
+    for (const auto& candidate : reply->ready) EXPECT_TRUE(seen.insert(candidate.record.key).second);
+  }
+  first->release();
+  second->release();
+  ReadRequest due;
+  due.due_limit = 30;
+  a = first->read(due);
+  b = second->read(due);
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(a->due.size(), 30U);
+  EXPECT_EQ(b->due.size(), 10U);
+  EXPECT_EQ(a->due.front().entry.due_at, 1);
+  EXPECT_GE(a->now_ms(), a->due.back().entry.due_at);
+}
+
+TEST_F(PostgresStoreTest, route_numbers_are_dense_under_contention) {
+  store_ = open();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) EXPECT_TRUE(store_->intern_route("lane" + std::to_string(i), {"a", "b"}));
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  auto reader = session(*store_);
+  ReadRequest request;
+  request.want_routes = true;
+  const auto reply = reader->read(request);
+  ASSERT_TRUE(reply);
+  ASSERT_EQ(reply->routes.size(), 20U);
+  EXPECT_EQ(reply->routes.back().number, 20U);
+  EXPECT_EQ(reply->routes.back().capabilities, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(PostgresStoreTest, log_shows_nothing_past_an_open_transaction) {
+  store_ = open();
+  auto writer = session(*store_);
+  commit(*writer, {put(1, 0)});
+  Sql open_transaction(schema_);
+  open_transaction.run("BEGIN");
+  open_transaction.run(
+      "INSERT INTO event (n, type, at, root, name_space, lane, body) VALUES (1, 9, 1, '\\x65', 'ns', 'lane', '')");
+  commit(*writer, {put(2, 0)});  // commits first but has the higher number
+
+  LogQuery query;
+  query.limit = 100;
+  auto page = store_->read_log(query);
+  ASSERT_TRUE(page) << page.error().message;
+  ASSERT_EQ(page->entries.size(), 1U);
+  EXPECT_EQ(page->entries[0].entry.root, key(1));
+  EXPECT_TRUE(page->behind);
+
+  const auto end = store_->log_end();
+  ASSERT_TRUE(end);
+  open_transaction.run("COMMIT");
+  for (const auto& from : {page->next, *end}) {
+    query.after = from;
+    auto rest = store_->read_log(query);
+    ASSERT_TRUE(rest);
+    ASSERT_EQ(rest->entries.size(), 2U);
+    EXPECT_EQ(rest->entries[0].entry.type, 9);
+    EXPECT_EQ(rest->entries[1].entry.root, key(2));
+    query.after = rest->next;
+    rest = store_->read_log(query);
+    ASSERT_TRUE(rest);
+    EXPECT_TRUE(rest->entries.empty());
+  }
+}
+
+TEST_F(PostgresStoreTest, erasing_raises_the_floor_of_the_log) {
+  store_ = open();
+  auto writer = session(*store_);
+  const auto start = store_->log_start();
+  commit(*writer, {put(1, 0), put(2, 0)});
+  commit(*writer, {put(3, 0)});
+  ChangeSet erase;
+  erase.roots.push_back({key(2), 1, RootChange::Action::erase, {}, {}, {}});
+  ASSERT_EQ(commit(*writer, {erase}), std::vector{Verdict::committed});
+  LogQuery query;
+  query.limit = 100;
+  query.after = *start;
+  auto expired = store_->read_log(query);
+  ASSERT_FALSE(expired);
+  EXPECT_EQ(expired.error().code, Errc::cursor_expired);
+  ASSERT_EQ(expired.error().details.size(), 1U);
+  query.after.clear();
+  auto page = store_->read_log(query);
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->entries.size(), 1U);
+  EXPECT_EQ(page->entries[0].entry.root, key(3));
+  EXPECT_EQ(store_->history(key(1), "", 10)->size(), 1U);
+  EXPECT_TRUE(store_->history(key(2), "", 10)->empty());
+  EXPECT_TRUE(store_->check_integrity()->empty());
+}
+
+TEST_F(PostgresStoreTest, survives_a_backend_killed_between_read_and_commit) {
+  store_ = open();
+  auto writer = session(*store_);
+  commit(*writer, {put(1, 0)});
+  Sql sql(schema_);
+  const std::string others = "FROM pg_stat_activity WHERE application_name = 'flowfabric' AND pid <> pg_backend_pid()";
+  ASSERT_TRUE(writer->read({.keys = {key(1)}, .ready = {}, .due_limit = 10, .routes_known = 0, .want_routes = false}));
+  sql.run("SELECT pg_terminate_backend(pid, 5000) " + others);
+  EXPECT_EQ(commit(*writer, {put(1, 1)}), std::vector{Verdict::committed});
+  EXPECT_EQ(version(1), 2U);
+  sql.run("SELECT pg_terminate_backend(pid, 5000) " + others);
+  const auto reply =
+      writer->read({.keys = {key(1)}, .ready = {}, .due_limit = 0, .routes_known = 0, .want_routes = false});
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->records.front().version, 2U);
+  EXPECT_EQ(version(1), 2U);  // the pool's connections were killed too
+}
+
+TEST_F(PostgresStoreTest, survives_a_backend_killed_in_mid_commit) {
+  store_ = open();
+  auto writer = session(*store_);
+  commit(*writer, {put(1, 0)});
+  Sql blocker(schema_), sql(schema_);
+  blocker.run("BEGIN");
+  blocker.run("SELECT key FROM root FOR UPDATE");
+  std::thread killer([&] {
+    const std::string waiting =
+        "FROM pg_stat_activity WHERE application_name = 'flowfabric' AND wait_event_type = 'Lock'";
+    while (sql.run("SELECT pid " + waiting).empty()) std::this_thread::sleep_for(5ms);
+    sql.run("SELECT pg_terminate_backend(pid, 5000) " + waiting);
+    while (sql.run("SELECT pid " + waiting).empty()) std::this_thread::sleep_for(5ms);  // it was sent again
+    blocker.run("COMMIT");
+  });
+  EXPECT_EQ(commit(*writer, {put(1, 1)}), std::vector{Verdict::committed});
+  killer.join();
+  EXPECT_EQ(version(1), 2U);
+  EXPECT_EQ(store_->history(key(1), "", 10)->size(), 2U);
+}
+
+TEST_F(PostgresStoreTest, sweeping_a_resting_writer_does_not_hurt_it) {
+  store_ = open();
+  auto writer = session(*store_);
+  Sql(schema_).run("DELETE FROM writer");
+  EXPECT_EQ(commit(*writer, {put(1, 0)}), std::vector{Verdict::committed});
+}
+
+// Stands between the store and the server, and can keep the answer to what the client says from it.
+class Proxy {
+ public:
+  explicit Proxy(int server_port) : server_port_(server_port) {
+    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = loopback(0);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_, 16), 0);
+    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+    acceptor_ = std::thread([this] { accept_all(); });
+  }
+  ~Proxy() {
+    shutdown(listener_, SHUT_RDWR);
+    acceptor_.join();
+    close(listener_);
+    for (auto& pump : pumps_) pump.join();
+  }
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+
+  int port() const { return port_; }
+  void swallow_next_answer() { swallow_ = true; }
+
+ private:
+  static sockaddr_in loopback(int port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    return address;
+  }
+  void accept_all() {
+    for (;;) {
+      const int client = accept(listener_, nullptr, nullptr);
+      if (client < 0) return;
+      const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      sockaddr_in address = loopback(server_port_);
+      EXPECT_EQ(connect(server, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+      pumps_.emplace_back([this, client, server] { pump(client, server); });
+    }
+  }
+  // Carries bytes both ways until one side closes; then both.
+  void pump(int client, int server) {
+    std::vector<char> buffer(65536);
+    for (bool open = true; open;) {
+      pollfd sources[2] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
+      poll(sources, 2, -1);
+      for (int i = 0; i < 2 && open; ++i) {
+        if (sources[i].revents == 0) continue;
+        const auto size = read(sources[i].fd, buffer.data(), buffer.size());
+        open = size > 0 && !(i == 1 && swallow_.exchange(false));
+        if (open) open = write(sources[1 - i].fd, buffer.data(), static_cast<std::size_t>(size)) == size;
+      }
+    }
+    close(client);
+    close(server);
+  }
+
+  const int server_port_;
+  int listener_ = -1;
+  int port_ = 0;
+  std::atomic<bool> swallow_ = false;
+  std::thread acceptor_;
+  std::vector<std::thread> pumps_;
+};
+
+TEST_F(PostgresStoreTest, finds_out_that_a_commit_happened_when_its_answer_was_lost) {
+  store_ = open();
+  const std::string url = test::postgres_test_url();
+  const auto colon = url.rfind(':');
+  const auto slash = url.find('/', colon);
+  Proxy proxy(std::stoi(url.substr(colon + 1, slash - colon - 1)));
+  const std::string proxied = url.substr(0, colon + 1) + std::to_string(proxy.port()) + url.substr(slash);
+  auto through = open(proxied + "?schema=" + schema_);
+  ASSERT_NE(through, nullptr);
+  auto writer = session(*through);
+  commit(*writer, {put(1, 0)});
+  for (std::uint64_t expected = 1; expected < 6; ++expected) {
+    proxy.swallow_next_answer();
+    // Were it sent again it would be stale; were it guessed it might be lost.
+    EXPECT_EQ(commit(*writer, {put(1, expected)}), std::vector{Verdict::committed});
+    EXPECT_EQ(version(1), expected + 1);
+  }
+  EXPECT_EQ(store_->history(key(1), "", 100)->size(), 6U);
+  writer.reset();
+  through.reset();
+}
+
+// Collects what a listener hears.
+class Ear {
+ public:
+  std::function<void(const Wakeup&)> listener() {
+    return [this](const Wakeup& wakeup) {
+      const std::lock_guard lock(mutex_);
+      heard_.push_back(wakeup);
+      changed_.notify_all();
+    };
+  }
+  bool wait(std::chrono::milliseconds limit, const std::function<bool(const Wakeup&)>& wanted) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, limit, [&] { return std::any_of(heard_.begin(), heard_.end(), wanted); });
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return heard_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Wakeup> heard_;
+};
+
+TEST_F(PostgresStoreTest, announcements_reach_others_and_not_oneself) {
+  store_ = open();
+  auto other = open();
+  Ear own, theirs;
+  store_->listen(own.listener());
+  other->listen(theirs.listener());
+  Wakeup wakeup;
+  wakeup.ready_routes = {3, 5};
+  wakeup.earliest_due = 77;
+  wakeup.log_advanced = true;
+  wakeup.lanes_changed = {"a b,c"};
+  store_->announce(wakeup);
+  EXPECT_TRUE(theirs.wait(5s, [](const Wakeup& w) {
+    return w.ready_routes == std::vector<RouteNo>{3, 5} && w.earliest_due == 77 && w.log_advanced && !w.everything &&
+           w.lanes_changed == std::vector<std::string>{"a b,c"};
+  }));
+  EXPECT_EQ(own.count(), 0U);
+
+  Sql().run(
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'flowfabric' "
+      "AND query LIKE '%LISTEN%'");
+  EXPECT_TRUE(theirs.wait(5s, [](const Wakeup& w) { return w.everything; }));
+  other->listen({});
+  store_->listen({});
+}
+
+TEST(PostgresWakeup, survives_its_encoding) {
+  Wakeup wakeup;
+  EXPECT_FALSE(postgres::decode_wakeup(postgres::encode_wakeup(wakeup, "1"), "1"));
+  EXPECT_FALSE(postgres::decode_wakeup(postgres::encode_wakeup(wakeup, "1"), "2")->everything);
+  for (RouteNo i = 0; i < 5000; ++i) wakeup.ready_routes.push_back(100000 + i);
+  const auto text = postgres::encode_wakeup(wakeup, "1");
+  EXPECT_LT(text.size(), 7900U);
+  EXPECT_TRUE(postgres::decode_wakeup(text, "2")->everything);
+  for (const char* odd : {"", "1 r1,x", "1 z", "1 l1", "1  ", "1 d"}) {
+    EXPECT_TRUE(postgres::decode_wakeup(odd, "2")->everything) << odd;
+  }
+}
+
+TEST_F(PostgresStoreTest, an_idle_store_issues_no_statements) {
+  store_ = open();
+  Ear ear;
+  store_->listen(ear.listener());
+  auto writer = session(*store_);
+  commit(*writer, {put(1, 0)});
+  store_->announce({});
+  EXPECT_EQ(version(1), 1U);
+  std::this_thread::sleep_for(200ms);
+  Sql sql;
+  const std::string fingerprint =
+      "SELECT string_agg(pid || ' ' || query_start || state_change || state, ',' ORDER BY pid) FROM pg_stat_activity "
+      "WHERE application_name = 'flowfabric'";
+  const std::string before = sql.run(fingerprint);
+  EXPECT_FALSE(before.empty());
+  EXPECT_EQ(before.find("transaction"), std::string::npos);
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_EQ(sql.run(fingerprint), before);
+}
+
+// Two sessions that work on the same few records: whatever they run into, every commit is either whole or stale.
+TEST_F(PostgresStoreTest, contending_sessions_lose_nothing) {
+  store_ = open();
+  constexpr int records = 8, rounds = 60;
+  {
+    auto writer = session(*store_);
+    std::vector<ChangeSet> sets;
+    for (int i = 0; i < records; ++i) sets.push_back(put(i, 0));
+    commit(*writer, sets);
+  }
+  std::atomic<int> committed = 0;
+  const auto work = [&] {
+    auto writer = session(*store_);
+    for (int round = 0; round < rounds; ++round) {
+      ReadRequest request;
+      for (int i = 0; i < records; ++i) request.keys.push_back(key(i));
+      auto reply = writer->read(request);
+      ASSERT_TRUE(reply);
+      std::vector<ChangeSet> sets;
+      for (const auto& record : reply->records) {
+        sets.push_back(put(static_cast<std::uint8_t>(record.key.bytes[16]), record.version));
+      }
+      for (const auto verdict : commit(*writer, sets)) committed += verdict == Verdict::committed ? 1 : 0;
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  int versions = 0;
+  for (int i = 0; i < records; ++i) {
+    const auto history = store_->history(key(i), "", 1000);
+    EXPECT_EQ(history->size(), version(i));
+    versions += static_cast<int>(version(i)) - 1;
+  }
+  EXPECT_EQ(versions, committed);
+  EXPECT_GE(committed, rounds * records);
+}
+
+}  // namespace
+}  // namespace flowfabric

@@ -1,0 +1,264 @@
+#include "store/postgres/queries.hpp"
+
+#include <array>
+
+#include "store/postgres/rows.hpp"
+
+namespace flowfabric::postgres {
+namespace {
+
+// Result: satellites of one root and kind, ascending. Index satellite_pkey.
+constexpr Statement scan_satellites = {"scan_satellites", R"sql(
+SELECT root, kind, n, body FROM satellite WHERE root = $1::bytea AND kind = $2::int AND n >= $3::bigint
+ORDER BY n LIMIT $4::bigint)sql"};
+
+// Result: records with $1 < key < $2, ascending. Index root_pkey.
+constexpr Statement scan_records = {"scan_records", R"sql(
+SELECT key, version, fixed, body FROM root WHERE key > $1::bytea AND key < $2::bytea
+ORDER BY key LIMIT $3::bigint)sql"};
+
+// Result: the earliest entry, if any. Index due_pkey.
+constexpr Statement first_due = {"first_due", "SELECT due_at FROM due ORDER BY due_at, key LIMIT 1"};
+
+constexpr Statement read_counter = {"read_counter", "SELECT value FROM counter WHERE key = $1::bytea"};
+
+// Result: how many entries of the route come before one, up to a limit. Index ready_order: all with a higher priority,
+// and of the same priority those before (sequence, key).
+constexpr Statement count_before = {"count_before", R"sql(
+SELECT count(*) FROM (
+  (SELECT FROM ready WHERE route = $1::int AND priority > $2::int LIMIT $5::bigint)
+  UNION ALL
+  (SELECT FROM ready WHERE route = $1::int AND priority = $2::int AND (sequence, key) < ($3::bigint, $4::bytea)
+   LIMIT $5::bigint)
+  LIMIT $5::bigint) found)sql"};
+
+// Index route_lane_capabilities_key.
+constexpr Statement find_route = {"find_route", R"sql(
+SELECT number FROM route WHERE lane = $1::text AND capabilities = $2::text[])sql"};
+
+// One at a time, so that numbers are dense and become visible in their order; readers do not wait.
+constexpr Statement begin_insert = {"begin_insert", "BEGIN"};
+constexpr Statement end_insert = {"end_insert", "COMMIT"};
+constexpr Statement lock_routes = {"lock_routes", "LOCK TABLE route IN SHARE ROW EXCLUSIVE MODE"};
+constexpr Statement insert_route = {"insert_route", R"sql(
+INSERT INTO route (number, lane, capabilities)
+SELECT coalesce(max(number), 0) + 1, $1::text, $2::text[] FROM route
+ON CONFLICT (lane, capabilities) DO NOTHING)sql"};
+
+// Result: listed records by lane and state. Reads all records of the kind: state is in no index, so that changing it
+// stays cheap.
+constexpr Statement count_states = {"count_states", R"sql(
+SELECT lane, state, count(*) FROM root
+WHERE record_kind = $1::int AND ($2::text IS NULL OR name_space = $2::text)
+GROUP BY lane, state ORDER BY lane, state)sql"};
+
+// Each counts what must not be there, and says it in a sentence.
+struct Finding {
+  Statement statement;
+  const char* sentence;
+};
+constexpr std::array findings = {
+    Finding{{"orphan_ready", "SELECT count(*) FROM ready x WHERE NOT EXISTS (SELECT FROM root r WHERE r.key = x.key)"},
+            "ready entries name a record that does not exist"},
+    Finding{{"orphan_due", "SELECT count(*) FROM due x WHERE NOT EXISTS (SELECT FROM root r WHERE r.key = x.key)"},
+            "due entries name a record that does not exist"},
+    Finding{{"orphan_satellite",
+             "SELECT count(*) FROM satellite x WHERE NOT EXISTS (SELECT FROM root r WHERE r.key = x.root)"},
+            "satellites belong to a record that does not exist"},
+    Finding{{"orphan_event", "SELECT count(*) FROM event x WHERE NOT EXISTS (SELECT FROM root r WHERE r.key = x.root)"},
+            "log entries belong to a record that does not exist"},
+    Finding{{"bad_version", "SELECT count(*) FROM root WHERE version < 1"}, "records have a version below 1"},
+    Finding{{"unknown_route",
+             "SELECT count(*) FROM ready x WHERE NOT EXISTS (SELECT FROM route r WHERE r.number = x.route)"},
+            "ready entries name an unknown route"},
+    Finding{{"double_due", "SELECT count(*) FROM (SELECT FROM due GROUP BY key HAVING count(*) > 1) x"},
+            "records have more than one due entry"},
+    Finding{{"future_event", "SELECT count(*) FROM event WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"},
+            "log entries are numbered ahead of this server's transactions, as after a restore into another cluster; "
+            "the log cannot be read in order"},
+};
+
+// Collects conditions with their parameters. Values never become part of the text.
+class Conditions {
+ public:
+  explicit Conditions(std::string first) : sql_(std::move(first)) {}
+  // `text` with '?' for the number of the parameter that was added last.
+  void add(const char* text) {
+    sql_ += " AND ";
+    for (const char* c = text; *c != '\0'; ++c) {
+      *c == '?' ? sql_ += "$" + std::to_string(params_.size()) : sql_ += *c;
+    }
+  }
+  void bytes(const char* text, const std::optional<std::string>& value) {
+    if (!value) return;
+    params_.bytes(*value);
+    add(text);
+  }
+  void int8(const char* text, const std::optional<std::int64_t>& value) {
+    if (!value) return;
+    params_.int8(*value);
+    add(text);
+  }
+  Params& params() { return params_; }
+  std::string& sql() { return sql_; }
+
+ private:
+  std::string sql_;
+  Params params_;
+};
+
+// Index root_listing, backwards: newest first, ends at the limit.
+Conditions list_conditions(const ListQuery& query) {
+  Conditions where("SELECT key, version, fixed, body, created_at FROM root WHERE true");
+  where.int8("record_kind = ?::bigint::smallint", static_cast<std::int64_t>(query.record_kind));
+  where.bytes("name_space = ?::text", query.name_space);
+  where.bytes("lane = ?::text", query.lane);
+  where.bytes("kind = ?::text", query.kind);
+  where.bytes("flow = ?::bytea", query.flow);
+  if (!query.states.empty()) {
+    where.params().array(Type::int2, query.states, [](std::uint8_t state) { return std::int64_t{state}; });
+    where.add("state = ANY(?::smallint[])");
+  }
+  where.bytes("position(chr(31) || ?::text || chr(31) in tags) > 0", query.tag);
+  where.int8("created_at >= ?::bigint", query.created_from);
+  where.int8("created_at < ?::bigint", query.created_before);
+  if (query.finished_from || query.finished_before) where.add("finished_at > 0");
+  where.int8("finished_at >= ?::bigint", query.finished_from);
+  where.int8("finished_at < ?::bigint", query.finished_before);
+  if (query.after) {
+    where.params().int8(query.after->created_at).bytes(query.after->key.bytes);
+    const auto n = where.params().size();
+    where.sql() +=
+        " AND (created_at, key) < ($" + std::to_string(n - 1) + "::bigint, $" + std::to_string(n) + "::bytea)";
+  }
+  where.params().int8(query.limit);
+  where.sql() += " ORDER BY created_at DESC, key DESC LIMIT $" + std::to_string(where.params().size()) + "::bigint";
+  return where;
+}
+
+Params route_params(const std::string& lane, const std::vector<std::string>& capabilities) {
+  Params params;
+  params.bytes(lane).array(Type::text, capabilities, [](const std::string& name) { return std::string_view(name); });
+  return params;
+}
+
+// Runs a statement and converts its rows.
+template <class Convert>
+auto ask(Connection& connection, const Statement& statement, const Params& params, Convert convert)
+    -> Reply<decltype(convert(std::declval<Rows&>()))> {
+  auto rows = connection.run(statement, params);
+  if (!rows) return tl::unexpected(std::move(rows).error());
+  return convert(*rows);
+}
+
+}  // namespace
+
+Reply<std::vector<Record>> query_records(Connection& connection, const std::vector<Key>& keys) {
+  return ask(connection, load_records, keys_param(keys), records_of);
+}
+
+Reply<std::vector<Satellite>> query_satellites(Connection& connection, const Key& root, std::uint8_t kind,
+                                               std::uint32_t from, std::uint32_t limit) {
+  Params params;
+  params.bytes(root.bytes).int4(kind).int8(from).int8(limit);
+  return ask(connection, scan_satellites, params, satellites_of);
+}
+
+Reply<std::vector<Record>> query_scan(Connection& connection, RecordKind kind, const std::string& after,
+                                      std::uint32_t limit) {
+  const std::string first(1, static_cast<char>(kind));  // no key is only a kind byte, so "after it" loses nothing
+  const std::string end(1, static_cast<char>(static_cast<std::uint8_t>(kind) + 1));
+  Params params;
+  params.bytes(std::max(after, first)).bytes(end).int8(limit);
+  return ask(connection, scan_records, params, records_of);
+}
+
+Reply<std::vector<ListedRecord>> query_list(Connection& connection, const ListQuery& query) {
+  Conditions where = list_conditions(query);
+  connection.queue_once(where.sql(), where.params());
+  auto answer = connection.flush();
+  if (!answer) return tl::unexpected(std::move(answer).error());
+  const Rows& rows = answer->front();
+  std::vector<ListedRecord> out;
+  out.reserve(static_cast<std::size_t>(rows.size()));
+  for (int row = 0; row < rows.size(); ++row) out.push_back({record_at(rows, row, 0), rows.integer(row, 4)});
+  return out;
+}
+
+Reply<std::vector<StateCount>> query_count(Connection& connection, RecordKind kind,
+                                           const std::optional<std::string>& name_space) {
+  Params params;
+  params.int4(static_cast<std::int64_t>(kind));
+  name_space ? params.bytes(*name_space) : params.null();
+  return ask(connection, count_states, params, [](const Rows& rows) {
+    std::vector<StateCount> out;
+    for (int row = 0; row < rows.size(); ++row) {
+      out.push_back({rows.string(row, 0), static_cast<std::uint8_t>(rows.integer(row, 1)),
+                     static_cast<std::uint64_t>(rows.integer(row, 2))});
+    }
+    return out;
+  });
+}
+
+Reply<std::optional<TimestampMs>> query_next_due(Connection& connection) {
+  return ask(connection, first_due, {}, [](const Rows& rows) {
+    return rows.size() == 0 ? std::nullopt : std::optional<TimestampMs>(rows.integer(0, 0));
+  });
+}
+
+Reply<std::int64_t> query_counter(Connection& connection, const Key& key) {
+  Params params;
+  params.bytes(key.bytes);
+  return ask(connection, read_counter, params,
+             [](const Rows& rows) { return rows.size() == 0 ? std::int64_t{0} : rows.integer(0, 0); });
+}
+
+Reply<std::int64_t> query_now_us(Connection& connection) {
+  return ask(connection, read_clock, {}, [](const Rows& rows) { return rows.integer(0, 0); });
+}
+
+Reply<std::uint64_t> query_ready_before(Connection& connection, const ReadyEntry& entry, std::uint64_t limit) {
+  Params params;
+  params.int4(entry.route)
+      .int4(entry.priority)
+      .int8(static_cast<std::int64_t>(entry.sequence))
+      .bytes(entry.key.bytes)
+      .int8(static_cast<std::int64_t>(limit));
+  return ask(connection, count_before, params,
+             [](const Rows& rows) { return static_cast<std::uint64_t>(rows.integer(0, 0)); });
+}
+
+Reply<RouteNo> query_route(Connection& connection, const std::string& lane,
+                           const std::vector<std::string>& capabilities) {
+  const Params params = route_params(lane, capabilities);
+  const auto find = [&] {
+    return ask(connection, find_route, params, [](const Rows& rows) {
+      return rows.size() == 0 ? RouteNo{0} : static_cast<RouteNo>(rows.integer(0, 0));
+    });
+  };
+  auto found = find();
+  if (!found || *found != 0) return found;
+  connection.queue(begin_insert, {});
+  connection.queue(lock_routes, {});
+  connection.queue(insert_route, params);
+  connection.queue(end_insert, {});
+  if (auto inserted = connection.flush(); !inserted) {
+    if (!inserted.error().lost) (void)connection.exec("ROLLBACK");
+    return tl::unexpected(std::move(inserted).error());
+  }
+  return find();
+}
+
+Reply<std::vector<std::string>> query_findings(Connection& connection) {
+  for (const auto& finding : findings) connection.queue(finding.statement, {});
+  auto answer = connection.flush();
+  if (!answer) return tl::unexpected(std::move(answer).error());
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const auto count = (*answer)[i].integer(0, 0);
+    if (count > 0) out.push_back(std::to_string(count) + " " + findings[i].sentence + ".");
+  }
+  return out;
+}
+
+}  // namespace flowfabric::postgres

@@ -1,0 +1,26 @@
+// The questions that the store answers outside batches. Each function is one round trip on a reader connection.
+#pragma once
+
+#include "store/postgres/connection.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric::postgres {
+
+Reply<std::vector<Record>> query_records(Connection& connection, const std::vector<Key>& keys);
+Reply<std::vector<Satellite>> query_satellites(Connection& connection, const Key& root, std::uint8_t kind,
+                                               std::uint32_t from, std::uint32_t limit);
+Reply<std::vector<Record>> query_scan(Connection& connection, RecordKind kind, const std::string& after,
+                                      std::uint32_t limit);
+Reply<std::vector<ListedRecord>> query_list(Connection& connection, const ListQuery& query);
+Reply<std::vector<StateCount>> query_count(Connection& connection, RecordKind kind,
+                                           const std::optional<std::string>& name_space);
+Reply<std::optional<TimestampMs>> query_next_due(Connection& connection);
+Reply<std::int64_t> query_counter(Connection& connection, const Key& key);
+Reply<std::int64_t> query_now_us(Connection& connection);
+Reply<std::uint64_t> query_ready_before(Connection& connection, const ReadyEntry& entry, std::uint64_t limit);
+// Finds a route or makes it; the only function here that writes, and more than one round trip when it does.
+Reply<RouteNo> query_route(Connection& connection, const std::string& lane,
+                           const std::vector<std::string>& capabilities);
+Reply<std::vector<std::string>> query_findings(Connection& connection);
+
+}  // namespace flowfabric::postgres

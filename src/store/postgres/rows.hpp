@@ -1,0 +1,57 @@
+// How rows become the contract's values, for sessions and readers alike.
+#pragma once
+
+#include "store/postgres/connection.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric::postgres {
+
+// Columns key, version, fixed, body from `column` on.
+inline Record record_at(const Rows& rows, int row, int column) {
+  return {Key{rows.string(row, column)}, static_cast<std::uint64_t>(rows.integer(row, column + 1)),
+          rows.string(row, column + 2), rows.string(row, column + 3)};
+}
+
+inline std::vector<Record> records_of(const Rows& rows) {
+  std::vector<Record> records;
+  records.reserve(static_cast<std::size_t>(rows.size()));
+  for (int row = 0; row < rows.size(); ++row) records.push_back(record_at(rows, row, 0));
+  return records;
+}
+
+// Columns root, kind, n, body.
+inline std::vector<Satellite> satellites_of(const Rows& rows) {
+  std::vector<Satellite> out;
+  out.reserve(static_cast<std::size_t>(rows.size()));
+  for (int row = 0; row < rows.size(); ++row) {
+    out.push_back({{Key{rows.string(row, 0)}, static_cast<std::uint8_t>(rows.integer(row, 1)),
+                    static_cast<std::uint32_t>(rows.integer(row, 2))},
+                   rows.string(row, 3)});
+  }
+  return out;
+}
+
+// Columns number, lane, capabilities.
+inline std::vector<Route> routes_of(const Rows& rows) {
+  std::vector<Route> out;
+  for (int row = 0; row < rows.size(); ++row) {
+    out.push_back({static_cast<RouteNo>(rows.integer(row, 0)), rows.string(row, 1), rows.texts(row, 2)});
+  }
+  return out;
+}
+
+inline Params keys_param(const std::vector<Key>& keys) {
+  Params params;
+  params.array(Type::bytea, keys, [](const Key& key) { return std::string_view(key.bytes); });
+  return params;
+}
+
+// Result: the records that exist. Index root_pkey.
+inline constexpr Statement load_records = {"load_records", R"sql(
+SELECT key, version, fixed, body FROM root WHERE key = ANY($1::bytea[]))sql"};
+
+// Result: the server's clock in microseconds.
+inline constexpr Statement read_clock = {"read_clock", R"sql(
+SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)sql"};
+
+}  // namespace flowfabric::postgres

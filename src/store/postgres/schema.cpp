@@ -1,0 +1,178 @@
+#include "store/postgres/schema.hpp"
+
+#include <array>
+
+#include "base/check.hpp"
+
+namespace flowfabric::postgres {
+namespace {
+
+// Columns that never change stand before those that do: PostgreSQL leaves the common beginning of an update out of its
+// write-ahead log. No index names a column that changes, so updates stay on their page (HOT) and touch no index;
+// fillfactor 50 leaves room for one rewrite of every row, and pruning makes room for the next.
+//
+// `ready` and `due` rows are inserted and deleted, never updated: a search that locks one reads it as its snapshot saw
+// it, which the order of the log relies on (see session.cpp).
+//
+// An event's place in the log is (xid, n): its transaction and its turn in it. See log.cpp for the order.
+constexpr const char* migration_1 = R"sql(
+CREATE TABLE root (
+  key bytea NOT NULL PRIMARY KEY,
+  record_kind smallint,
+  created_at bigint,
+  name_space text COLLATE "C",
+  lane text COLLATE "C",
+  kind text COLLATE "C",
+  flow bytea,
+  fixed bytea NOT NULL,
+  version bigint NOT NULL,
+  finished_at bigint,
+  state smallint,
+  tags text COLLATE "C",
+  body bytea NOT NULL
+) WITH (fillfactor = 50);
+CREATE INDEX root_listing ON root (record_kind, created_at, key) WHERE record_kind IS NOT NULL;
+
+CREATE TABLE ready (
+  sequence bigint NOT NULL,
+  route int NOT NULL,
+  priority int NOT NULL,
+  key bytea NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000);
+CREATE UNIQUE INDEX ready_order ON ready (route, priority DESC, sequence, key);
+
+CREATE TABLE due (
+  due_at bigint NOT NULL,
+  key bytea NOT NULL,
+  PRIMARY KEY (due_at, key)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000);
+
+CREATE TABLE satellite (
+  root bytea NOT NULL,
+  n bigint NOT NULL,
+  kind smallint NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (root, kind, n)
+);
+
+CREATE TABLE event (
+  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  n int NOT NULL,
+  type smallint NOT NULL,
+  at bigint NOT NULL,
+  root bytea NOT NULL,
+  name_space text COLLATE "C" NOT NULL,
+  lane text COLLATE "C" NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (xid, n)
+);
+CREATE INDEX event_root ON event (root, xid, n);
+
+CREATE TABLE log_floor (single boolean PRIMARY KEY DEFAULT true CHECK (single), xid xid8 NOT NULL, n int NOT NULL);
+INSERT INTO log_floor (xid, n) VALUES ('0', 0);
+
+CREATE TABLE route (
+  number int PRIMARY KEY,
+  lane text COLLATE "C" NOT NULL,
+  capabilities text[] COLLATE "C" NOT NULL,
+  UNIQUE (lane, capabilities)
+);
+
+CREATE TABLE counter (key bytea PRIMARY KEY, value bigint NOT NULL) WITH (fillfactor = 50);
+
+CREATE TABLE writer (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  generation bigint NOT NULL DEFAULT 1,
+  batch bigint NOT NULL DEFAULT 0,
+  touched_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 10);
+
+-- Both end a transaction that a guard does not allow. FF001: a record or counter; FF002: the writer was fenced.
+CREATE FUNCTION assert_count(actual bigint, expected bigint, code text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF actual <> expected THEN
+    RAISE EXCEPTION 'guard failed: % of % rows', actual, expected USING ERRCODE = code;
+  END IF;
+END $$;
+CREATE FUNCTION conflict() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RAISE EXCEPTION 'guard failed' USING ERRCODE = 'FF001';
+END $$;
+)sql";
+
+constexpr std::array migrations = {migration_1};
+constexpr int current_version = static_cast<int>(migrations.size());
+
+// The version of the schema, 0 when there is none.
+Reply<int> installed_version(Connection& connection, const Address& address) {
+  auto table = connection.exec("SELECT to_regclass('" + address.quoted_schema() + ".schema_version') IS NOT NULL");
+  if (!table) return tl::unexpected(table.error());
+  if (table->bytes(0, 0) != "t") return 0;
+  auto version = connection.exec("SELECT coalesce(max(version), 0) FROM schema_version");
+  if (!version) return tl::unexpected(version.error());
+  return std::stoi(version->string(0, 0));
+}
+
+// Runs inside the transaction that holds the lock. The existence of the schema is asked for first because CREATE SCHEMA
+// IF NOT EXISTS wants the right to create one even when it is there.
+Reply<void> apply_missing(Connection& connection, const Address& address) {
+  auto exists = connection.exec("SELECT to_regnamespace('" + address.quoted_schema() + "') IS NOT NULL");
+  if (!exists) return tl::unexpected(exists.error());
+  if (exists->bytes(0, 0) != "t") {
+    if (auto made = connection.exec("CREATE SCHEMA " + address.quoted_schema()); !made) {
+      return tl::unexpected(made.error());
+    }
+  }
+  const auto version = installed_version(connection, address);
+  if (!version) return tl::unexpected(version.error());
+  std::string sql;
+  if (*version == 0) {
+    sql = "CREATE TABLE schema_version (version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());";
+  }
+  for (int number = *version + 1; number <= current_version; ++number) {
+    sql += migrations[static_cast<std::size_t>(number - 1)];
+    sql += "INSERT INTO schema_version (version) VALUES (" + std::to_string(number) + ");";
+  }
+  if (sql.empty()) return {};
+  auto applied = connection.exec(sql);
+  if (!applied) return tl::unexpected(applied.error());
+  return {};
+}
+
+Reply<void> apply_under_lock(Connection& connection, const Address& address) {
+  auto locked = connection.exec("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('flowfabric migrate " +
+                                address.schema + "', 0))");
+  if (!locked) return tl::unexpected(locked.error());
+  const auto applied = apply_missing(connection, address);
+  auto ended = connection.exec(applied ? "COMMIT" : "ROLLBACK");
+  if (!applied) return applied;
+  if (!ended) return tl::unexpected(ended.error());
+  return {};
+}
+
+}  // namespace
+
+Result<void> prepare_schema(Connection& connection, const Address& address, bool migrate) {
+  FF_TRY(version, to_result(installed_version(connection, address)));
+  if (version < current_version && migrate) {
+    const auto applied = apply_under_lock(connection, address);
+    if (!applied) return tl::unexpected(to_error(applied.error()));
+    return {};
+  }
+  const std::string schema = "the PostgreSQL schema \"" + address.schema + "\"";
+  if (version == 0) {
+    return fail(Errc::schema_mismatch, schema + " has no tables of ours yet; run `flowfabric migrate URL`");
+  }
+  if (version < current_version) {
+    return fail(Errc::schema_mismatch, schema + " is at version " + std::to_string(version) + ", this program needs " +
+                                           std::to_string(current_version) + "; run `flowfabric migrate URL`");
+  }
+  if (version > current_version) {
+    return fail(Errc::schema_mismatch, schema + " is at version " + std::to_string(version) +
+                                           ", newer than this program knows (" + std::to_string(current_version) +
+                                           "); use a newer program");
+  }
+  return {};
+}
+
+}  // namespace flowfabric::postgres

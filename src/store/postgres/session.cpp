@@ -1,0 +1,433 @@
+#include "store/postgres/session.hpp"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+#include <unordered_map>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "store/postgres/backoff.hpp"
+#include "store/postgres/batch.hpp"
+#include "store/postgres/rows.hpp"
+
+namespace flowfabric::postgres {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr auto commit_patience = std::chrono::seconds(30);  // to learn the outcome of a commit, and to repeat it
+constexpr auto read_patience = std::chrono::seconds(10);
+constexpr int group_rounds = 4;  // then the sets that are left commit one by one
+constexpr int alone_rounds = 4;  // then a set that nobody can find fault with counts as stale
+
+// Every statement here finds its rows through an index, and arrays are short: the plan is made once and kept, and sorts
+// and scans of whole tables are out of the question (see batch.cpp). A client that stopped in mid-batch must not hold
+// candidates, and the log's horizon, for ever.
+constexpr const char* setup_sql = R"sql(
+SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_material = off; SET enable_memoize = off;
+SET idle_in_transaction_session_timeout = '60s'; SET lock_timeout = 0)sql";
+
+constexpr Statement begin = {"begin", "BEGIN"};
+constexpr Statement commit_transaction = {"commit", "COMMIT"};
+constexpr Statement rollback = {"rollback", "ROLLBACK"};
+
+// Result: the row's number. Rows of writers that died long ago are swept on the way.
+constexpr Statement insert_writer = {"insert_writer", R"sql(
+WITH swept AS (DELETE FROM writer WHERE touched_at < now() - interval '30 days')
+INSERT INTO writer DEFAULT VALUES RETURNING id, generation)sql"};
+
+constexpr Statement delete_writer = {"delete_writer", "DELETE FROM writer WHERE id = $1::bigint"};
+
+// Guard: we are still the writer that we think we are. Stamps the number of this commit. Index writer_pkey.
+constexpr Statement fence_commit = {"fence_commit", R"sql(
+WITH done AS (
+  UPDATE writer SET batch = $3::bigint, touched_at = now()
+  WHERE id = $1::bigint AND generation = $2::bigint RETURNING 1)
+SELECT assert_count(count(*), 1, 'FF002') FROM done)sql"};
+
+// Result: the last commit that happened. Waits for one that is still running and shuts out any that has yet to begin.
+constexpr Statement take_over_writer = {"take_over_writer", R"sql(
+UPDATE writer SET generation = generation + 1, touched_at = now() WHERE id = $1::bigint
+RETURNING batch, generation)sql"};
+
+// Result: routes above a number, ascending. Index route_pkey.
+constexpr Statement newer_routes = {"newer_routes", R"sql(
+SELECT number, lane, capabilities FROM route WHERE number > $1::int ORDER BY number)sql"};
+
+// Result: for each route its best entries that no other session holds, locked, with their records as of the same
+// snapshot. Index ready_order, in its order; root_pkey.
+constexpr Statement search_ready = {"search_ready", R"sql(
+SELECT r.route, r.priority, r.sequence, o.key, o.version, o.fixed, o.body
+FROM unnest($1::int[], $2::int[]) d(route, wanted)
+CROSS JOIN LATERAL (
+  SELECT route, priority, sequence, key FROM ready WHERE ready.route = d.route
+  ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) r
+CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = r.key LIMIT 1) o)sql"};
+
+// Result: the earliest entries due by $2, or by now, that no other session holds, locked, with their records as of the
+// same snapshot. Index due_pkey, in its order; root_pkey.
+constexpr Statement search_due = {"search_due", R"sql(
+SELECT d.due_at, o.key, o.version, o.fixed, o.body
+FROM (
+  SELECT due_at, key FROM due
+  WHERE due_at <= coalesce($2::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
+  ORDER BY due_at, key LIMIT $1::int FOR UPDATE SKIP LOCKED) d
+CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = d.key LIMIT 1) o)sql"};
+
+// Result: the satellites that exist. Index satellite_pkey.
+constexpr Statement load_satellites = {"load_satellites", R"sql(
+SELECT s.root, s.kind, s.n, s.body FROM unnest($1::bytea[], $2::smallint[], $3::bigint[]) i(root, kind, n)
+CROSS JOIN LATERAL (SELECT * FROM satellite WHERE root = i.root AND kind = i.kind AND n = i.n LIMIT 1) s)sql"};
+
+// Result: the versions of the records that exist. Index root_pkey.
+constexpr Statement load_versions = {"load_versions", R"sql(
+SELECT key, version FROM root WHERE key = ANY($1::bytea[]))sql"};
+
+// Result: the counters that exist. Index counter_pkey.
+constexpr Statement load_counters = {"load_counters", R"sql(
+SELECT key, value FROM counter WHERE key = ANY($1::bytea[]))sql"};
+
+// A guard, a serialization failure, a deadlock, a unique key: the sets are sound, the moment was wrong for some.
+bool is_conflict(const Failure& failure) {
+  return failure.sqlstate == "FF001" || failure.sqlstate == "40001" || failure.sqlstate == "40P01" ||
+         failure.sqlstate == "23505";
+}
+
+std::vector<Candidate> candidates_of(const Rows& rows) {
+  std::vector<Candidate> out;
+  out.reserve(static_cast<std::size_t>(rows.size()));
+  for (int row = 0; row < rows.size(); ++row) {
+    Record record = record_at(rows, row, 3);
+    ReadyEntry entry{static_cast<RouteNo>(rows.integer(row, 0)), static_cast<std::int32_t>(rows.integer(row, 1)),
+                     static_cast<std::uint64_t>(rows.integer(row, 2)), record.key};
+    out.push_back({std::move(entry), std::move(record)});
+  }
+  // The plan gives this order already; the promise should not depend on a plan.
+  std::sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tie(a.entry.route, b.entry.priority, a.entry.sequence, a.entry.key) <
+           std::tie(b.entry.route, a.entry.priority, b.entry.sequence, b.entry.key);
+  });
+  return out;
+}
+
+std::vector<DueCandidate> due_of(const Rows& rows) {
+  std::vector<DueCandidate> out;
+  out.reserve(static_cast<std::size_t>(rows.size()));
+  for (int row = 0; row < rows.size(); ++row) {
+    Record record = record_at(rows, row, 1);
+    DueEntry entry{rows.integer(row, 0), record.key};
+    out.push_back({std::move(entry), std::move(record)});
+  }
+  std::sort(out.begin(), out.end(), [](const DueCandidate& a, const DueCandidate& b) {
+    return std::tie(a.entry.due_at, a.entry.key) < std::tie(b.entry.due_at, b.entry.key);
+  });
+  return out;
+}
+
+bool guards_hold(const ChangeSet& set, const std::unordered_map<std::string, std::uint64_t>& versions) {
+  return std::all_of(set.roots.begin(), set.roots.end(), [&](const RootChange& change) {
+    const auto found = versions.find(change.key.bytes);
+    return change.expected_version == (found == versions.end() ? 0 : found->second);
+  });
+}
+
+// Adds what the set adds if every sum stays within its limit; else changes nothing.
+bool counters_allow(const ChangeSet& set, std::unordered_map<std::string, std::int64_t>& values) {
+  std::map<std::string, std::int64_t> deltas;
+  for (const auto& add : set.counters) deltas[add.counter.bytes] += add.delta;
+  for (const auto& add : set.counters) {
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(values[add.counter.bytes], deltas[add.counter.bytes], &sum) || sum > add.limit) {
+      return false;
+    }
+  }
+  for (const auto& [key, delta] : deltas) values[key] += delta;
+  return true;
+}
+
+}  // namespace
+
+WriterSession::WriterSession(Address address, std::function<std::int64_t()> clock)
+    : address_(std::move(address)), clock_(std::move(clock)) {}
+
+Result<std::unique_ptr<Session>> WriterSession::open(Address address, std::function<std::int64_t()> clock) {
+  std::unique_ptr<WriterSession> session(new WriterSession(std::move(address), std::move(clock)));
+  FF_TRY_VOID(session->connect());
+  FF_TRY_VOID(session->register_writer());
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+WriterSession::~WriterSession() {
+  if (connection_ == nullptr || connection_->broken()) return;
+  release();
+  Params params;
+  params.int8(writer_);
+  (void)connection_->run(delete_writer, params);  // a row that stays behind is swept later
+}
+
+Result<void> WriterSession::connect() {
+  FF_TRY(connection, Connection::open(address_, setup_sql));
+  connection_ = std::move(connection);
+  in_transaction_ = false;
+  return {};
+}
+
+Result<void> WriterSession::register_writer() {
+  FF_TRY(row, to_result(connection_->run(insert_writer, {})));
+  writer_ = row.integer(0, 0);
+  generation_ = row.integer(0, 1);
+  batch_ = 0;
+  return {};
+}
+
+// Connects again, patiently. The error is that of the last attempt.
+Result<void> WriterSession::reconnect(Time deadline) {
+  Backoff backoff;
+  for (;;) {
+    auto connected = connect();
+    if (connected || connected.error().code != Errc::unavailable) return connected;
+    const auto wait = backoff.next();
+    if (steady_clock::now() + wait > deadline) return connected;
+    std::this_thread::sleep_for(wait);
+  }
+}
+
+// Does what writes nothing, and does it again on a new connection when the old one is lost on the way.
+template <class Work>
+auto WriterSession::repeated(Work work) -> decltype(work()) {
+  const auto deadline = steady_clock::now() + read_patience;
+  for (;;) {
+    if (connection_->broken()) {
+      if (auto connected = reconnect(deadline); !connected) {
+        return tl::unexpected(Failure{true, {}, connected.error().message});
+      }
+    }
+    auto reply = work();
+    if (reply || !reply.error().lost || steady_clock::now() > deadline) return reply;
+    log(LogLevel::warn, "reading again on a new connection", {{"cause", reply.error().message}});
+  }
+}
+
+void WriterSession::release() {
+  if (!in_transaction_) return;
+  in_transaction_ = false;
+  (void)connection_->run(rollback, {});  // a lost connection has rolled back too; the next call notices
+}
+
+Result<ReadReply> WriterSession::read(const ReadRequest& request) {
+  return to_result(repeated([&] { return read_once(request); }));
+}
+
+// The order of the log rests on the order here. A transaction gets its number, and thereby its place in the log, with
+// its first lock; what it decides on must have been read before, so that it comes after the transactions that it has
+// seen. So the keys are read first, and the one statement that locks is the last that reads records; its snapshot too
+// is older than its first lock. (An engine asks for candidates only in the last read of a batch that loads records
+// which it may change.) The clock comes after the search, so that what the search found due is due by `now_us`.
+void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us) {
+  const bool searches = !request.ready.empty() || request.due_limit > 0;
+  if (searches && !in_transaction_) connection_->queue(begin, {});
+  if (!request.keys.empty()) connection_->queue(load_records, keys_param(request.keys));
+  Params params;
+  if (request.want_routes) {
+    params.int4(request.routes_known);
+    connection_->queue(newer_routes, params);
+  }
+  params.clear();
+  if (!request.ready.empty()) {
+    params.array(Type::int4, request.ready, [](const RouteDemand& d) { return std::int64_t{d.route}; })
+        .array(Type::int4, request.ready, [](const RouteDemand& d) { return std::int64_t{d.limit}; });
+    connection_->queue(search_ready, params);
+  } else if (request.due_limit > 0) {
+    params.int4(request.due_limit);
+    clock_ ? params.int8(now_us / 1000) : params.null();
+    connection_->queue(search_due, params);
+  }
+  if (!clock_) connection_->queue(read_clock, {});
+}
+
+Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
+  ReadReply reply;
+  if (clock_) reply.now_us = clock_();
+  const bool searches = !request.ready.empty() || request.due_limit > 0;
+  const bool begins = searches && !in_transaction_;
+  if (!searches && clock_ && request.keys.empty() && !request.want_routes) return reply;
+  queue_reads(request, reply.now_us);
+  auto answer = connection_->flush();
+  if (begins) in_transaction_ = true;
+  if (!answer) {
+    if (!answer.error().lost) release();
+    return tl::unexpected(std::move(answer).error());
+  }
+  auto rows = answer->begin();
+  if (begins) ++rows;
+  if (!request.keys.empty()) reply.records = records_of(*rows++);
+  if (request.want_routes) reply.routes = routes_of(*rows++);
+  if (!request.ready.empty()) {
+    reply.ready = candidates_of(*rows++);
+  } else if (request.due_limit > 0) {
+    reply.due = due_of(*rows++);
+  }
+  if (!clock_) reply.now_us = rows->integer(0, 0);
+  return reply;
+}
+
+Result<std::vector<Satellite>> WriterSession::read_satellites(const std::vector<SatelliteName>& names) {
+  if (names.empty()) return std::vector<Satellite>{};
+  Params params;
+  params.array(Type::bytea, names, [](const SatelliteName& name) { return std::string_view(name.root.bytes); })
+      .array(Type::int2, names, [](const SatelliteName& name) { return std::int64_t{name.kind}; })
+      .array(Type::int8, names, [](const SatelliteName& name) { return std::int64_t{name.n}; });
+  FF_TRY(rows, to_result(repeated([&] { return connection_->run(load_satellites, params); })));
+  return satellites_of(rows);
+}
+
+// Nearly always the first group commits and that is one round trip. After a conflict the sets at fault are found,
+// given their verdict and left out. An error is returned only while nothing has been written.
+Result<std::vector<Verdict>> WriterSession::commit(const std::vector<ChangeSet>& sets) {
+  std::vector<Verdict> verdicts(sets.size(), Verdict::committed);
+  std::vector<std::size_t> pending(sets.size());
+  for (std::size_t i = 0; i < sets.size(); ++i) pending[i] = i;
+  for (int round = 0; round < group_rounds && !pending.empty(); ++round) {
+    FF_TRY(outcome, commit_group(sets, pending, round > 0));
+    if (outcome == Outcome::committed) return verdicts;
+    FF_TRY_VOID(judge(sets, pending, verdicts));
+  }
+  release();
+  FF_TRY_VOID(commit_one_by_one(sets, pending, verdicts));
+  return verdicts;
+}
+
+Result<void> WriterSession::commit_one_by_one(const std::vector<ChangeSet>& sets,
+                                              const std::vector<std::size_t>& pending,
+                                              std::vector<Verdict>& verdicts) {
+  bool written = false;
+  for (std::size_t i = 0; i < pending.size(); ++i) {
+    auto verdict = commit_alone(sets, pending[i]);
+    if (!verdict) {
+      if (!written || verdict.error().code == Errc::outcome_unknown) return tl::unexpected(verdict.error());
+      // Something is committed, so an error would say too much. Stale is true enough: nothing of these was written.
+      for (; i < pending.size(); ++i) verdicts[pending[i]] = Verdict::stale;
+      return {};
+    }
+    verdicts[pending[i]] = *verdict;
+    written = written || *verdict == Verdict::committed;
+  }
+  return {};
+}
+
+Result<Verdict> WriterSession::commit_alone(const std::vector<ChangeSet>& sets, std::size_t index) {
+  std::vector<std::size_t> pending = {index};
+  std::vector<Verdict> verdicts(sets.size(), Verdict::committed);
+  for (int round = 0; round < alone_rounds; ++round) {
+    FF_TRY(outcome, commit_group(sets, pending, true));
+    if (outcome == Outcome::committed) return Verdict::committed;
+    FF_TRY_VOID(judge(sets, pending, verdicts));
+    if (pending.empty()) return verdicts[index];
+  }
+  return Verdict::stale;
+}
+
+// Compares the guards and limits of the pending sets with what is stored now; those at fault leave `pending`.
+Result<void> WriterSession::judge(const std::vector<ChangeSet>& sets, std::vector<std::size_t>& pending,
+                                  std::vector<Verdict>& verdicts) {
+  std::vector<Key> keys, counters;
+  for (const std::size_t i : pending) {
+    for (const auto& change : sets[i].roots) keys.push_back(change.key);
+    for (const auto& add : sets[i].counters) counters.push_back(add.counter);
+  }
+  FF_TRY(rows, to_result(repeated([&] {
+    connection_->queue(load_versions, keys_param(keys));
+    connection_->queue(load_counters, keys_param(counters));
+    return connection_->flush();
+  })));
+  std::unordered_map<std::string, std::uint64_t> versions;
+  std::unordered_map<std::string, std::int64_t> values;
+  for (int row = 0; row < rows[0].size(); ++row) {
+    versions[rows[0].string(row, 0)] = static_cast<std::uint64_t>(rows[0].integer(row, 1));
+  }
+  for (int row = 0; row < rows[1].size(); ++row) values[rows[1].string(row, 0)] = rows[1].integer(row, 1);
+  std::vector<std::size_t> left;
+  for (const std::size_t i : pending) {
+    if (!guards_hold(sets[i], versions)) {
+      verdicts[i] = Verdict::stale;
+    } else if (!counters_allow(sets[i], values)) {
+      verdicts[i] = Verdict::refused;
+    } else {
+      left.push_back(i);
+    }
+  }
+  pending = std::move(left);
+  return {};
+}
+
+Reply<void> WriterSession::send_group(const Batch& batch, bool patiently) {
+  ++batch_;
+  Params params;
+  params.int8(writer_).int8(generation_).int8(batch_);
+  connection_->queue(fence_commit, params);
+  batch.queue(*connection_, patiently);
+  if (in_transaction_) connection_->queue(commit_transaction, {});
+  auto answer = connection_->flush();
+  if (answer) {
+    in_transaction_ = false;
+    return {};
+  }
+  if (!answer.error().lost) release();
+  return tl::unexpected(std::move(answer).error());
+}
+
+// Commits the chosen sets together or not at all.
+Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<ChangeSet>& sets,
+                                                           const std::vector<std::size_t>& chosen,
+                                                           bool patiently) {
+  const auto deadline = steady_clock::now() + commit_patience;
+  const Batch batch(sets, chosen);
+  bool registered_again = false;
+  for (;;) {
+    const auto sent = send_group(batch, patiently);
+    if (sent) return Outcome::committed;
+    const Failure& failure = sent.error();
+    if (failure.lost) {
+      log(LogLevel::warn, "connection lost in mid-commit", {{"cause", failure.message}});
+      FF_TRY(happened, find_out(deadline));
+      if (happened) return Outcome::committed;
+      if (steady_clock::now() > deadline) return tl::unexpected(to_error(failure));
+    } else if (is_conflict(failure)) {
+      return Outcome::conflict;
+    } else if (failure.sqlstate == "FF002" && !registered_again) {
+      // Our row was swept after a long rest. The answer came over a live connection: nothing was written.
+      registered_again = true;
+      FF_TRY_VOID(register_writer());
+    } else {
+      return tl::unexpected(to_error(failure));
+    }
+  }
+}
+
+// After a lost connection: did the last commit happen? The row of `writer` knows; taking it over first waits for a
+// transaction of ours that is still running on the server and shuts out one that has yet to begin.
+Result<bool> WriterSession::find_out(Time deadline) {
+  const auto unknown = [](const std::string& why) {
+    return fail(Errc::outcome_unknown, "the connection was lost in mid-commit and the outcome is not known: " + why);
+  };
+  Params params;
+  params.int8(writer_);
+  Backoff backoff;
+  for (;;) {
+    if (auto connected = reconnect(deadline); !connected) return unknown(connected.error().message);
+    (void)connection_->exec("SET lock_timeout = '5s'");
+    auto row = connection_->run(take_over_writer, params);
+    (void)connection_->exec("SET lock_timeout = 0");
+    if (row && row->size() == 0) return fail(Errc::internal, "a row of the table writer has vanished while in use");
+    if (row) {
+      generation_ = row->integer(0, 1);
+      return row->integer(0, 0) == batch_;
+    }
+    if (steady_clock::now() > deadline) return unknown(row.error().message);
+    std::this_thread::sleep_for(backoff.next());
+  }
+}
+
+}  // namespace flowfabric::postgres

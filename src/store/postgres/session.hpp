@@ -1,0 +1,61 @@
+// One writer's conversation with PostgreSQL. See store/store.hpp for what it promises.
+//
+// A session owns a row of `writer`. Every commit stamps its number there first, so that after a lost connection the
+// session asks the row whether the commit happened instead of guessing.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "store/postgres/connection.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric::postgres {
+
+class WriterSession final : public Session {
+ public:
+  // `clock` is empty for the server's clock.
+  static Result<std::unique_ptr<Session>> open(Address address, std::function<std::int64_t()> clock);
+  ~WriterSession() override;
+
+  Result<ReadReply> read(const ReadRequest& request) override;
+  Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override;
+  Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override;
+  void release() override;
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  enum class Outcome : std::uint8_t { committed, conflict };
+
+  WriterSession(Address address, std::function<std::int64_t()> clock);
+
+  Result<void> connect();
+  Result<void> register_writer();
+  Result<void> reconnect(Time deadline);
+  template <class Work>
+  auto repeated(Work work) -> decltype(work());
+
+  Reply<ReadReply> read_once(const ReadRequest& request);
+  void queue_reads(const ReadRequest& request, std::int64_t now_us);
+
+  Result<Outcome> commit_group(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen,
+                               bool patiently);
+  Reply<void> send_group(const class Batch& batch, bool patiently);
+  Result<bool> find_out(Time deadline);
+  Result<void> judge(const std::vector<ChangeSet>& sets, std::vector<std::size_t>& pending,
+                     std::vector<Verdict>& verdicts);
+  Result<Verdict> commit_alone(const std::vector<ChangeSet>& sets, std::size_t index);
+  Result<void> commit_one_by_one(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& pending,
+                                 std::vector<Verdict>& verdicts);
+
+  const Address address_;
+  const std::function<std::int64_t()> clock_;
+  std::unique_ptr<Connection> connection_;
+  bool in_transaction_ = false;  // a search holds its candidates
+  std::int64_t writer_ = 0;
+  std::int64_t generation_ = 0;
+  std::int64_t batch_ = 0;  // number of the last commit that was sent
+};
+
+}  // namespace flowfabric::postgres

@@ -1,0 +1,98 @@
+// What happens inside a write transaction: the reads of a batch, and the writing of its change sets.
+//
+// A Batch works on one connection between BEGIN IMMEDIATE and COMMIT, which it leaves to its owner. Nobody else can
+// write in that time, so a version that was read needs no second look when it is a guard. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <flowfabric/result.hpp>
+
+#include "store/sqlite/database.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric::sqlite {
+
+class Batch {
+ public:
+  // Prepares all statements. The database must outlive the batch, at the same address.
+  static Result<std::unique_ptr<Batch>> prepare(Database& database);
+
+  // A new transaction has begun: what was known of the last one no longer counts.
+  void begin();
+
+  Result<ReadReply> read(const ReadRequest& request, std::int64_t now_us);
+  Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names);
+
+  // Writes every set whose guards and counters allow it. After an error the transaction must be rolled back.
+  Result<std::vector<Verdict>> write(const std::vector<ChangeSet>& sets);
+  // Whether `write` has changed anything in this transaction.
+  bool dirty() const { return dirty_; }
+
+ private:
+  // The stored state of a root as of this transaction; version 0 means absent.
+  struct Root {
+    std::uint64_t version = 0;
+    std::int64_t id = 0;
+  };
+  struct KeyHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view bytes) const { return std::hash<std::string_view>{}(bytes); }
+  };
+  struct Statements {
+    Statement load_root, find_root, insert_root, update_root, update_listed_root, delete_root;
+    Statement find_ready, insert_ready, delete_ready;
+    Statement find_due, insert_due, delete_due;
+    Statement load_satellite, put_satellite, delete_satellite, delete_satellites;
+    Statement insert_event, last_event, last_event_of_root, delete_events;
+    Statement load_floor, raise_floor;
+    Statement load_counter, put_counter;
+    Statement load_routes;
+  };
+
+  explicit Batch(Database& database) : database_(&database) {}
+  Result<void> prepare_reads();
+  Result<void> prepare_writes();
+
+  Result<void> read_keys(const std::vector<Key>& keys, ReadReply& reply);
+  Result<void> read_ready(const RouteDemand& demand, ReadReply& reply);
+  Result<void> read_due(std::uint32_t limit, ReadReply& reply);
+  Result<void> read_routes(RouteNo known, ReadReply& reply);
+  Record take_record(Key key, const Statement& row, int first_column);
+
+  Result<Root> stored(const Key& key);
+  void remember(const Key& key, Root root);
+  Result<Verdict> judge(const ChangeSet& set);
+  Result<bool> counters_allow(const ChangeSet& set);
+  Result<void> find_log_end();
+
+  Result<void> apply(const ChangeSet& set);
+  Result<void> put_root(const RootChange& change);
+  Result<void> create_root(const RootChange& change);
+  Result<void> erase_root(const RootChange& change);
+  Result<void> apply_ready(const ChangeSet& set);
+  Result<void> apply_due(const ChangeSet& set);
+  Result<void> apply_satellites(const ChangeSet& set);
+  Result<void> append_log(const std::vector<LogEntry>& entries);
+
+  Database* database_;
+  Statements statements_;
+  std::unordered_map<std::string, Root, KeyHash, std::equal_to<>> known_;
+  // The values that the judged set's counters will have, in the order of its adds.
+  std::vector<std::int64_t> sums_;
+  std::int64_t last_seq_ = 0;
+  std::int64_t floor_ = 0;
+  bool floor_raised_ = false;
+  bool dirty_ = false;
+};
+
+// The capabilities of a route as one column.
+std::string encode_capabilities(const std::vector<std::string>& capabilities);
+Result<std::vector<std::string>> decode_capabilities(std::string_view bytes);
+
+}  // namespace flowfabric::sqlite

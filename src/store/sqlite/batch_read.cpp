@@ -1,0 +1,152 @@
+// The reading half of a batch.
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/codec.hpp"
+#include "store/sqlite/batch.hpp"
+
+namespace flowfabric::sqlite {
+namespace {
+
+// One record by its key, through root_key.
+constexpr char load_root_sql[] = "SELECT id, version, fixed, body FROM root WHERE key = ?1";
+
+// The best entries of one route in order of service: a prefix of the clustered table, each with its record. CROSS JOIN
+// keeps SQLite from turning the join round.
+constexpr char find_ready_sql[] = R"(
+  SELECT ready.neg_priority, ready.sequence, ready.key, root.id, root.version, root.fixed, root.body
+  FROM ready CROSS JOIN root ON root.key = ready.key
+  WHERE ready.route = ?1 ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
+
+// What is due by ?1, earliest first: a prefix of the clustered table.
+constexpr char find_due_sql[] = R"(
+  SELECT due.due_at, due.key, root.id, root.version, root.fixed, root.body
+  FROM due CROSS JOIN root ON root.key = due.key
+  WHERE due.due_at <= ?1 ORDER BY due.due_at, due.key LIMIT ?2)";
+
+constexpr char load_satellite_sql[] = "SELECT body FROM satellite WHERE root = ?1 AND kind = ?2 AND n = ?3";
+constexpr char load_routes_sql[] = "SELECT number, lane, capabilities FROM route WHERE number > ?1 ORDER BY number";
+
+}  // namespace
+
+Result<void> Batch::prepare_reads() {
+  const std::pair<Statement*, const char*> all[] = {
+      {&statements_.load_root, load_root_sql},           {&statements_.find_ready, find_ready_sql},
+      {&statements_.find_due, find_due_sql},             {&statements_.load_routes, load_routes_sql},
+      {&statements_.load_satellite, load_satellite_sql},
+  };
+  for (const auto& [statement, sql] : all) {
+    FF_TRY(prepared, database_->prepare(sql));
+    *statement = std::move(prepared);
+  }
+  return {};
+}
+
+Result<ReadReply> Batch::read(const ReadRequest& request, std::int64_t now_us) {
+  ReadReply reply;
+  reply.now_us = now_us;
+  FF_TRY_VOID(read_keys(request.keys, reply));
+  for (const RouteDemand& demand : request.ready) FF_TRY_VOID(read_ready(demand, reply));
+  if (request.due_limit > 0) FF_TRY_VOID(read_due(request.due_limit, reply));
+  if (request.want_routes) FF_TRY_VOID(read_routes(request.routes_known, reply));
+  return reply;
+}
+
+Result<void> Batch::read_keys(const std::vector<Key>& keys, ReadReply& reply) {
+  Statement& load = statements_.load_root;
+  reply.records.reserve(keys.size());
+  for (const Key& key : keys) {
+    load.bind_blob(1, key.bytes);
+    FF_TRY(row, load.step());
+    if (!row) {
+      remember(key, Root{});
+      continue;
+    }
+    reply.records.push_back(take_record(key, load, 0));
+    load.reset();
+  }
+  return {};
+}
+
+Result<void> Batch::read_ready(const RouteDemand& demand, ReadReply& reply) {
+  Statement& find = statements_.find_ready;
+  find.bind(1, demand.route);
+  find.bind(2, demand.limit);
+  for (;;) {
+    FF_TRY(row, find.step());
+    if (!row) return {};
+    Candidate& candidate = reply.ready.emplace_back();
+    candidate.entry.route = demand.route;
+    candidate.entry.priority = static_cast<std::int32_t>(-find.integer(0));
+    candidate.entry.sequence = static_cast<std::uint64_t>(find.integer(1));
+    candidate.entry.key.bytes = find.view(2);
+    candidate.record = take_record(candidate.entry.key, find, 3);
+  }
+}
+
+Result<void> Batch::read_due(std::uint32_t limit, ReadReply& reply) {
+  Statement& find = statements_.find_due;
+  find.bind(1, reply.now_ms());
+  find.bind(2, limit);
+  for (;;) {
+    FF_TRY(row, find.step());
+    if (!row) return {};
+    DueCandidate& candidate = reply.due.emplace_back();
+    candidate.entry.due_at = find.integer(0);
+    candidate.entry.key.bytes = find.view(1);
+    candidate.record = take_record(candidate.entry.key, find, 2);
+  }
+}
+
+Result<void> Batch::read_routes(RouteNo known, ReadReply& reply) {
+  Statement& load = statements_.load_routes;
+  load.bind(1, known);
+  for (;;) {
+    FF_TRY(row, load.step());
+    if (!row) return {};
+    auto capabilities = decode_capabilities(load.view(2));
+    if (!capabilities) {
+      load.reset();
+      return tl::unexpected(std::move(capabilities).error());
+    }
+    reply.routes.push_back(Route{static_cast<RouteNo>(load.integer(0)), load.bytes(1), std::move(*capabilities)});
+  }
+}
+
+Record Batch::take_record(Key key, const Statement& row, int first_column) {
+  const Root root{static_cast<std::uint64_t>(row.integer(first_column + 1)), row.integer(first_column)};
+  remember(key, root);
+  return Record{std::move(key), root.version, row.bytes(first_column + 2), row.bytes(first_column + 3)};
+}
+
+Result<std::vector<Satellite>> Batch::read_satellites(const std::vector<SatelliteName>& names) {
+  Statement& load = statements_.load_satellite;
+  std::vector<Satellite> found;
+  for (const SatelliteName& name : names) {
+    load.bind_blob(1, name.root.bytes);
+    load.bind(2, name.kind);
+    load.bind(3, name.n);
+    FF_TRY(row, load.step());
+    if (!row) continue;
+    found.push_back(Satellite{name, load.bytes(0)});
+    load.reset();
+  }
+  return found;
+}
+
+std::string encode_capabilities(const std::vector<std::string>& capabilities) {
+  Encoder encoder;
+  encoder.unsigned_number(capabilities.size());
+  for (const std::string& capability : capabilities) encoder.text(capability);
+  return encoder.take();
+}
+
+Result<std::vector<std::string>> decode_capabilities(std::string_view bytes) {
+  Decoder decoder(bytes);
+  std::vector<std::string> capabilities(decoder.count());
+  for (std::string& capability : capabilities) capability = decoder.text();
+  if (!decoder.at_end()) return fail(Errc::corruption, "the capabilities of a route cannot be decoded");
+  return capabilities;
+}
+
+}  // namespace flowfabric::sqlite

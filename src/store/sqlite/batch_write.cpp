@@ -1,0 +1,317 @@
+// The writing half of a batch.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "store/sqlite/batch.hpp"
+
+namespace flowfabric::sqlite {
+namespace {
+
+// A guard that was not read in this transaction, through root_key.
+constexpr char find_root_sql[] = "SELECT id, version FROM root WHERE key = ?1";
+
+constexpr char insert_root_sql[] = R"(
+  INSERT INTO root(key, version, record_kind, fixed, body, state, created_at, finished_at, name_space, lane, kind, flow,
+                   tags)
+  VALUES(?1, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12))";
+
+// The guard was checked before; none of these columns is indexed, so only the row itself is rewritten.
+constexpr char update_root_sql[] = "UPDATE root SET version = ?2, body = ?3 WHERE id = ?1";
+constexpr char update_listed_root_sql[] =
+    "UPDATE root SET version = ?2, body = ?3, state = ?4, finished_at = ?5, tags = ?6 WHERE id = ?1";
+constexpr char delete_root_sql[] = "DELETE FROM root WHERE id = ?1";
+
+constexpr char insert_ready_sql[] =
+    "INSERT OR IGNORE INTO ready(route, neg_priority, sequence, key) VALUES(?1, ?2, ?3, ?4)";
+constexpr char delete_ready_sql[] =
+    "DELETE FROM ready WHERE route = ?1 AND neg_priority = ?2 AND sequence = ?3 AND key = ?4";
+constexpr char insert_due_sql[] = "INSERT OR IGNORE INTO due(due_at, key) VALUES(?1, ?2)";
+constexpr char delete_due_sql[] = "DELETE FROM due WHERE due_at = ?1 AND key = ?2";
+
+constexpr char put_satellite_sql[] = R"(
+  INSERT INTO satellite(root, kind, n, body) VALUES(?1, ?2, ?3, ?4)
+  ON CONFLICT(root, kind, n) DO UPDATE SET body = excluded.body)";
+constexpr char delete_satellite_sql[] = "DELETE FROM satellite WHERE root = ?1 AND kind = ?2 AND n = ?3";
+constexpr char delete_satellites_sql[] = "DELETE FROM satellite WHERE root = ?1";
+
+constexpr char insert_event_sql[] =
+    "INSERT INTO event(seq, root, type, at, name_space, lane, body) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+constexpr char last_event_sql[] = "SELECT coalesce(max(seq), 0) FROM event";
+constexpr char last_event_of_root_sql[] = "SELECT coalesce(max(seq), 0) FROM event WHERE root = ?1";
+constexpr char delete_events_sql[] = "DELETE FROM event WHERE root = ?1";
+constexpr char load_floor_sql[] = "SELECT value FROM meta WHERE name = 'log_floor'";
+constexpr char raise_floor_sql[] = "UPDATE meta SET value = ?1 WHERE name = 'log_floor'";
+
+constexpr char load_counter_sql[] = "SELECT value FROM counter WHERE key = ?1";
+constexpr char put_counter_sql[] =
+    "INSERT INTO counter(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET value = excluded.value";
+
+// The one integer of a statement with at most one row.
+Result<std::int64_t> lookup(Statement& statement, std::int64_t otherwise) {
+  FF_TRY(row, statement.step());
+  if (!row) return otherwise;
+  const std::int64_t value = statement.integer(0);
+  statement.reset();
+  return value;
+}
+
+}  // namespace
+
+Result<void> Batch::prepare_writes() {
+  Statements& s = statements_;
+  const std::pair<Statement*, const char*> all[] = {
+      {&s.find_root, find_root_sql},
+      {&s.insert_root, insert_root_sql},
+      {&s.update_root, update_root_sql},
+      {&s.update_listed_root, update_listed_root_sql},
+      {&s.delete_root, delete_root_sql},
+      {&s.insert_ready, insert_ready_sql},
+      {&s.delete_ready, delete_ready_sql},
+      {&s.insert_due, insert_due_sql},
+      {&s.delete_due, delete_due_sql},
+      {&s.put_satellite, put_satellite_sql},
+      {&s.delete_satellite, delete_satellite_sql},
+      {&s.delete_satellites, delete_satellites_sql},
+      {&s.insert_event, insert_event_sql},
+      {&s.last_event, last_event_sql},
+      {&s.last_event_of_root, last_event_of_root_sql},
+      {&s.delete_events, delete_events_sql},
+      {&s.load_floor, load_floor_sql},
+      {&s.raise_floor, raise_floor_sql},
+      {&s.load_counter, load_counter_sql},
+      {&s.put_counter, put_counter_sql},
+  };
+  for (const auto& [statement, sql] : all) {
+    FF_TRY(prepared, database_->prepare(sql));
+    *statement = std::move(prepared);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Batch>> Batch::prepare(Database& database) {
+  std::unique_ptr<Batch> batch(new Batch(database));
+  FF_TRY_VOID(batch->prepare_reads());
+  FF_TRY_VOID(batch->prepare_writes());
+  return batch;
+}
+
+void Batch::begin() {
+  known_.clear();
+  dirty_ = false;
+}
+
+Result<std::vector<Verdict>> Batch::write(const std::vector<ChangeSet>& sets) {
+  FF_TRY_VOID(find_log_end());
+  std::vector<Verdict> verdicts;
+  verdicts.reserve(sets.size());
+  for (const ChangeSet& set : sets) {
+    // All of a set's checks come before its first write, so a set that fails has nothing to take back.
+    FF_TRY(verdict, judge(set));
+    verdicts.push_back(verdict);
+    if (verdict == Verdict::committed) FF_TRY_VOID(apply(set));
+  }
+  if (floor_raised_) {
+    statements_.raise_floor.bind(1, floor_);
+    FF_TRY_VOID(statements_.raise_floor.run());
+  }
+  return verdicts;
+}
+
+void Batch::remember(const Key& key, Root root) {
+  known_.insert_or_assign(key.bytes, root);
+}
+
+Result<Batch::Root> Batch::stored(const Key& key) {
+  const auto known = known_.find(key.bytes);
+  if (known != known_.end()) return known->second;
+  Statement& find = statements_.find_root;
+  find.bind_blob(1, key.bytes);
+  FF_TRY(row, find.step());
+  Root root;
+  if (row) {
+    root = Root{static_cast<std::uint64_t>(find.integer(1)), find.integer(0)};
+    find.reset();
+  }
+  remember(key, root);
+  return root;
+}
+
+Result<Verdict> Batch::judge(const ChangeSet& set) {
+  for (const RootChange& change : set.roots) {
+    FF_TRY(root, stored(change.key));
+    if (root.version != change.expected_version) return Verdict::stale;
+  }
+  if (set.counters.empty()) return Verdict::committed;
+  FF_TRY(allowed, counters_allow(set));
+  return allowed ? Verdict::committed : Verdict::refused;
+}
+
+Result<bool> Batch::counters_allow(const ChangeSet& set) {
+  sums_.clear();
+  for (const CounterAdd& add : set.counters) {
+    // An earlier add of the same set counts, although it is not written yet.
+    std::size_t earlier = sums_.size();
+    while (earlier > 0 && set.counters[earlier - 1].counter != add.counter) --earlier;
+    std::int64_t value = 0;
+    if (earlier > 0) {
+      value = sums_[earlier - 1];
+    } else {
+      statements_.load_counter.bind_blob(1, add.counter.bytes);
+      FF_TRY(loaded, lookup(statements_.load_counter, 0));
+      value = loaded;
+    }
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(value, add.delta, &sum) || sum > add.limit) return false;
+    sums_.push_back(sum);
+  }
+  return true;
+}
+
+// Every number ever given out is either still there or not above the floor.
+Result<void> Batch::find_log_end() {
+  FF_TRY(last, lookup(statements_.last_event, 0));
+  FF_TRY(floor, lookup(statements_.load_floor, 0));
+  floor_ = floor;
+  floor_raised_ = false;
+  last_seq_ = std::max(last, floor);
+  return {};
+}
+
+Result<void> Batch::apply(const ChangeSet& set) {
+  dirty_ = true;
+  for (const RootChange& change : set.roots) {
+    if (change.action == RootChange::Action::put) FF_TRY_VOID(put_root(change));
+    if (change.action == RootChange::Action::erase) FF_TRY_VOID(erase_root(change));
+  }
+  FF_TRY_VOID(apply_ready(set));
+  FF_TRY_VOID(apply_due(set));
+  FF_TRY_VOID(apply_satellites(set));
+  FF_TRY_VOID(append_log(set.log));
+  for (std::size_t i = 0; i < set.counters.size(); ++i) {
+    statements_.put_counter.bind_blob(1, set.counters[i].counter.bytes);
+    statements_.put_counter.bind(2, sums_[i]);
+    FF_TRY_VOID(statements_.put_counter.run());
+  }
+  return {};
+}
+
+Result<void> Batch::put_root(const RootChange& change) {
+  if (change.expected_version == 0) return create_root(change);
+  Root& root = known_.find(change.key.bytes)->second;  // the guard has put it there
+  root.version = change.expected_version + 1;
+  Statement& update = change.listing ? statements_.update_listed_root : statements_.update_root;
+  update.bind(1, root.id);
+  update.bind(2, static_cast<std::int64_t>(root.version));
+  update.bind_blob(3, change.body);
+  if (change.listing) {
+    update.bind(4, change.listing->state);
+    update.bind(5, change.listing->finished_at);
+    update.bind_blob(6, change.listing->tags);
+  }
+  return update.run();
+}
+
+Result<void> Batch::create_root(const RootChange& change) {
+  Statement& insert = statements_.insert_root;
+  insert.bind_blob(1, change.key.bytes);
+  insert.bind(2, static_cast<std::uint8_t>(change.key.kind()));
+  insert.bind_blob(3, change.fixed);
+  insert.bind_blob(4, change.body);
+  if (change.listing) {
+    const Listing& listing = *change.listing;
+    insert.bind(5, listing.state);
+    insert.bind(6, listing.created_at);
+    insert.bind(7, listing.finished_at);
+    insert.bind_text(8, listing.name_space);
+    insert.bind_text(9, listing.lane);
+    insert.bind_text(10, listing.kind);
+    insert.bind_blob(11, listing.flow);
+    insert.bind_blob(12, listing.tags);
+  } else {
+    for (int parameter = 5; parameter <= 12; ++parameter) insert.bind_null(parameter);
+  }
+  FF_TRY_VOID(insert.run());
+  known_.find(change.key.bytes)->second = Root{1, database_->last_insert_id()};
+  return {};
+}
+
+Result<void> Batch::erase_root(const RootChange& change) {
+  if (change.expected_version == 0) return {};  // the guard says that there is nothing to erase
+  Root& root = known_.find(change.key.bytes)->second;
+  statements_.delete_root.bind(1, root.id);
+  FF_TRY_VOID(statements_.delete_root.run());
+  root = Root{};
+  statements_.delete_satellites.bind_blob(1, change.key.bytes);
+  FF_TRY_VOID(statements_.delete_satellites.run());
+
+  statements_.last_event_of_root.bind_blob(1, change.key.bytes);
+  FF_TRY(last, lookup(statements_.last_event_of_root, 0));
+  if (last == 0) return {};
+  statements_.delete_events.bind_blob(1, change.key.bytes);
+  FF_TRY_VOID(statements_.delete_events.run());
+  if (last > floor_) {
+    floor_ = last;
+    floor_raised_ = true;
+  }
+  return {};
+}
+
+Result<void> Batch::apply_ready(const ChangeSet& set) {
+  const auto run = [](Statement& statement, const ReadyEntry& entry) {
+    statement.bind(1, entry.route);
+    statement.bind(2, -static_cast<std::int64_t>(entry.priority));
+    statement.bind(3, static_cast<std::int64_t>(entry.sequence));
+    statement.bind_blob(4, entry.key.bytes);
+    return statement.run();
+  };
+  for (const ReadyEntry& entry : set.ready_drop) FF_TRY_VOID(run(statements_.delete_ready, entry));
+  for (const ReadyEntry& entry : set.ready_put) FF_TRY_VOID(run(statements_.insert_ready, entry));
+  return {};
+}
+
+Result<void> Batch::apply_due(const ChangeSet& set) {
+  const auto run = [](Statement& statement, const DueEntry& entry) {
+    statement.bind(1, entry.due_at);
+    statement.bind_blob(2, entry.key.bytes);
+    return statement.run();
+  };
+  for (const DueEntry& entry : set.due_drop) FF_TRY_VOID(run(statements_.delete_due, entry));
+  for (const DueEntry& entry : set.due_put) FF_TRY_VOID(run(statements_.insert_due, entry));
+  return {};
+}
+
+Result<void> Batch::apply_satellites(const ChangeSet& set) {
+  const auto bind_name = [](Statement& statement, const SatelliteName& name) {
+    statement.bind_blob(1, name.root.bytes);
+    statement.bind(2, name.kind);
+    statement.bind(3, name.n);
+  };
+  for (const SatelliteName& name : set.satellites_drop) {
+    bind_name(statements_.delete_satellite, name);
+    FF_TRY_VOID(statements_.delete_satellite.run());
+  }
+  for (const Satellite& satellite : set.satellites) {
+    bind_name(statements_.put_satellite, satellite.name);
+    statements_.put_satellite.bind_blob(4, satellite.body);
+    FF_TRY_VOID(statements_.put_satellite.run());
+  }
+  return {};
+}
+
+Result<void> Batch::append_log(const std::vector<LogEntry>& entries) {
+  Statement& insert = statements_.insert_event;
+  for (const LogEntry& entry : entries) {
+    insert.bind(1, ++last_seq_);
+    insert.bind_blob(2, entry.root.bytes);
+    insert.bind(3, entry.type);
+    insert.bind(4, entry.at);
+    insert.bind_text(5, entry.name_space);
+    insert.bind_text(6, entry.lane);
+    insert.bind_blob(7, entry.body);
+    FF_TRY_VOID(insert.run());
+  }
+  return {};
+}
+
+}  // namespace flowfabric::sqlite

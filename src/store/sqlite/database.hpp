@@ -1,0 +1,96 @@
+// The SQLite C API with owners and Results: a connection, and a prepared statement.
+//
+// A Database and its Statements belong to one thread at a time; whoever shares them does the locking. A Statement must
+// not outlive its Database. Bound bytes are not copied: they must live until the statement is reset.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <flowfabric/result.hpp>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace flowfabric::sqlite {
+
+// How long a statement waits for another process that is writing.
+inline constexpr std::chrono::milliseconds busy_timeout{10'000};
+
+enum class Trouble { locked, disk_full, other };
+
+class Statement {
+ public:
+  Statement() = default;
+
+  // Parameters count from 1. A value stays bound until it is bound again.
+  void bind(int parameter, std::int64_t value);
+  void bind_text(int parameter, std::string_view value);
+  void bind_blob(int parameter, std::string_view value);
+  void bind_null(int parameter);
+
+  // True when there is a row to look at. At the end and on errors the statement resets itself; who leaves earlier
+  // calls reset().
+  Result<bool> step();
+  // For statements without rows.
+  Result<void> run();
+  void reset();
+
+  // Columns of the current row count from 0. An empty value and NULL both come back empty.
+  std::int64_t integer(int column) const;
+  std::string bytes(int column) const;
+  std::string_view view(int column) const;  // valid until the next step
+  bool is_null(int column) const;
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+class Database {
+ public:
+  // Opens the file, or creates it when its folder exists. `path` is absolute.
+  static Result<Database> open(const std::string& path, std::chrono::milliseconds wait = busy_timeout);
+
+  // `sql` is one statement without rows of interest.
+  Result<void> execute(const std::string& sql);
+  // The first column of the first row; an error when there is no row.
+  Result<std::int64_t> query_integer(const char* sql);
+  Result<std::string> query_text(const char* sql);
+  // For statements that live as long as the connection, or (once) for those built on the spot.
+  Result<Statement> prepare(std::string_view sql);
+  // The statement of a named constant, prepared on first use and kept. Its address is the name.
+  Result<Statement*> cached(const char* sql);
+
+  bool in_transaction() const;
+  std::int64_t last_insert_id() const;
+  // Why the last statement failed, where it makes a difference to more than the message.
+  Trouble last_trouble() const;
+
+ private:
+  // What the busy handler knows: since when it has been waiting.
+  struct Patience {
+    std::chrono::steady_clock::time_point since;
+    std::chrono::milliseconds limit;
+  };
+  struct Close {
+    void operator()(sqlite3* connection) const;
+  };
+  Database(sqlite3* connection, std::chrono::milliseconds wait);
+  static int wait_while_busy(void* patience, int attempts);
+
+  std::unique_ptr<Patience> patience_;
+  std::unique_ptr<sqlite3, Close> connection_;
+  std::unordered_map<const char*, Statement> cached_;  // declared last: statements go before their connection
+};
+
+}  // namespace flowfabric::sqlite

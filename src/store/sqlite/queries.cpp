@@ -1,0 +1,299 @@
+#include "store/sqlite/queries.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+
+namespace flowfabric::sqlite {
+namespace {
+
+// Reads columns (key, version, fixed, body) from `first_column` on.
+Record record_at(const Statement& row, int first_column) {
+  return Record{Key{row.bytes(first_column)}, static_cast<std::uint64_t>(row.integer(first_column + 1)),
+                row.bytes(first_column + 2), row.bytes(first_column + 3)};
+}
+
+// The conditions of one listing and the values for their parameters, numbered as they come.
+class Conditions {
+ public:
+  struct Text {
+    std::string_view value;
+  };
+  struct Blob {
+    std::string_view value;
+  };
+  using Value = std::variant<std::int64_t, Text, Blob>;
+
+  // `?` in the condition stands for the value; further values follow by add_value.
+  void add(const std::string& condition, Value value) {
+    sql_ += " AND " + condition;
+    values_.push_back(value);
+  }
+  void add_value(Value value) { values_.push_back(value); }
+  void add_literal(const std::string& condition) { sql_ += " AND " + condition; }
+
+  const std::string& sql() const { return sql_; }
+
+  void bind(Statement& statement) const {
+    int parameter = 0;
+    for (const Value& value : values_) {
+      ++parameter;
+      if (const auto* number = std::get_if<std::int64_t>(&value)) statement.bind(parameter, *number);
+      if (const auto* text = std::get_if<Text>(&value)) statement.bind_text(parameter, text->value);
+      if (const auto* blob = std::get_if<Blob>(&value)) statement.bind_blob(parameter, blob->value);
+    }
+  }
+
+ private:
+  std::string sql_;
+  std::vector<Value> values_;
+};
+
+std::string number_list(const std::vector<std::uint8_t>& numbers) {
+  std::string text;
+  for (const std::uint8_t number : numbers) {
+    if (!text.empty()) text += ", ";
+    text += std::to_string(number);
+  }
+  return text;
+}
+
+// `tag` is the needle, and must outlive the conditions like the query itself.
+Conditions conditions_of(const ListQuery& query, const std::string& tag) {
+  using Text = Conditions::Text;
+  using Blob = Conditions::Blob;
+  Conditions all;
+  all.add("record_kind = ?", static_cast<std::int64_t>(query.record_kind));
+  if (query.name_space) all.add("name_space = ?", Text{*query.name_space});
+  if (query.lane) all.add("lane = ?", Text{*query.lane});
+  if (query.kind) all.add("kind = ?", Text{*query.kind});
+  if (query.flow) all.add("flow = ?", Blob{*query.flow});
+  if (!query.states.empty()) all.add_literal("state IN (" + number_list(query.states) + ")");
+  if (query.tag) all.add("instr(tags, ?) > 0", Blob{tag});
+  if (query.created_from) all.add("created_at >= ?", *query.created_from);
+  if (query.created_before) all.add("created_at < ?", *query.created_before);
+  if (query.finished_from || query.finished_before) all.add_literal("finished_at <> 0");
+  if (query.finished_from) all.add("finished_at >= ?", *query.finished_from);
+  if (query.finished_before) all.add("finished_at < ?", *query.finished_before);
+  if (query.after) {
+    all.add("(created_at, key) < (?, ?)", query.after->created_at);
+    all.add_value(Blob{query.after->key.bytes});
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<Snapshot> Snapshot::begin(Database& database) {
+  FF_TRY_VOID(database.execute("BEGIN"));
+  return Snapshot(database);
+}
+
+Result<void> Snapshot::end() {
+  return database_->execute("COMMIT");
+}
+
+Result<std::vector<Record>> load(Database& database, const std::vector<Key>& keys) {
+  constexpr static char sql[] = "SELECT key, version, fixed, body FROM root WHERE key = ?1";
+  FF_TRY(snapshot, Snapshot::begin(database));
+  FF_TRY(find, database.cached(sql));
+  std::vector<Record> records;
+  records.reserve(keys.size());
+  for (const Key& key : keys) {
+    find->bind_blob(1, key.bytes);
+    FF_TRY(row, find->step());
+    if (!row) continue;
+    records.push_back(record_at(*find, 0));
+    find->reset();
+  }
+  FF_TRY_VOID(snapshot.end());
+  return records;
+}
+
+Result<std::vector<Satellite>> load_satellites(Database& database, const Key& root, std::uint8_t kind,
+                                               std::uint32_t from, std::uint32_t limit) {
+  constexpr static char sql[] =
+      "SELECT n, body FROM satellite WHERE root = ?1 AND kind = ?2 AND n >= ?3 ORDER BY n LIMIT ?4";
+  FF_TRY(find, database.cached(sql));
+  find->bind_blob(1, root.bytes);
+  find->bind(2, kind);
+  find->bind(3, from);
+  find->bind(4, limit);
+  std::vector<Satellite> satellites;
+  for (;;) {
+    FF_TRY(row, find->step());
+    if (!row) return satellites;
+    const auto n = static_cast<std::uint32_t>(find->integer(0));
+    satellites.push_back(Satellite{SatelliteName{root, kind, n}, find->bytes(1)});
+  }
+}
+
+// Keys of a kind lie together in root_key, between its byte and the next one.
+Result<std::vector<Record>> scan(Database& database, RecordKind kind, const std::string& after, std::uint32_t limit) {
+  constexpr static char sql[] = R"(
+    SELECT key, version, fixed, body FROM root INDEXED BY root_key
+    WHERE key > ?1 AND key < ?2 ORDER BY key LIMIT ?3)";
+  const std::string first(1, static_cast<char>(kind));
+  const std::string past(1, static_cast<char>(static_cast<std::uint8_t>(kind) + 1));
+  FF_TRY(find, database.cached(sql));
+  find->bind_blob(1, std::max(first, after));
+  find->bind_blob(2, past);
+  find->bind(3, limit);
+  std::vector<Record> records;
+  for (;;) {
+    FF_TRY(row, find->step());
+    if (!row) return records;
+    records.push_back(record_at(*find, 0));
+  }
+}
+
+// Walks root_listing backwards and looks at each record until the page is full.
+Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& query) {
+  const std::string tag = "\x1f" + query.tag.value_or("") + "\x1f";
+  const Conditions conditions = conditions_of(query, tag);
+  const std::string sql =
+      "SELECT created_at, key, version, fixed, body FROM root INDEXED BY root_listing WHERE created_at IS NOT NULL" +
+      conditions.sql() + " ORDER BY created_at DESC, key DESC LIMIT " + std::to_string(query.limit);
+  FF_TRY(find, database.prepare(sql));
+  conditions.bind(find);
+  std::vector<ListedRecord> listed;
+  for (;;) {
+    FF_TRY(row, find.step());
+    if (!row) return listed;
+    listed.push_back(ListedRecord{record_at(find, 1), find.integer(0)});
+  }
+}
+
+// One pass over the table in its own order. Grouping happens here: SQLite would sort all rows for it.
+Result<std::vector<StateCount>> count(Database& database, RecordKind kind,
+                                      const std::optional<std::string>& name_space) {
+  constexpr static char sql[] = R"(
+    SELECT lane, state FROM root NOT INDEXED
+    WHERE record_kind = ?1 AND created_at IS NOT NULL AND (?2 IS NULL OR name_space = ?2))";
+  FF_TRY(find, database.cached(sql));
+  find->bind(1, static_cast<std::uint8_t>(kind));
+  if (name_space) find->bind_text(2, *name_space);
+  if (!name_space) find->bind_null(2);
+  std::map<std::string, std::map<std::uint8_t, std::uint64_t>, std::less<>> by_lane;
+  for (;;) {
+    FF_TRY(row, find->step());
+    if (!row) break;
+    auto lane = by_lane.find(find->view(0));
+    if (lane == by_lane.end()) lane = by_lane.try_emplace(find->bytes(0)).first;
+    ++lane->second[static_cast<std::uint8_t>(find->integer(1))];
+  }
+  std::vector<StateCount> counts;
+  for (const auto& [lane, states] : by_lane) {
+    for (const auto& [state, number] : states) counts.push_back(StateCount{lane, state, number});
+  }
+  return counts;
+}
+
+Result<std::int64_t> counter(Database& database, const Key& key) {
+  constexpr static char sql[] = "SELECT value FROM counter WHERE key = ?1";
+  FF_TRY(find, database.cached(sql));
+  find->bind_blob(1, key.bytes);
+  FF_TRY(row, find->step());
+  if (!row) return 0;
+  const std::int64_t value = find->integer(0);
+  find->reset();
+  return value;
+}
+
+Result<std::optional<TimestampMs>> next_due(Database& database) {
+  constexpr static char sql[] = "SELECT due_at FROM due ORDER BY due_at LIMIT 1";
+  FF_TRY(find, database.cached(sql));
+  FF_TRY(row, find->step());
+  if (!row) return std::optional<TimestampMs>();
+  const std::optional<TimestampMs> earliest = find->integer(0);
+  find->reset();
+  return earliest;
+}
+
+Result<std::uint64_t> count_ready_before(Database& database, const ReadyEntry& entry, std::uint64_t limit) {
+  constexpr static char sql[] = R"(
+    SELECT count(*) FROM (
+      SELECT 1 FROM ready WHERE route = ?1 AND (neg_priority, sequence, key) < (?2, ?3, ?4) LIMIT ?5))";
+  FF_TRY(find, database.cached(sql));
+  find->bind(1, entry.route);
+  find->bind(2, -static_cast<std::int64_t>(entry.priority));
+  find->bind(3, static_cast<std::int64_t>(entry.sequence));
+  find->bind_blob(4, entry.key.bytes);
+  find->bind(5, static_cast<std::int64_t>(std::min<std::uint64_t>(limit, INT64_MAX)));
+  FF_TRY(row, find->step());
+  const std::int64_t number = row ? find->integer(0) : 0;
+  find->reset();
+  return static_cast<std::uint64_t>(number);
+}
+
+// 0 when there is no such route.
+Result<RouteNo> find_route(Database& database, const std::string& lane, const std::string& capabilities) {
+  constexpr static char sql[] = "SELECT number FROM route WHERE lane = ?1 AND capabilities = ?2";
+  FF_TRY(find, database.cached(sql));
+  find->bind_text(1, lane);
+  find->bind_blob(2, capabilities);
+  FF_TRY(row, find->step());
+  if (!row) return RouteNo{0};
+  const auto number = static_cast<RouteNo>(find->integer(0));
+  find->reset();
+  return number;
+}
+
+// Inside a write transaction, where numbers stay dense.
+Result<RouteNo> insert_route(Database& database, const std::string& lane, const std::string& capabilities) {
+  constexpr static char count_sql[] = "SELECT coalesce(max(number), 0) FROM route";
+  constexpr static char insert_sql[] = "INSERT INTO route(number, lane, capabilities) VALUES(?1, ?2, ?3)";
+  FF_TRY(last, database.query_integer(count_sql));
+  if (last >= static_cast<std::int64_t>(limits::max_routes)) {
+    return fail(Errc::overloaded, "the store already has " + std::to_string(last) +
+                                      " combinations of a lane and required capabilities, which is the limit");
+  }
+  FF_TRY(insert, database.cached(insert_sql));
+  insert->bind(1, last + 1);
+  insert->bind_text(2, lane);
+  insert->bind_blob(3, capabilities);
+  FF_TRY_VOID(insert->run());
+  return static_cast<RouteNo>(last + 1);
+}
+
+Result<std::vector<std::string>> check_integrity(Database& database) {
+  // Each counts the rows that break one rule.
+  constexpr static std::pair<const char*, const char*> rules[] = {
+      {"SELECT count(*) FROM root WHERE version < 1", "records have a version below 1"},
+      {"SELECT count(*) FROM ready WHERE NOT EXISTS (SELECT 1 FROM root WHERE root.key = ready.key)",
+       "ready entries belong to a record that does not exist"},
+      {"SELECT count(*) FROM ready WHERE NOT EXISTS (SELECT 1 FROM route WHERE route.number = ready.route)",
+       "ready entries name a route that does not exist"},
+      {"SELECT count(*) FROM due WHERE NOT EXISTS (SELECT 1 FROM root WHERE root.key = due.key)",
+       "due entries belong to a record that does not exist"},
+      {"SELECT count(*) - count(DISTINCT key) FROM due", "due entries are not the only one of their record"},
+      {"SELECT count(*) FROM satellite WHERE NOT EXISTS (SELECT 1 FROM root WHERE root.key = satellite.root)",
+       "satellites belong to a record that does not exist"},
+      {"SELECT count(*) FROM event WHERE NOT EXISTS (SELECT 1 FROM root WHERE root.key = event.root)",
+       "log entries belong to a record that does not exist"},
+      {"SELECT max(number) - count(*) FROM route HAVING count(*) > 0", "numbers of routes are missing"},
+  };
+  FF_TRY(snapshot, Snapshot::begin(database));
+  std::vector<std::string> findings;
+  FF_TRY(check, database.prepare("PRAGMA integrity_check"));
+  for (;;) {
+    FF_TRY(row, check.step());
+    if (!row) break;
+    if (check.view(0) != "ok") findings.push_back("SQLite reports: " + check.bytes(0) + ".");
+  }
+  for (const auto& [sql, complaint] : rules) {
+    FF_TRY(statement, database.prepare(sql));
+    FF_TRY(row, statement.step());
+    if (row && statement.integer(0) > 0) {
+      findings.push_back(std::to_string(statement.integer(0)) + " " + complaint + ".");
+    }
+  }
+  FF_TRY_VOID(snapshot.end());
+  return findings;
+}
+
+}  // namespace flowfabric::sqlite

@@ -1,0 +1,46 @@
+// The reads outside batches. Each function is one snapshot of the database; what it promises is said in store.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/sqlite/database.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric::sqlite {
+
+// queries.cpp
+Result<std::vector<Record>> load(Database& database, const std::vector<Key>& keys);
+Result<std::vector<Satellite>> load_satellites(Database& database, const Key& root, std::uint8_t kind,
+                                               std::uint32_t from, std::uint32_t limit);
+Result<std::vector<Record>> scan(Database& database, RecordKind kind, const std::string& after, std::uint32_t limit);
+Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& query);
+Result<std::vector<StateCount>> count(Database& database, RecordKind kind, const std::optional<std::string>& name_space);
+Result<std::int64_t> counter(Database& database, const Key& key);
+Result<std::optional<TimestampMs>> next_due(Database& database);
+Result<std::uint64_t> count_ready_before(Database& database, const ReadyEntry& entry, std::uint64_t limit);
+Result<RouteNo> find_route(Database& database, const std::string& lane, const std::string& capabilities);
+Result<RouteNo> insert_route(Database& database, const std::string& lane, const std::string& capabilities);
+Result<std::vector<std::string>> check_integrity(Database& database);
+
+// log_queries.cpp
+Result<std::string> log_start(Database& database);
+Result<std::string> log_end(Database& database);
+Result<LogPage> read_log(Database& database, const LogQuery& query);
+Result<std::vector<LoggedEntry>> history(Database& database, const Key& root, const std::string& after,
+                                         std::uint32_t limit);
+
+// Keeps one snapshot over several statements. The loan of the connection ends it after an error.
+class Snapshot {
+ public:
+  static Result<Snapshot> begin(Database& database);
+  Result<void> end();
+
+ private:
+  explicit Snapshot(Database& database) : database_(&database) {}
+  Database* database_;
+};
+
+}  // namespace flowfabric::sqlite

@@ -1,0 +1,156 @@
+#include "store/sqlite/schema.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <thread>
+
+#include "base/check.hpp"
+
+namespace flowfabric::sqlite {
+namespace {
+
+// Marks a file as ours: "Flow" in ASCII. It is set together with the first tables.
+constexpr std::int64_t application_id = 0x466c6f77;
+
+// Migration n leads from schema n - 1 to schema n. Statements are applied in order; published ones never change.
+struct Migration {
+  const char* const* statements;
+  std::size_t count;
+};
+
+constexpr const char* migration_1[] = {
+    // Records are found by key, but live in the order in which they were created: a record is rewritten while it is
+    // young, so its page is usually in the cache, whatever its key looks like. Listing columns are NULL for kinds that
+    // are not listed. The columns that a guard needs come first, so that they never lie on an overflow page.
+    R"(CREATE TABLE root(
+         id INTEGER PRIMARY KEY,
+         key BLOB NOT NULL,
+         version INTEGER NOT NULL,
+         record_kind INTEGER NOT NULL,
+         state INTEGER,
+         created_at INTEGER,
+         finished_at INTEGER,
+         name_space TEXT,
+         lane TEXT,
+         kind TEXT,
+         flow BLOB,
+         tags BLOB,
+         fixed BLOB NOT NULL,
+         body BLOB NOT NULL) STRICT)",
+    "CREATE UNIQUE INDEX root_key ON root(key)",
+    "CREATE INDEX root_listing ON root(record_kind, created_at, key) WHERE created_at IS NOT NULL",
+
+    // The primary key is the order of service.
+    R"(CREATE TABLE ready(
+         route INTEGER NOT NULL,
+         neg_priority INTEGER NOT NULL,
+         sequence INTEGER NOT NULL,
+         key BLOB NOT NULL,
+         PRIMARY KEY(route, neg_priority, sequence, key)) STRICT, WITHOUT ROWID)",
+    R"(CREATE TABLE due(
+         due_at INTEGER NOT NULL,
+         key BLOB NOT NULL,
+         PRIMARY KEY(due_at, key)) STRICT, WITHOUT ROWID)",
+
+    // With a rowid, because bodies are large and would bloat the inner pages of a clustered table.
+    R"(CREATE TABLE satellite(
+         id INTEGER PRIMARY KEY,
+         root BLOB NOT NULL,
+         kind INTEGER NOT NULL,
+         n INTEGER NOT NULL,
+         body BLOB NOT NULL) STRICT)",
+    "CREATE UNIQUE INDEX satellite_name ON satellite(root, kind, n)",
+
+    // The log. `seq` is given out by the writer, who is alone: the order of numbers is the order of commits. An index
+    // ends with the row's number, so event_root is sorted by (root, seq).
+    R"(CREATE TABLE event(
+         seq INTEGER PRIMARY KEY,
+         root BLOB NOT NULL,
+         type INTEGER NOT NULL,
+         at INTEGER NOT NULL,
+         name_space TEXT NOT NULL,
+         lane TEXT NOT NULL,
+         body BLOB NOT NULL) STRICT)",
+    "CREATE INDEX event_root ON event(root)",
+
+    // Capabilities are the encoded list: a number, then each one with its length.
+    R"(CREATE TABLE route(
+         number INTEGER PRIMARY KEY,
+         lane TEXT NOT NULL,
+         capabilities BLOB NOT NULL,
+         UNIQUE(lane, capabilities)) STRICT)",
+    "CREATE TABLE counter(key BLOB PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+
+    // log_floor is the greatest `seq` that was ever deleted.
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    "INSERT INTO meta(name, value) VALUES('log_floor', 0)",
+};
+
+constexpr Migration migrations[] = {
+    {migration_1, std::size(migration_1)},
+};
+
+constexpr char select_user_version[] = "PRAGMA user_version";
+constexpr char select_application_id[] = "PRAGMA application_id";
+constexpr char select_table_count[] = "SELECT count(*) FROM sqlite_schema";
+
+// The schema version of a file that is ours or empty; an error for any other file.
+Result<int> inspect(Database& database, const std::string& path) {
+  FF_TRY(id, database.query_integer(select_application_id));
+  FF_TRY(version, database.query_integer(select_user_version));
+  FF_TRY(tables, database.query_integer(select_table_count));
+  if (id != application_id && (tables != 0 || version != 0)) {
+    return fail(Errc::schema_mismatch, "the file " + path + " is a database of another program");
+  }
+  if (version > newest_schema()) {
+    return fail(Errc::schema_mismatch, "the database " + path + " has schema version " + std::to_string(version) +
+                                           ", but this program knows versions up to " +
+                                           std::to_string(newest_schema()) + "; use a newer flowfabric");
+  }
+  return static_cast<int>(version);
+}
+
+Result<void> apply_missing(Database& database, const std::string& path) {
+  FF_TRY(version, inspect(database, path));  // again, now that nobody else can change it
+  for (int next = version + 1; next <= newest_schema(); ++next) {
+    const Migration& migration = migrations[next - 1];
+    for (std::size_t i = 0; i < migration.count; ++i) FF_TRY_VOID(database.execute(migration.statements[i]));
+  }
+  FF_TRY_VOID(database.execute("PRAGMA application_id = " + std::to_string(application_id)));
+  return database.execute("PRAGMA user_version = " + std::to_string(newest_schema()));
+}
+
+// The switch to the write-ahead log needs the file alone for a moment, and SQLite does not wait for that by itself.
+Result<void> switch_to_wal(Database& database) {
+  constexpr char set_journal_mode[] = "PRAGMA journal_mode = WAL";
+  const auto deadline = std::chrono::steady_clock::now() + busy_timeout;
+  for (;;) {
+    auto mode = database.query_text(set_journal_mode);
+    if (mode && *mode == "wal") return {};
+    if (mode) return fail(Errc::unavailable, "the file system of the database does not support a write-ahead log");
+    if (database.last_trouble() != Trouble::locked || std::chrono::steady_clock::now() > deadline) {
+      return tl::unexpected(std::move(mode).error());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+}  // namespace
+
+int newest_schema() {
+  return static_cast<int>(std::size(migrations));
+}
+
+Result<void> prepare_schema(Database& database, const std::string& path) {
+  FF_TRY(version, inspect(database, path));  // before the first write: a foreign file stays as it is
+  FF_TRY_VOID(switch_to_wal(database));
+  if (version == newest_schema()) return {};
+  FF_TRY_VOID(database.execute("BEGIN IMMEDIATE"));
+  auto applied = apply_missing(database, path);
+  if (applied) applied = database.execute("COMMIT");
+  // The first error is the one to tell; a failed rollback ends with the connection.
+  if (!applied && database.in_transaction()) static_cast<void>(database.execute("ROLLBACK"));
+  return applied;
+}
+
+}  // namespace flowfabric::sqlite

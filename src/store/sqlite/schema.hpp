@@ -1,0 +1,19 @@
+// The tables of a SQLite file, and how an older file becomes a current one.
+#pragma once
+
+#include <string>
+
+#include <flowfabric/result.hpp>
+
+#include "store/sqlite/database.hpp"
+
+namespace flowfabric::sqlite {
+
+// The newest schema that this program knows.
+int newest_schema();
+
+// Brings the file to the newest schema. Any number of processes may do this at once: one migrates, the others wait and
+// find it done. A file of a newer program or of another program altogether is left untouched.
+Result<void> prepare_schema(Database& database, const std::string& path);
+
+}  // namespace flowfabric::sqlite

@@ -1,0 +1,189 @@
+#include "store/sqlite/session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/check.hpp"
+#include "store/sqlite/schema.hpp"
+
+namespace flowfabric::sqlite {
+namespace {
+
+constexpr char begin_sql[] = "BEGIN IMMEDIATE";
+constexpr char commit_sql[] = "COMMIT";
+constexpr char rollback_sql[] = "ROLLBACK";
+
+// Changes exactly when another connection has committed; reads the shared index of the log, not the disk.
+constexpr char data_version_sql[] = "PRAGMA data_version";
+
+// A small commit of its own; see undo_commit.
+constexpr char note_undone_commit_sql[] = R"(
+  INSERT INTO meta(name, value) VALUES('undone_commits', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1)";
+
+// About 32 MiB of log between two checkpoints, and no more than 64 MiB of file left after a large one. Deleted bytes
+// are not overwritten with zeros (Debian's default), which would write pages only for that.
+constexpr const char* writer_settings[] = {
+    "PRAGMA cache_size = -16384",        "PRAGMA temp_store = MEMORY",           "PRAGMA foreign_keys = OFF",
+    "PRAGMA wal_autocheckpoint = 8000", "PRAGMA journal_size_limit = 67108864", "PRAGMA secure_delete = OFF",
+};
+
+}  // namespace
+
+std::int64_t Clock::now_us() {
+  if (supplied_) return supplied_();
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t now = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
+  std::int64_t latest = latest_.load(std::memory_order_relaxed);
+  while (now > latest && !latest_.compare_exchange_weak(latest, now, std::memory_order_relaxed)) {
+  }
+  return std::max(now, latest);
+}
+
+Result<std::shared_ptr<Writer>> Writer::open(const std::string& path, Synchronous synchronous) {
+  FF_TRY(database, Database::open(path));
+  FF_TRY_VOID(prepare_schema(database, path));
+  std::shared_ptr<Writer> writer(new Writer(std::move(database)));
+  FF_TRY_VOID(writer->configure(synchronous));
+  FF_TRY(batch, Batch::prepare(writer->database_));
+  writer->batch_ = std::move(batch);
+  FF_TRY(version, writer->database_.query_integer(data_version_sql));
+  writer->data_version_ = version;
+  return writer;
+}
+
+Result<void> Writer::configure(Synchronous synchronous) {
+  for (const char* setting : writer_settings) FF_TRY_VOID(database_.execute(setting));
+  return database_.execute(synchronous == Synchronous::full ? "PRAGMA synchronous = FULL"
+                                                            : "PRAGMA synchronous = NORMAL");
+}
+
+Result<void> Writer::begin() {
+  {
+    std::unique_lock lock(mutex_);
+    if (!turn_ended_.wait_for(lock, busy_timeout, [this] { return !taken_; })) {
+      return fail(Errc::unavailable, "another batch of this process keeps the database file locked");
+    }
+    taken_ = true;
+  }
+  auto statement = database_.cached(begin_sql);
+  auto begun = statement ? (*statement)->run() : tl::unexpected(std::move(statement).error());
+  if (!begun) {
+    rollback();
+    return begun;
+  }
+  look_for_foreign_commits();
+  batch_->begin();
+  return {};
+}
+
+// COMMIT cannot find the file locked, because the transaction already has the lock; were SQLite to change that, its
+// busy handler would have waited before this sees it, and the batch is given up like after any other error.
+Result<void> Writer::commit() {
+  auto statement = database_.cached(commit_sql);
+  auto committed = statement ? (*statement)->run() : tl::unexpected(std::move(statement).error());
+  if (!committed) return undo_commit(std::move(committed).error());
+  end_turn();
+  return {};
+}
+
+// A COMMIT that fails while it flushes the log has rolled back for us, but its pages lie in the log file behind the
+// last valid one, complete with their mark, and a crash right now would bring them back to life. The next commit
+// overwrites them; so a small one is made at once, and only when that fails too is the outcome not certain.
+Result<void> Writer::undo_commit(Error error) {
+  const bool disk_full = database_.last_trouble() == Trouble::disk_full;
+  if (database_.in_transaction()) static_cast<void>(database_.execute(rollback_sql));
+  const bool overwritten = !database_.in_transaction() && database_.execute(note_undone_commit_sql).has_value();
+  end_turn();
+  // On a full disk the mark, which comes last, was never written.
+  if (overwritten || disk_full) {
+    error.code = Errc::unavailable;
+    return tl::unexpected(std::move(error));
+  }
+  return fail(Errc::outcome_unknown, "the commit failed and could not be undone: " + error.message);
+}
+
+void Writer::rollback() {
+  // An error in mid-transaction may have rolled back already. A rollback that fails has nothing left to undo.
+  if (database_.in_transaction()) static_cast<void>(database_.execute(rollback_sql));
+  end_turn();
+}
+
+void Writer::end_turn() {
+  {
+    const std::lock_guard lock(mutex_);
+    taken_ = false;
+  }
+  turn_ended_.notify_one();
+}
+
+void Writer::look_for_foreign_commits() {
+  const auto version = database_.query_integer(data_version_sql);
+  if (!version || *version == data_version_) return;
+  data_version_ = *version;
+  foreign_commits_.store(true, std::memory_order_relaxed);
+}
+
+bool Writer::foreign_commits() {
+  bool mine = false;
+  {
+    const std::lock_guard lock(mutex_);
+    mine = !std::exchange(taken_, true);
+  }
+  if (mine) {
+    look_for_foreign_commits();
+    end_turn();
+  }
+  return foreign_commits_.exchange(false, std::memory_order_relaxed);
+}
+
+SqliteSession::SqliteSession(std::shared_ptr<Writer> writer, std::shared_ptr<Clock> clock)
+    : writer_(std::move(writer)), clock_(std::move(clock)) {}
+
+SqliteSession::~SqliteSession() {
+  release();
+}
+
+Result<void> SqliteSession::ensure_begun() {
+  if (begun_) return {};
+  FF_TRY_VOID(writer_->begin());
+  begun_ = true;
+  return {};
+}
+
+Result<ReadReply> SqliteSession::read(const ReadRequest& request) {
+  FF_TRY_VOID(ensure_begun());
+  // The clock is read after the wait for the lock, so that what is due by now is due when the batch decides.
+  auto reply = writer_->batch().read(request, clock_->now_us());
+  if (!reply) release();
+  return reply;
+}
+
+Result<std::vector<Satellite>> SqliteSession::read_satellites(const std::vector<SatelliteName>& names) {
+  FF_TRY_VOID(ensure_begun());
+  auto found = writer_->batch().read_satellites(names);
+  if (!found) release();
+  return found;
+}
+
+Result<std::vector<Verdict>> SqliteSession::commit(const std::vector<ChangeSet>& sets) {
+  FF_TRY_VOID(ensure_begun());
+  auto verdicts = writer_->batch().write(sets);
+  if (!verdicts) {
+    release();
+    return verdicts;
+  }
+  if (!writer_->batch().dirty()) {
+    release();
+    return verdicts;
+  }
+  begun_ = false;
+  FF_TRY_VOID(writer_->commit());
+  return verdicts;
+}
+
+void SqliteSession::release() {
+  if (std::exchange(begun_, false)) writer_->rollback();
+}
+
+}  // namespace flowfabric::sqlite

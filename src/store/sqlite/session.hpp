@@ -1,0 +1,87 @@
+// The write side: one connection a process, and the sessions that take turns on it.
+//
+// SQLite lets one transaction write at a time, so a second write connection would only wait, and cost its own cache.
+// All sessions of a store share one Writer instead. A batch lasts from `begin` to `commit` or `rollback` and is a
+// BEGIN IMMEDIATE transaction: while it lasts, nobody else writes, in this process or another. Keep it short.
+//
+// Writer is thread-safe; `batch()` belongs to whoever has begun. A Session belongs to one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "store/sqlite/batch.hpp"
+#include "store/sqlite/database.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric::sqlite {
+
+// The store's clock: the one that tests supply, or the system's, which here never goes backwards.
+class Clock {
+ public:
+  explicit Clock(std::function<std::int64_t()> now_us) : supplied_(std::move(now_us)) {}
+  std::int64_t now_us();
+
+ private:
+  std::function<std::int64_t()> supplied_;
+  std::atomic<std::int64_t> latest_{0};
+};
+
+enum class Synchronous { full, normal };
+
+class Writer {
+ public:
+  // Opens the file, creating or migrating it as needed.
+  static Result<std::shared_ptr<Writer>> open(const std::string& path, Synchronous synchronous);
+
+  // Waits for its turn, at most `busy_timeout` in this process and as long again for other processes.
+  Result<void> begin();
+  Batch& batch() { return *batch_; }
+  Database& database() { return database_; }
+  // Both end the batch, whatever they return. An error of `commit` means what it means in Session::commit.
+  Result<void> commit();
+  void rollback();
+
+  // Whether somebody else has committed since the last call. Never waits: during a batch it answers what `begin` saw.
+  bool foreign_commits();
+
+ private:
+  explicit Writer(Database database) : database_(std::move(database)) {}
+  Result<void> configure(Synchronous synchronous);
+  void end_turn();
+  void look_for_foreign_commits();
+  Result<void> undo_commit(Error error);
+
+  std::mutex mutex_;
+  std::condition_variable turn_ended_;
+  bool taken_ = false;  // under mutex_; everything below belongs to the taker
+
+  Database database_;
+  std::unique_ptr<Batch> batch_;
+  std::int64_t data_version_ = 0;
+  std::atomic<bool> foreign_commits_{false};
+};
+
+class SqliteSession final : public Session {
+ public:
+  SqliteSession(std::shared_ptr<Writer> writer, std::shared_ptr<Clock> clock);
+  ~SqliteSession() override;
+
+  Result<ReadReply> read(const ReadRequest& request) override;
+  Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override;
+  Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override;
+  void release() override;
+
+ private:
+  Result<void> ensure_begun();
+
+  std::shared_ptr<Writer> writer_;
+  std::shared_ptr<Clock> clock_;
+  bool begun_ = false;
+};
+
+}  // namespace flowfabric::sqlite

@@ -1,0 +1,212 @@
+#include "store/sqlite/sqlite_store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/check.hpp"
+#include "store/sqlite/queries.hpp"
+#include "store/sqlite/reader_pool.hpp"
+#include "store/sqlite/session.hpp"
+
+namespace flowfabric {
+namespace sqlite {
+namespace {
+
+struct Location {
+  std::string path;
+  Synchronous synchronous = Synchronous::full;
+};
+
+Result<void> parse_parameter(std::string_view parameter, Location& location) {
+  const std::size_t equals = std::min(parameter.find('='), parameter.size());
+  const std::string name(parameter.substr(0, equals));
+  const std::string_view value = equals < parameter.size() ? parameter.substr(equals + 1) : "";
+  if (name != "synchronous") {
+    return fail(Errc::invalid_argument, "a sqlite: URL has no parameter \"" + name + "\"", "url");
+  }
+  if (value != "full" && value != "normal") {
+    return fail(Errc::invalid_argument, "synchronous is full or normal, not \"" + std::string(value) + "\"", "url");
+  }
+  location.synchronous = value == "full" ? Synchronous::full : Synchronous::normal;
+  return {};
+}
+
+Result<Location> parse_url(std::string_view url) {
+  constexpr std::string_view scheme = "sqlite:";
+  if (!url.starts_with(scheme)) return fail(Errc::invalid_argument, "a SQLite store is sqlite:PATH", "url");
+  std::string_view rest = url.substr(scheme.size());
+  Location location;
+  const std::size_t question = std::min(rest.find('?'), rest.size());
+  location.path = rest.substr(0, question);
+  rest.remove_prefix(std::min(question + 1, rest.size()));
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('&'), rest.size());
+    FF_TRY_VOID(parse_parameter(rest.substr(0, end), location));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (location.path.empty()) return fail(Errc::invalid_argument, "sqlite: needs the path of a file", "url");
+  if (location.path.starts_with("//")) {
+    return fail(Errc::invalid_argument, "the path follows sqlite: directly, without //", "url");
+  }
+  if (location.path.starts_with(":") || location.path.find('\0') != std::string::npos) {
+    return fail(Errc::invalid_argument, "sqlite: takes the path of a file; a store in memory is memory:", "url");
+  }
+  return location;
+}
+
+// Says what is wrong with a path before SQLite does, which only knows that it cannot open it. The result is absolute:
+// the process may change its folder before it opens its next connection, and a relative path could look like a URI.
+Result<std::string> find_file(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::absolute(path, error);
+  if (error) return fail(Errc::unavailable, "the path " + path + " cannot be resolved: " + error.message(), "url");
+  const std::filesystem::path folder = file.parent_path();
+  if (!std::filesystem::is_directory(folder, error)) {
+    return fail(Errc::invalid_argument, "the folder " + folder.string() + " of the database file does not exist",
+                "url");
+  }
+  if (std::filesystem::is_directory(file, error)) {
+    return fail(Errc::invalid_argument, "the path " + file.string() + " is a folder, not a database file", "url");
+  }
+  return file.string();
+}
+
+// Looks for commits of other processes, as long as somebody listens.
+class Watcher {
+ public:
+  Watcher(std::shared_ptr<Writer> writer, std::function<void(const Wakeup&)> listener)
+      : writer_(std::move(writer)), listener_(std::move(listener)), thread_([this] { watch(); }) {}
+
+  ~Watcher() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    stop_.notify_one();
+    thread_.join();
+  }
+
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+ private:
+  static constexpr std::chrono::milliseconds interval{100};
+
+  void watch() {
+    Wakeup everything;
+    everything.everything = true;
+    std::unique_lock lock(mutex_);
+    while (!stop_.wait_for(lock, interval, [this] { return stopping_; })) {
+      lock.unlock();
+      if (writer_->foreign_commits()) listener_(everything);
+      lock.lock();
+    }
+  }
+
+  std::shared_ptr<Writer> writer_;
+  std::function<void(const Wakeup&)> listener_;
+  std::mutex mutex_;
+  std::condition_variable stop_;
+  bool stopping_ = false;
+  std::thread thread_;  // last, because it uses the rest
+};
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(const std::string& path, std::shared_ptr<Writer> writer, StoreOptions options)
+      : writer_(std::move(writer)), clock_(std::make_shared<Clock>(std::move(options.now_us))), readers_(path) {}
+
+  Result<std::unique_ptr<Session>> open_session() override {
+    return std::make_unique<SqliteSession>(writer_, clock_);
+  }
+  std::uint32_t preferred_sessions() const override { return 1; }
+
+  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override;
+
+  Result<std::optional<TimestampMs>> next_due() override { return with_reader(sqlite::next_due); }
+  Result<std::vector<Record>> load(const std::vector<Key>& keys) override { return with_reader(sqlite::load, keys); }
+  Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
+                                                 std::uint32_t limit) override {
+    return with_reader(sqlite::load_satellites, root, kind, from, limit);
+  }
+  Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override {
+    return with_reader(sqlite::scan, kind, after, limit);
+  }
+  Result<std::vector<ListedRecord>> list(const ListQuery& query) override { return with_reader(sqlite::list, query); }
+  Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override {
+    return with_reader(sqlite::count, kind, name_space);
+  }
+  Result<std::int64_t> counter(const Key& key) override { return with_reader(sqlite::counter, key); }
+  Result<std::int64_t> now_us() override { return clock_->now_us(); }
+  Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
+    return with_reader(sqlite::count_ready_before, entry, limit);
+  }
+
+  Result<std::string> log_start() override { return with_reader(sqlite::log_start); }
+  Result<std::string> log_end() override { return with_reader(sqlite::log_end); }
+  Result<LogPage> read_log(const LogQuery& query) override { return with_reader(sqlite::read_log, query); }
+  Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) override {
+    return with_reader(sqlite::history, root, after, limit);
+  }
+
+  // Other processes see a commit in the file itself; there is nothing to send.
+  void announce(const Wakeup&) override {}
+  void listen(std::function<void(const Wakeup&)> listener) override {
+    watcher_.reset();
+    if (listener) watcher_ = std::make_unique<Watcher>(writer_, std::move(listener));
+  }
+
+  Result<std::vector<std::string>> check_integrity() override { return with_reader(sqlite::check_integrity); }
+
+ private:
+  template <class Query, class... Arguments>
+  auto with_reader(Query query, const Arguments&... arguments) -> decltype(query(std::declval<Database&>(),
+                                                                                 arguments...)) {
+    FF_TRY(reader, readers_.borrow());
+    return query(*reader, arguments...);
+  }
+
+  std::shared_ptr<Writer> writer_;
+  std::shared_ptr<Clock> clock_;
+  ReaderPool readers_;
+  std::unique_ptr<Watcher> watcher_;
+};
+
+Result<RouteNo> SqliteStore::intern_route(const std::string& lane, const std::vector<std::string>& capabilities) {
+  const std::string encoded = encode_capabilities(capabilities);
+  FF_TRY(existing, with_reader(sqlite::find_route, lane, encoded));
+  if (existing != 0) return existing;
+  FF_TRY_VOID(writer_->begin());
+  auto number = sqlite::find_route(writer_->database(), lane, encoded);  // again, now that nobody else can add it
+  const bool missing = number && *number == 0;
+  if (missing) number = sqlite::insert_route(writer_->database(), lane, encoded);
+  if (!missing || !number) {
+    writer_->rollback();
+    return number;
+  }
+  FF_TRY_VOID(writer_->commit());
+  return number;
+}
+
+}  // namespace
+}  // namespace sqlite
+
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, StoreOptions options) {
+  FF_TRY(location, sqlite::parse_url(url));
+  FF_TRY(path, sqlite::find_file(location.path));
+  auto writer = sqlite::Writer::open(path, location.synchronous);
+  if (!writer) {
+    Error error = std::move(writer).error();
+    if (error.message.find(path) == std::string::npos) error.message = "cannot open " + path + ": " + error.message;
+    return tl::unexpected(std::move(error));
+  }
+  return std::make_unique<sqlite::SqliteStore>(path, std::move(*writer), std::move(options));
+}
+
+}  // namespace flowfabric

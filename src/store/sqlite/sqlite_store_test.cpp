@@ -1,0 +1,425 @@
+// What only the SQLite store promises. What every store promises is tested in tests/conformance/.
+#include "store/sqlite/sqlite_store.hpp"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "base/hashing.hpp"
+#include "store/sqlite/database.hpp"
+#include "store/sqlite/schema.hpp"
+#include "support/temp_dir.hpp"
+
+namespace flowfabric {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::unique_ptr<Store> open_store(const std::string& path) {
+  auto store = open_sqlite_store("sqlite:" + path, {});
+  EXPECT_TRUE(store) << store.error().message;
+  return store ? std::move(*store) : nullptr;
+}
+
+Error open_error(const std::string& url) {
+  auto store = open_sqlite_store(url, {});
+  EXPECT_FALSE(store) << url;
+  return store ? Error{} : store.error();
+}
+
+Key key_of(std::string_view name) {
+  return Key{"e" + std::string(name) + std::string("\0\1", 2)};
+}
+
+ChangeSet creation(std::string_view name, std::string body = "body") {
+  ChangeSet set;
+  const Key key = key_of(name);
+  set.roots.push_back(RootChange{key, 0, RootChange::Action::put, "fixed", std::move(body), std::nullopt});
+  set.log.push_back(LogEntry{key, 1, 1000, "default", "lane", std::string(name)});
+  set.due_put.push_back(DueEntry{5000, key});
+  return set;
+}
+
+ChangeSet erasure(std::string_view name) {
+  ChangeSet set;
+  set.roots.push_back(RootChange{key_of(name), 1, RootChange::Action::erase, {}, {}, std::nullopt});
+  set.due_drop.push_back(DueEntry{5000, key_of(name)});
+  return set;
+}
+
+// Commits one set in a batch of its own.
+Verdict commit(Store& store, ChangeSet set) {
+  auto session = store.open_session();
+  auto verdicts = (*session)->commit({std::move(set)});
+  EXPECT_TRUE(verdicts) << verdicts.error().message;
+  return verdicts ? verdicts->front() : Verdict::stale;
+}
+
+std::size_t records_in(Store& store) {
+  return store.scan(RecordKind::execution, "", 1000).value().size();
+}
+
+// Runs SQL on a connection of its own, as another program would.
+void run_sql(const std::string& path, const char* sql) {
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &connection), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(connection, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
+  sqlite3_close(connection);
+}
+
+// A forked process and a way to tell it to go on. Fork before any store is open: SQLite's connections and its memory of
+// file locks do not survive a fork.
+class Child {
+ public:
+  template <class Body>
+  explicit Child(Body body) {
+    EXPECT_EQ(pipe(to_child_), 0);
+    EXPECT_EQ(pipe(from_child_), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      body(*this);
+      _exit(0);
+    }
+  }
+  ~Child() {
+    if (pid_ > 0) kill_and_wait();
+    for (const int end : {to_child_[0], to_child_[1], from_child_[0], from_child_[1]}) close(end);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  void tell() { send(to_child_[1]); }
+  void wait_for_child() { receive(from_child_[0]); }
+  void tell_parent() { send(from_child_[1]); }
+  void wait_for_parent() { receive(to_child_[0]); }
+
+  void kill_and_wait() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+
+ private:
+  static void send(int end) { EXPECT_EQ(write(end, "x", 1), 1); }
+  static void receive(int end) {
+    char byte = 0;
+    EXPECT_EQ(::read(end, &byte, 1), 1);
+  }
+
+  int to_child_[2] = {};
+  int from_child_[2] = {};
+  pid_t pid_ = 0;
+};
+
+TEST(SqliteUrl, RefusesWhatItDoesNotUnderstand) {
+  EXPECT_EQ(open_error("sqlite:").message, "sqlite: needs the path of a file");
+  EXPECT_EQ(open_error("sqlite:?synchronous=full").message, "sqlite: needs the path of a file");
+  EXPECT_EQ(open_error("sqlite:x.db?mode=ro").message, "a sqlite: URL has no parameter \"mode\"");
+  EXPECT_EQ(open_error("sqlite:x.db?synchronous=off").message, "synchronous is full or normal, not \"off\"");
+  EXPECT_EQ(open_error("sqlite:///x.db").message, "the path follows sqlite: directly, without //");
+  EXPECT_EQ(open_error("sqlite::memory:").code, Errc::invalid_argument);
+  EXPECT_EQ(open_error("postgres:x").code, Errc::invalid_argument);
+  EXPECT_EQ(open_error("sqlite:x.db?mode=ro").field, "url");
+}
+
+TEST(SqliteUrl, TakesBothKindsOfSynchronous) {
+  const test::TempDir folder;
+  EXPECT_TRUE(open_sqlite_store("sqlite:" + folder.file("a.db") + "?synchronous=normal", {}));
+  EXPECT_TRUE(open_sqlite_store("sqlite:" + folder.file("b.db") + "?synchronous=full", {}));
+}
+
+TEST(SqliteOpen, SaysWhatIsWrongWithTheFile) {
+  const test::TempDir folder;
+  const Error missing = open_error("sqlite:" + folder.file("no/x.db"));
+  EXPECT_EQ(missing.code, Errc::invalid_argument);
+  EXPECT_EQ(missing.message, "the folder " + folder.file("no") + " of the database file does not exist");
+
+  const Error directory = open_error("sqlite:" + folder.path().string());
+  EXPECT_EQ(directory.message, "the path " + folder.path().string() + " is a folder, not a database file");
+
+  const std::string text = folder.file("letter.txt");
+  std::ofstream(text) << std::string(2000, 'x');
+  const Error letter = open_error("sqlite:" + text);
+  EXPECT_EQ(letter.code, Errc::corruption);
+  EXPECT_EQ(letter.message, "cannot open " + text + ": the file is not a SQLite database");
+}
+
+TEST(SqliteOpen, LeavesTheDatabaseOfAnotherProgramAlone) {
+  const test::TempDir folder;
+  const std::string path = folder.file("other.db");
+  run_sql(path, "CREATE TABLE song(title TEXT)");
+  const auto size = std::filesystem::file_size(path);
+  const Error error = open_error("sqlite:" + path);
+  EXPECT_EQ(error.code, Errc::schema_mismatch);
+  EXPECT_EQ(error.message, "the file " + path + " is a database of another program");
+  EXPECT_EQ(std::filesystem::file_size(path), size);
+  EXPECT_FALSE(std::filesystem::exists(path + "-wal"));
+}
+
+TEST(SqliteOpen, RefusesANewerSchema) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  open_store(path).reset();
+  run_sql(path, "PRAGMA user_version = 99");
+  const Error error = open_error("sqlite:" + path);
+  EXPECT_EQ(error.code, Errc::schema_mismatch);
+  EXPECT_NE(error.message.find("has schema version 99, but this program knows versions up to"), std::string::npos);
+}
+
+TEST(SqliteOpen, MigratesOnceWhenManyOpenAtOnce) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  std::vector<std::thread> threads;
+  std::atomic<int> opened = 0;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      auto store = open_sqlite_store("sqlite:" + path, {});
+      if (store && commit(**store, creation("job" + std::to_string(opened.fetch_add(1)))) == Verdict::committed) return;
+      ADD_FAILURE() << (store ? "not committed" : store.error().message);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(records_in(*open_store(path)), 8u);
+  auto database = sqlite::Database::open(path);
+  EXPECT_EQ(database->query_integer("PRAGMA user_version").value(), sqlite::newest_schema());
+  EXPECT_EQ(database->query_integer("SELECT count(*) FROM meta").value(), 1);
+}
+
+TEST(SqliteOpen, ReopeningKeepsEverything) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  const std::string bytes("a\0b\xff", 4);
+  std::string end;
+  {
+    auto store = open_store(path);
+    ChangeSet set = creation("job", bytes);
+    set.satellites.push_back(Satellite{{key_of("job"), 2, 7}, ""});
+    set.counters.push_back(CounterAdd{key_of("count"), 5});
+    EXPECT_EQ(commit(*store, set), Verdict::committed);
+    EXPECT_EQ(store->intern_route("lane", {"gpu", "a,b"}).value(), 1u);
+    end = store->log_end().value();
+  }
+  auto store = open_store(path);
+  const std::vector<Record> records = store->load({key_of("job")}).value();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].version, 1u);
+  EXPECT_EQ(records[0].body, bytes);
+  const auto satellites = store->load_satellites(key_of("job"), 2, 0, 10).value();
+  ASSERT_EQ(satellites.size(), 1u);
+  EXPECT_EQ(satellites[0].body, "");
+  EXPECT_EQ(store->counter(key_of("count")).value(), 5);
+  EXPECT_EQ(store->intern_route("lane", {"gpu", "a,b"}).value(), 1u);
+  EXPECT_EQ(store->intern_route("lane", {"gpu", "a", "b"}).value(), 2u);
+  EXPECT_EQ(store->next_due().value(), 5000);
+  EXPECT_EQ(store->log_end().value(), end);
+}
+
+TEST(SqliteLog, TheFloorSurvivesReopeningAndNumbersAreNotReused) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  std::string start, end;
+  {
+    auto store = open_store(path);
+    commit(*store, creation("first"));
+    start = store->log_end().value();
+    commit(*store, creation("last"));
+    end = store->log_end().value();
+    EXPECT_EQ(commit(*store, erasure("last")), Verdict::committed);
+  }
+  auto store = open_store(path);
+  EXPECT_EQ(store->log_start().value(), end);
+  EXPECT_EQ(store->log_end().value(), end);
+  LogQuery query;
+  query.after = start;
+  query.limit = 10;
+  const auto expired = store->read_log(query);
+  ASSERT_FALSE(expired);
+  EXPECT_EQ(expired.error().code, Errc::cursor_expired);
+  EXPECT_EQ(expired.error().details.front(), std::make_pair(std::string("earliest"), to_hex(end)));
+  EXPECT_EQ(store->history(key_of("first"), "", 10).value().size(), 1u);
+
+  commit(*store, creation("next"));
+  query.after = end;
+  const LogPage page = store->read_log(query).value();
+  ASSERT_EQ(page.entries.size(), 1u);
+  EXPECT_GT(page.entries[0].position, end);
+  EXPECT_FALSE(page.behind);
+}
+
+TEST(SqliteLog, ReadsFullAndFilteredPages) {
+  const test::TempDir folder;
+  auto store = open_store(folder.file("x.db"));
+  for (const char* name : {"a", "b", "c"}) commit(*store, creation(name));
+  LogQuery query;
+  query.limit = 2;
+  LogPage page = store->read_log(query).value();
+  EXPECT_EQ(page.entries.size(), 2u);
+  EXPECT_TRUE(page.behind);
+  query.after = page.next;
+  page = store->read_log(query).value();
+  ASSERT_EQ(page.entries.size(), 1u);
+  EXPECT_EQ(page.entries[0].entry.body, "c");
+  EXPECT_FALSE(page.behind);
+  query.after.clear();
+  query.types = {9};
+  page = store->read_log(query).value();
+  EXPECT_TRUE(page.entries.empty());
+  EXPECT_EQ(page.next, store->log_end().value());
+  query.after = "short";
+  EXPECT_EQ(store->read_log(query).error().code, Errc::invalid_argument);
+}
+
+TEST(SqliteSessions, TwoTakeTurnsOnOneStore) {
+  const test::TempDir folder;
+  auto store = open_store(folder.file("x.db"));
+  auto first = store->open_session().value();
+  ASSERT_TRUE(first->read({}));
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    EXPECT_EQ(commit(*store, creation("second")), Verdict::committed);
+    done = true;
+  });
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(done);
+  EXPECT_EQ(first->commit({creation("first")}).value().front(), Verdict::committed);
+  other.join();
+  EXPECT_EQ(records_in(*store), 2u);
+}
+
+TEST(SqliteProcesses, EachSeesAndIsWokenByTheOther) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  Child child([&](Child& self) {
+    auto store = open_store(path);
+    self.wait_for_parent();
+    if (records_in(*store) == 1 && commit(*store, creation("job")) == Verdict::stale) {
+      commit(*store, creation("theirs"));
+    }
+    self.tell_parent();
+    self.wait_for_parent();
+  });
+  auto store = open_store(path);
+  commit(*store, creation("job"));
+  std::this_thread::sleep_for(300ms);  // the child's migration, if it came second, may still look like news
+  std::atomic<int> woken = 0;
+  store->listen([&](const Wakeup& wakeup) { woken += wakeup.everything ? 1 : 0; });
+  std::this_thread::sleep_for(250ms);
+  woken = 0;
+  commit(*store, creation("mine"));
+  EXPECT_EQ(commit(*store, erasure("mine")), Verdict::committed);
+  std::this_thread::sleep_for(250ms);
+  EXPECT_EQ(woken, 0) << "our own commits are no news";
+
+  child.tell();
+  child.wait_for_child();
+  for (int i = 0; i < 200 && woken == 0; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(records_in(*store), 2u);
+  store->listen(nullptr);
+}
+
+TEST(SqliteProcesses, NewsDuringOurOwnBatchesIsNotMissed) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  auto store = open_store(path);
+  auto other = open_store(path);  // to SQLite, a second store is as foreign as a second process
+  std::atomic<int> woken = 0;
+  store->listen([&](const Wakeup&) { ++woken; });
+  std::this_thread::sleep_for(250ms);
+  woken = 0;
+  commit(*other, creation("theirs"));
+  for (int i = 0; i < 20; ++i) commit(*store, creation("ours" + std::to_string(i)));
+  for (int i = 0; i < 200 && woken == 0; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(woken, 1);
+}
+
+TEST(SqliteProcesses, ACrashInMidBatchLeavesNothing) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  Child child([&](Child& self) {
+    auto store = open_store(path);
+    commit(*store, creation("before"));
+    auto session = store->open_session().value();
+    ReadRequest request;
+    request.keys.push_back(key_of("before"));
+    static_cast<void>(session->read(request));
+    self.tell_parent();
+    self.wait_for_parent();
+  });
+  child.wait_for_child();
+  auto store = open_store(path);
+  EXPECT_EQ(records_in(*store), 1u);
+  std::atomic<bool> committed = false;
+  std::thread waiting([&] {
+    EXPECT_EQ(commit(*store, creation("after")), Verdict::committed);
+    committed = true;
+  });
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(committed) << "the other process is in its batch";
+  child.kill_and_wait();
+  waiting.join();
+  EXPECT_EQ(records_in(*store), 2u);
+  EXPECT_TRUE(store->check_integrity().value().empty());
+}
+
+// Kills a process that commits without pause, again and again, and counts what it had been told.
+TEST(SqliteProcesses, WhatWasCommittedSurvivesTheKill) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  for (int round = 0; round < 5; ++round) {
+    Child child([&](Child& self) {
+      auto store = open_store(path);
+      auto session = store->open_session().value();
+      for (int i = 0;; ++i) {
+        const std::string name = std::to_string(round) + "/" + std::to_string(i);
+        std::vector<ChangeSet> pair = {creation(name + "a", std::string(3000, 'x')), creation(name + "b")};
+        if (!session->commit(pair)) _exit(1);
+        if (i == 20) self.tell_parent();
+      }
+    });
+    child.wait_for_child();
+    child.kill_and_wait();
+  }
+  auto store = open_store(path);
+  const std::vector<Record> records = store->scan(RecordKind::execution, "", 1'000'000).value();
+  EXPECT_GE(records.size(), 5u * 21 * 2);
+  EXPECT_EQ(records.size() % 2, 0u) << "a batch of two was cut in half";
+  EXPECT_TRUE(store->check_integrity().value().empty());
+}
+
+TEST(SqliteDatabase, GivesUpOnALockedFile) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  auto store = open_store(path);
+  auto session = store->open_session().value();
+  ASSERT_TRUE(session->read({}));
+  auto other = sqlite::Database::open(path, 20ms);
+  const auto refused = other->execute("BEGIN IMMEDIATE");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::unavailable);
+  EXPECT_EQ(refused.error().message, "the database file is locked by another process");
+}
+
+TEST(SqliteIntegrity, FindsOrphans) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  auto store = open_store(path);
+  EXPECT_TRUE(store->check_integrity().value().empty());
+  run_sql(path, "INSERT INTO ready VALUES(9, 0, 1, x'65'); INSERT INTO due VALUES(1, x'65')");
+  const std::vector<std::string> expected = {
+      "1 ready entries belong to a record that does not exist.",
+      "1 ready entries name a route that does not exist.",
+      "1 due entries belong to a record that does not exist.",
+  };
+  EXPECT_EQ(store->check_integrity().value(), expected);
+}
+
+}  // namespace
+}  // namespace flowfabric

@@ -1,0 +1,215 @@
+// The contract between the engine and a database.
+//
+// A store keeps records and five indexes over them (ready, due, listing, satellites, log). It never knows why they
+// change: rules live in core/, batching in engine/. To write a new store, implement the two classes below and add it to
+// the conformance suite; everything a store must promise is said here.
+//
+// 1. Guards. A change set commits only if every `RootChange::expected_version` equals the stored version at the moment
+//    of the commit (0: the record is absent). A put stores version expected + 1. A stale set changes nothing and never
+//    harms the other sets of the same commit.
+// 2. Durability. When `commit` returns, what it reports as committed survives a crash of the process, and, for stores on
+//    disk, of the machine. An error from `commit` means that nothing of the batch was written, for certain; the one
+//    exception is Errc::outcome_unknown, returned only when the connection broke in mid-commit and the store could not
+//    be reached again in time to find out.
+// 3. Freshness. `Session::read` sees everything that any session of any process committed before `read` was called.
+// 4. Log order. Log entries get positions such that (a) a reader who has seen position p never later finds a new entry
+//    before p (no gaps that fill up), (b) entries of one record are in commit order, (c) entries of one change set keep
+//    their order. Positions are opaque bytes that only the store understands.
+// 5. Time. `ReadReply::now_us` is the store's one clock: the database server's, or the process's for embedded stores,
+//    or `StoreOptions::now_us` when tests supply one.
+//
+// Threads: Store is thread-safe. A Session belongs to one thread at a time.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <flowfabric/result.hpp>
+
+#include "core/changes.hpp"
+
+namespace flowfabric {
+
+// Asks for the best `limit` ready entries of one route.
+struct RouteDemand {
+  RouteNo route = 0;
+  std::uint32_t limit = 0;
+};
+
+struct ReadRequest {
+  std::vector<Key> keys;             // records to load; missing ones are simply not in the reply. No duplicates
+  std::vector<RouteDemand> ready;    // claimable work wanted; at most one demand a route
+  std::uint32_t due_limit = 0;       // records due by now wanted. Never together with `ready`
+  RouteNo routes_known = 0;          // the reply brings every route with a higher number...
+  bool want_routes = false;          // ...if asked for
+};
+
+struct Candidate {
+  ReadyEntry entry;
+  Record record;
+};
+
+struct DueCandidate {
+  DueEntry entry;
+  Record record;
+};
+
+struct ReadReply {
+  std::int64_t now_us = 0;  // microseconds since the epoch; read once, when the call began or later
+  std::vector<Record> records;
+  std::vector<Candidate> ready;  // grouped by route, in order of service within each
+  std::vector<DueCandidate> due;  // earliest first
+  std::vector<Route> routes;     // ascending by number
+
+  TimestampMs now_ms() const { return now_us / 1000; }
+};
+
+enum class Verdict : std::uint8_t {
+  committed,
+  stale,    // a guard failed
+  refused,  // a counter's limit would be exceeded
+};
+
+// One writer's conversation with the database: `read` (repeatedly), then `commit` or `release`.
+//
+// Between a `read` that proposes ready or due candidates and the end of the batch, a store that serves several sessions
+// keeps those candidates from being proposed to another session where it can do so without waiting (skip, never block).
+// That is only thrift: correctness rests on the guards. `read` takes no lock on the records in `keys`. A store with one
+// writer at a time (SQLite) may instead let the sessions take turns: the second one's `read` waits for the first batch
+// to end. So a thread never holds two batches open, and a batch is short.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  // Loads records, searches, and reads the clock: one round trip.
+  virtual Result<ReadReply> read(const ReadRequest& request) = 0;
+
+  // Loads satellites by name (missing ones are left out).
+  virtual Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) = 0;
+
+  // Commits all sets in one transaction; one verdict a set, in order. Two sets of one commit never share a root.
+  virtual Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) = 0;
+
+  // Ends the batch without writing. Harmless when there is none.
+  virtual void release() = 0;
+};
+
+// Which listed records, newest first: descending by (created_at, key).
+struct ListQuery {
+  RecordKind record_kind = RecordKind::execution;
+  std::optional<std::string> name_space;
+  std::optional<std::string> lane;
+  std::optional<std::string> kind;
+  std::optional<std::string> flow;
+  std::vector<std::uint8_t> states;  // any of these; empty: all
+  std::optional<std::string> tag;    // "key=value"
+  std::optional<TimestampMs> created_from, created_before;    // from <= created_at < before
+  std::optional<TimestampMs> finished_from, finished_before;  // the same; unfinished records never match
+  struct Position {
+    TimestampMs created_at = 0;
+    Key key;
+  };
+  std::optional<Position> after;  // exclusive
+  std::uint32_t limit = 0;
+};
+
+struct ListedRecord {
+  Record record;
+  TimestampMs created_at = 0;
+};
+
+struct StateCount {
+  std::string lane;
+  std::uint8_t state = 0;
+  std::uint64_t count = 0;
+
+  friend bool operator==(const StateCount&, const StateCount&) = default;
+};
+
+struct LogQuery {
+  std::string after;  // a position; exclusive
+  std::optional<std::string> name_space;
+  std::optional<std::string> lane;
+  std::optional<Key> root;
+  std::vector<std::uint8_t> types;  // any of these; empty: all
+  std::uint32_t limit = 0;
+};
+
+struct LoggedEntry {
+  std::string position;
+  LogEntry entry;
+};
+
+struct LogPage {
+  std::vector<LoggedEntry> entries;
+  std::string next;     // where to go on: past everything examined, matching or not
+  bool behind = false;  // more is committed than may be shown yet, or the page is full: read again soon
+};
+
+// News for the engines of other processes on the same database. Coalesced freely; losing one only costs latency.
+struct Wakeup {
+  std::vector<RouteNo> ready_routes;  // these routes gained claimable work
+  TimestampMs earliest_due = std::numeric_limits<TimestampMs>::max();
+  bool log_advanced = false;
+  bool everything = false;  // notices may have been missed: look at everything again
+  std::vector<std::string> lanes_changed;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual Result<std::unique_ptr<Session>> open_session() = 0;
+  // How many sessions the engine should write with by default.
+  virtual std::uint32_t preferred_sessions() const = 0;
+
+  // Returns the number of (lane, capabilities), creating it when new. Capabilities come sorted and unique.
+  virtual Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) = 0;
+
+  // The earliest entry of the due index, if any.
+  virtual Result<std::optional<TimestampMs>> next_due() = 0;
+
+  // Reads outside any batch, on connections of their own.
+  virtual Result<std::vector<Record>> load(const std::vector<Key>& keys) = 0;
+  // Satellites of one root and kind with from <= n, ascending, at most `limit`.
+  virtual Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
+                                                         std::uint32_t limit) = 0;
+  // Records of a kind, ascending by key, after `after` (exclusive, empty: from the start).
+  virtual Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) = 0;
+  virtual Result<std::vector<ListedRecord>> list(const ListQuery& query) = 0;
+  // Listed records per lane and state, ordered by lane, then state.
+  virtual Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) = 0;
+  virtual Result<std::int64_t> counter(const Key& key) = 0;
+  virtual Result<std::int64_t> now_us() = 0;
+  // Ready entries of a route that would be served before `entry`, counted up to `limit`.
+  virtual Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) = 0;
+
+  // The log. `log_start` is the position below which retention has removed entries; reading from before it gives
+  // Errc::cursor_expired with details {"earliest": <hex of log_start>}. `log_end` is past everything committed.
+  virtual Result<std::string> log_start() = 0;
+  virtual Result<std::string> log_end() = 0;
+  virtual Result<LogPage> read_log(const LogQuery& query) = 0;
+  // All entries of one record, oldest first, wherever the log starts. `after` as in LogQuery, empty for the beginning.
+  virtual Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) = 0;
+
+  // Tells the other processes; returns at once. Stores with one process ignore it.
+  virtual void announce(const Wakeup& wakeup) = 0;
+  // Calls `listener` (from any thread) with what other processes announce. Set once, before sessions are opened; an
+  // empty function ends it, and no call is running when this returns.
+  virtual void listen(std::function<void(const Wakeup&)> listener) = 0;
+
+  // Checks the store's own consistency; one sentence a finding, empty when all is well.
+  virtual Result<std::vector<std::string>> check_integrity() = 0;
+};
+
+struct StoreOptions {
+  // Overrides the store's clock (tests, simulation). Must be thread-safe.
+  std::function<std::int64_t()> now_us;
+  bool migrate = false;  // apply missing schema migrations; embedded stores always do
+};
+
+}  // namespace flowfabric

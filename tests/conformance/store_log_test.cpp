@@ -1,0 +1,448 @@
+// What every store promises about the log, and about news between handles.
+
+#include "conformance/store_contract.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace flowfabric::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string hex(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    text += digits[static_cast<std::uint8_t>(byte) >> 4];
+    text += digits[static_cast<std::uint8_t>(byte) & 15];
+  }
+  return text;
+}
+
+std::vector<std::string> positions(const std::vector<LoggedEntry>& entries) {
+  return each(entries, [](const LoggedEntry& entry) { return entry.position; });
+}
+
+// A put with log entries of the given bodies.
+ChangeSet logged(const Key& key, std::uint64_t expected, const std::vector<std::string>& entries) {
+  ChangeSet set = set_of({put(key, expected)});
+  for (const auto& body : entries) set.log.push_back(event(key, body));
+  return set;
+}
+
+// ---------------------------------------------------------------- order and pages
+
+TEST_P(StoreContract, TheLogKeepsTheOrderOfCommitsAndOfSets) {
+  const Key a = execution("a"), b = execution("b");
+  write(logged(a, 0, {"1", "2", "3"}));
+  write(logged(b, 0, {"4"}));
+  write(logged(a, 1, {"5", "6"}));
+  EXPECT_EQ(bodies(whole_log()), (Ids{"1", "2", "3", "4", "5", "6"}));
+  EXPECT_EQ(bodies(must(store_->history(a, "", 10))), (Ids{"1", "2", "3", "5", "6"}));
+}
+
+TEST_P(StoreContract, AnEntryComesBackWhole) {
+  const Key key = execution("a", 255);
+  LogEntry entry;
+  entry.root = key;
+  entry.type = 200;
+  entry.at = 253402300799999;
+  entry.name_space = "n\xc3\xa4me";
+  entry.lane = "l'a\"n\\e";
+  entry.body = "body";
+  ChangeSet set = set_of({put(key, 0)});
+  set.log = {entry};
+  write(set);
+  for (const auto& found : {whole_log().at(0), must(store_->history(key, "", 1)).at(0)}) {
+    EXPECT_FALSE(found.position.empty());
+    EXPECT_EQ(found.entry.root, key);
+    EXPECT_EQ(found.entry.type, entry.type);
+    EXPECT_EQ(found.entry.at, entry.at);
+    EXPECT_EQ(found.entry.name_space, entry.name_space);
+    EXPECT_EQ(found.entry.lane, entry.lane);
+    EXPECT_EQ(found.entry.body, entry.body);
+  }
+}
+
+TEST_P(StoreContract, ALogIsReadInPages) {
+  const Key key = execution("a");
+  Ids expected;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const Ids entries = {std::to_string(i) + "a", std::to_string(i) + "b"};
+    write(logged(key, i, entries));
+    expected.insert(expected.end(), entries.begin(), entries.end());
+  }
+  LogQuery query;
+  query.limit = 3;
+  const LogPage first = must(store_->read_log(query));
+  EXPECT_EQ(bodies(first.entries), (Ids{"0a", "0b", "1a"}));
+  EXPECT_TRUE(first.behind);
+  const auto all = whole_log(query);
+  EXPECT_EQ(bodies(all), expected);
+  const auto all_positions = positions(all);
+  EXPECT_EQ(std::set<std::string>(all_positions.begin(), all_positions.end()).size(), all.size());
+}
+
+TEST_P(StoreContract, EveryPositionIsACursor) {
+  const Key key = execution("a");
+  write(logged(key, 0, {"0", "1", "2"}));
+  write(logged(key, 1, {"3", "4"}));
+  const auto all = whole_log();
+  ASSERT_EQ(all.size(), 5u);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::string cursor = all[i].position;
+    const auto rest = bodies(drain_log({}, cursor));
+    EXPECT_EQ(rest.size(), all.size() - 1 - i);
+    if (!rest.empty()) {
+      EXPECT_EQ(rest[0], std::to_string(i + 1));
+    }
+    EXPECT_EQ(must(store_->history(key, all[i].position, 10)).size(), all.size() - 1 - i);
+  }
+}
+
+TEST_P(StoreContract, ReadingOnFromTheEndShowsOnlyWhatIsNew) {
+  const Key key = execution("a");
+  std::string cursor;
+  EXPECT_TRUE(drain_log({}, cursor).empty());
+  write(logged(key, 0, {"1"}));
+  EXPECT_EQ(bodies(drain_log({}, cursor)), Ids{"1"});
+  EXPECT_TRUE(drain_log({}, cursor).empty());
+  std::string end = must(store_->log_end());
+  EXPECT_TRUE(drain_log({}, end).empty());
+  write(logged(key, 1, {"2"}));
+  EXPECT_EQ(bodies(drain_log({}, cursor)), Ids{"2"});
+  EXPECT_EQ(bodies(drain_log({}, end)), Ids{"2"});
+}
+
+TEST_P(StoreContract, TheLogStartsAtLogStart) {
+  write(logged(execution("a"), 0, {"1", "2"}));
+  std::string start = must(store_->log_start());
+  EXPECT_EQ(bodies(drain_log({}, start)), (Ids{"1", "2"}));
+}
+
+// ---------------------------------------------------------------- filters
+
+TEST_P(StoreContract, LogFilters) {
+  const Key a = execution("a"), b = execution("b");
+  const auto entry = [](const Key& key, const char* body, std::uint8_t type, const char* name_space, const char* lane) {
+    LogEntry result = event(key, body, type);
+    result.name_space = name_space;
+    result.lane = lane;
+    return result;
+  };
+  ChangeSet set = set_of({put(a, 0), put(b, 0)});
+  set.log = {entry(a, "1", 1, "n1", "l1"), entry(b, "2", 2, "n1", "l2"), entry(a, "3", 3, "n2", "l1"),
+             entry(b, "4", 1, "n2", "l2"), entry(a, "5", 200, "n1", "l1")};
+  write(set);
+  const auto filtered = [&](auto narrow) {
+    LogQuery query;
+    narrow(query);
+    return bodies(whole_log(query));
+  };
+  EXPECT_EQ(filtered([](LogQuery& query) { query.name_space = "n1"; }), (Ids{"1", "2", "5"}));
+  EXPECT_EQ(filtered([](LogQuery& query) { query.lane = "l2"; }), (Ids{"2", "4"}));
+  EXPECT_EQ(filtered([&](LogQuery& query) { query.root = a; }), (Ids{"1", "3", "5"}));
+  EXPECT_EQ(filtered([](LogQuery& query) { query.types = {1}; }), (Ids{"1", "4"}));
+  EXPECT_EQ(filtered([](LogQuery& query) { query.types = {2, 200}; }), (Ids{"2", "5"}));
+  EXPECT_EQ(filtered([](LogQuery& query) { query.name_space = "nowhere"; }), Ids{});
+  EXPECT_EQ(filtered([&](LogQuery& query) {
+              query.name_space = "n1";
+              query.lane = "l1";
+              query.root = a;
+              query.types = {1, 3};
+            }),
+            Ids{"1"});
+}
+
+TEST_P(StoreContract, NextGoesPastEntriesThatDoNotMatch) {
+  const Key key = execution("a");
+  for (std::uint64_t i = 0; i < 20; ++i) write(logged(key, i, {std::to_string(i)}));
+  LogQuery query;
+  query.types = {9};
+  query.limit = 5;
+  std::string cursor;
+  EXPECT_TRUE(drain_log(query, cursor).empty());
+  EXPECT_TRUE(drain_log({}, cursor).empty()) << "everything had been examined";
+  ChangeSet set = set_of({put(key, 20)});
+  set.log = {event(key, "other"), event(key, "wanted", 9), event(key, "another")};
+  write(set);
+  EXPECT_EQ(bodies(drain_log(query, cursor)), Ids{"wanted"});
+}
+
+// ---------------------------------------------------------------- retention
+
+TEST_P(StoreContract, CursorsExpireWhenEntriesBehindThemAreErased) {
+  const Key gone = execution("gone"), kept = execution("kept");
+  const std::string beginning = must(store_->log_start());
+  write(logged(gone, 0, {"g1"}));
+  write(logged(kept, 0, {"k1"}));
+  write(logged(gone, 1, {"g2"}));
+  write(logged(kept, 1, {"k2"}));
+  const auto before = whole_log();
+  ASSERT_EQ(before.size(), 4u);
+  write(set_of({erase(gone, 2)}));
+
+  const std::string start = must(store_->log_start());
+  EXPECT_NE(start, beginning);
+  for (const std::string& expired : {beginning, before[0].position, before[1].position}) {
+    LogQuery query;
+    query.after = expired;
+    query.limit = 10;
+    const auto page = store_->read_log(query);
+    ASSERT_FALSE(page);
+    EXPECT_EQ(page.error().code, Errc::cursor_expired);
+    const std::vector<std::pair<std::string, std::string>> details = {{"earliest", hex(start)}};
+    EXPECT_EQ(page.error().details, details);
+  }
+  std::string cursor = start;
+  EXPECT_EQ(bodies(drain_log({}, cursor)), Ids{"k2"});
+  EXPECT_EQ(bodies(whole_log()), Ids{"k2"}) << "an empty position means the start";
+  cursor = before[2].position;
+  EXPECT_EQ(bodies(drain_log({}, cursor)), Ids{"k2"});
+  cursor = before[3].position;
+  EXPECT_TRUE(drain_log({}, cursor).empty());
+}
+
+TEST_P(StoreContract, HistoryIsCompleteWhereverTheLogStarts) {
+  const Key gone = execution("gone"), kept = execution("kept");
+  write(logged(kept, 0, {"k1", "k2"}));
+  write(logged(gone, 0, {"g1"}));
+  write(logged(kept, 1, {"k3"}));
+  write(set_of({erase(gone, 1)}));
+  const auto entries = must(store_->history(kept, "", 10));
+  EXPECT_EQ(bodies(entries), (Ids{"k1", "k2", "k3"}));
+  EXPECT_EQ(bodies(must(store_->history(kept, "", 2))), (Ids{"k1", "k2"}));
+  EXPECT_EQ(bodies(must(store_->history(kept, entries[0].position, 10))), (Ids{"k2", "k3"}));
+  EXPECT_TRUE(must(store_->history(kept, entries[2].position, 10)).empty());
+}
+
+TEST_P(StoreContract, ErasingWhatNeverLoggedExpiresNoCursor) {
+  write(logged(execution("a"), 0, {"1"}));
+  write(set_of({put(execution("silent"), 0)}));
+  const std::string start = must(store_->log_start());
+  write(set_of({erase(execution("silent"), 1)}));
+  EXPECT_EQ(must(store_->log_start()), start);
+  EXPECT_EQ(bodies(whole_log()), Ids{"1"});
+}
+
+TEST_P(StoreContract, CursorsFromTheEndOutliveTheErasureOfEverything) {
+  const Key key = execution("a");
+  write(logged(key, 0, {"1", "2"}));
+  std::string end;
+  drain_log({}, end);
+  write(set_of({erase(key, 1)}));
+  EXPECT_TRUE(drain_log({}, end).empty());
+  write(logged(execution("b"), 0, {"3"}));
+  EXPECT_EQ(bodies(drain_log({}, end)), Ids{"3"});
+  EXPECT_EQ(bodies(whole_log()), Ids{"3"});
+}
+
+TEST_P(StoreContract, TheStartOfTheLogSurvivesARestart) {
+  const Key key = execution("a");
+  const std::string beginning = must(store_->log_start());
+  write(logged(key, 0, {"1"}));
+  write(set_of({erase(key, 1)}));
+  const std::string start = must(store_->log_start());
+  reopen();
+  EXPECT_EQ(must(store_->log_start()), start);
+  LogQuery query;
+  query.after = beginning;
+  query.limit = 1;
+  const auto page = store_->read_log(query);
+  ASSERT_FALSE(page);
+  EXPECT_EQ(page.error().code, Errc::cursor_expired);
+  // An emptied log must not hand out old positions again.
+  std::string cursor = start;
+  write(logged(execution("b"), 0, {"2"}));
+  EXPECT_EQ(bodies(drain_log({}, cursor)), Ids{"2"});
+}
+
+// ---------------------------------------------------------------- concurrent appenders
+
+constexpr int appenders = 4;
+constexpr int appends = 40;
+
+// Each appender owns two roots and logs to both with every commit: one set to each, two entries a set.
+void append_many(Store& store, int appender) {
+  const auto session = must(store.open_session());
+  for (std::uint64_t i = 0; i < appends; ++i) {
+    std::vector<ChangeSet> sets;
+    for (const char* which : {"x", "y"}) {
+      const std::string name = which + std::to_string(appender);
+      const std::string number = std::to_string(i);
+      sets.push_back(logged(execution(name, static_cast<std::uint16_t>(appender)), i,
+                            {name + ":" + number + "a", name + ":" + number + "b"}));
+    }
+    if (must(session->commit(sets)) != Verdicts(2, Verdict::committed)) throw std::runtime_error("not committed");
+  }
+}
+
+std::map<std::string, Ids> by_root(const std::vector<LoggedEntry>& entries) {
+  std::map<std::string, Ids> result;
+  for (const auto& entry : entries) result[std::string(entry.entry.root.id())].push_back(entry.entry.body);
+  return result;
+}
+
+TEST_P(StoreContract, ATailingReaderSeesEveryEntryOnceAndInOrder) {
+  const auto other = open_store();
+  std::vector<std::future<void>> workers;
+  for (int t = 0; t < appenders; ++t) {
+    Store& store = t % 2 == 0 ? *store_ : *other;
+    workers.push_back(std::async(std::launch::async, [&store, t] { append_many(store, t); }));
+  }
+  constexpr std::size_t expected = std::size_t{appenders} * appends * 4;
+  std::vector<LoggedEntry> seen;
+  LogQuery query;
+  query.limit = 7;
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
+  while (seen.size() < expected && std::chrono::steady_clock::now() < deadline) {
+    const LogPage page = must(store_->read_log(query));
+    seen.insert(seen.end(), page.entries.begin(), page.entries.end());
+    query.after = page.next;
+    if (!page.behind) std::this_thread::sleep_for(1ms);
+  }
+  for (auto& worker : workers) worker.get();
+
+  ASSERT_EQ(seen.size(), expected);
+  for (const auto& [root, entries] : by_root(seen)) {
+    Ids in_order;
+    for (int i = 0; i < appends; ++i) {
+      in_order.push_back(root + ":" + std::to_string(i) + "a");
+      in_order.push_back(root + ":" + std::to_string(i) + "b");
+    }
+    EXPECT_EQ(entries, in_order);
+  }
+  // No entry has slipped in behind the reader's back.
+  EXPECT_EQ(positions(whole_log()), positions(seen));
+  std::string cursor = query.after;
+  EXPECT_TRUE(drain_log({}, cursor).empty());
+}
+
+TEST_P(StoreContract, AFilteringTailMissesNothingEither) {
+  std::vector<std::future<void>> workers;
+  for (int t = 0; t < appenders; ++t) {
+    workers.push_back(std::async(std::launch::async, [this, t] { append_many(*store_, t); }));
+  }
+  std::vector<LoggedEntry> seen;
+  LogQuery query;
+  query.limit = 50;
+  query.root = execution("x1", 1);
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
+  while (seen.size() < std::size_t{appends} * 2 && std::chrono::steady_clock::now() < deadline) {
+    const LogPage page = must(store_->read_log(query));
+    seen.insert(seen.end(), page.entries.begin(), page.entries.end());
+    query.after = page.next;
+    if (!page.behind) std::this_thread::sleep_for(1ms);
+  }
+  for (auto& worker : workers) worker.get();
+  EXPECT_EQ(positions(seen), positions(must(store_->history(*query.root, "", 1000))));
+  EXPECT_EQ(seen.size(), std::size_t{appends} * 2);
+}
+
+// ---------------------------------------------------------------- news
+
+// Gathers what a listener hears; news may come in any number of pieces.
+class Heard {
+ public:
+  std::function<void(const Wakeup&)> listener() {
+    return [this](const Wakeup& wakeup) {
+      const std::lock_guard lock(mutex_);
+      ++calls_;
+      routes_.insert(wakeup.ready_routes.begin(), wakeup.ready_routes.end());
+      lanes_.insert(wakeup.lanes_changed.begin(), wakeup.lanes_changed.end());
+      earliest_due_ = std::min(earliest_due_, wakeup.earliest_due);
+      log_advanced_ = log_advanced_ || wakeup.log_advanced;
+      changed_.notify_all();
+    };
+  }
+
+  bool wait_for_everything_in(const Wakeup& wakeup) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 20s, [&] {
+      const auto has_route = [&](RouteNo route) { return routes_.contains(route); };
+      const auto has_lane = [&](const std::string& lane) { return lanes_.contains(lane); };
+      return std::all_of(wakeup.ready_routes.begin(), wakeup.ready_routes.end(), has_route) &&
+             std::all_of(wakeup.lanes_changed.begin(), wakeup.lanes_changed.end(), has_lane) &&
+             earliest_due_ <= wakeup.earliest_due && (log_advanced_ || !wakeup.log_advanced);
+    });
+  }
+
+  bool heard_of(RouteNo route) {
+    const std::lock_guard lock(mutex_);
+    return routes_.contains(route);
+  }
+
+  int calls() {
+    const std::lock_guard lock(mutex_);
+    return calls_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int calls_ = 0;
+  std::set<RouteNo> routes_;
+  std::set<std::string> lanes_;
+  TimestampMs earliest_due_ = std::numeric_limits<TimestampMs>::max();
+  bool log_advanced_ = false;
+};
+
+Wakeup news() {
+  Wakeup wakeup;
+  wakeup.ready_routes = {3, 70000};
+  wakeup.earliest_due = 123456789;
+  wakeup.log_advanced = true;
+  wakeup.lanes_changed = {"lane", "l'\xc3\xa4\"n,e\\"};
+  return wakeup;
+}
+
+TEST_P(StoreContract, AnnouncementsReachTheOtherHandles) {
+  const auto speaker = open_store(), hearer = open_store();
+  Heard own, other;
+  speaker->listen(own.listener());
+  hearer->listen(other.listener());
+  speaker->announce(news());
+  if (GetParam().announces) {
+    EXPECT_TRUE(other.wait_for_everything_in(news()));
+    EXPECT_FALSE(own.heard_of(3)) << "nobody is told his own news";
+  }
+  speaker->listen({});
+  hearer->listen({});
+}
+
+TEST_P(StoreContract, NobodyIsCalledAfterListeningEnds) {
+  const auto hearer = open_store();
+  Heard heard;
+  hearer->listen(heard.listener());
+  for (int i = 0; i < 20; ++i) store_->announce(news());
+  hearer->listen({});
+  const int calls = heard.calls();
+  store_->announce(news());
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(heard.calls(), calls);
+}
+
+TEST_P(StoreContract, NoAnnouncementIsTooLarge) {
+  const auto hearer = open_store();
+  std::atomic<bool> called{false};
+  hearer->listen([&](const Wakeup&) { called = true; });
+  Wakeup large;
+  for (RouteNo route = 1; route <= 5000; ++route) large.ready_routes.push_back(route * 17);
+  for (int i = 0; i < 500; ++i) large.lanes_changed.push_back("some lane with a long name " + std::to_string(i));
+  store_->announce(large);
+  if (GetParam().announces) {
+    for (int i = 0; !called && i < 2000; ++i) std::this_thread::sleep_for(10ms);
+    EXPECT_TRUE(called);
+  }
+  hearer->listen({});
+}
+
+}  // namespace
+}  // namespace flowfabric::test

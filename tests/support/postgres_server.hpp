@@ -1,0 +1,51 @@
+// A private PostgreSQL for tests and benchmarks.
+//
+// Each PostgresServer is a cluster of its own in a temporary directory, on a free loopback port,
+// with trust authentication, user and database `postgres`. It ends with its object, and also when
+// this process is killed. Failures throw std::runtime_error with the end of the server's log.
+// Thread rule: one thread at a time per object; url() may be called from anywhere.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace flowfabric::test {
+
+struct PostgresOptions {
+  bool fsync = true;
+  std::vector<std::string> settings = {};  // "name=value", as in postgresql.conf without quotes
+};
+
+class PostgresServer {
+ public:
+  using Options = PostgresOptions;
+
+  static PostgresServer start(Options options = {});
+
+  PostgresServer(PostgresServer&&) noexcept;
+  PostgresServer& operator=(PostgresServer&&) noexcept;
+  ~PostgresServer();
+
+  // postgres://postgres@127.0.0.1:PORT/postgres; stays the same after crash() and start_again().
+  const std::string& url() const;
+
+  // Immediate shutdown: no checkpoint, connections are cut, committed data is in the WAL only.
+  void crash();
+
+  // Starts after crash() on the same data and port; returns when recovery has finished.
+  void start_again();
+
+ private:
+  class Impl;
+  explicit PostgresServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The server that the tests of this process share; started by the first call, stopped at exit.
+PostgresServer& shared_postgres();
+
+// $FF_TEST_POSTGRES if it is set, else the url of shared_postgres().
+std::string postgres_test_url();
+
+}  // namespace flowfabric::test

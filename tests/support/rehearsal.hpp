@@ -1,0 +1,230 @@
+// A stage for the state machine: runs commands through `decide` against a store made of maps, and keeps what the plan
+// of each command wrote. Every plan is checked against the contract of a change set on the way.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/decide.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric {
+
+class Rehearsal {
+ public:
+  TimestampMs now = 1000000;
+  std::int64_t default_retention_ms = 10000;
+  std::vector<Event> last_events;           // of the last command, in log order
+  std::vector<Satellite> last_satellites;   // of the last command
+
+  // Loads what the command needs, decides, commits the plan.
+  Result<Reply> run(const Command& command) {
+    Workspace workspace;
+    Result<Reply> reply = decide_in(workspace, command);
+    commit(workspace);
+    return reply;
+  }
+
+  // Only decides, so that several commands can share a workspace as they do in a batch.
+  Result<Reply> decide_in(Workspace& workspace, const Command& command) {
+    load(workspace, command);
+    return decide(workspace, command, context());
+  }
+
+  // The reply of a command that must succeed.
+  template <class T>
+  T expect(const Command& command) {
+    Result<Reply> reply = run(command);
+    if (!reply) {
+      ADD_FAILURE() << "refused: " << to_string(reply.error().code) << ": " << reply.error().message;
+      return {};
+    }
+    if (!std::holds_alternative<T>(*reply)) {
+      ADD_FAILURE() << "a reply of another type, alternative " << reply->index();
+      return {};
+    }
+    return std::get<T>(*reply);
+  }
+
+  // The code of a command that must be refused.
+  Errc refusal(const Command& command) {
+    Result<Reply> reply = run(command);
+    if (reply) {
+      ADD_FAILURE() << "not refused; alternative " << reply->index();
+      return Errc::internal;
+    }
+    return reply.error().code;
+  }
+
+  void commit(Workspace& workspace) {
+    last_events.clear();
+    last_satellites.clear();
+    const PlannedCommit plan = workspace.plan();
+    for (const ChangeSet& set : plan.sets) apply(set);
+  }
+
+  bool exists(const ExecutionId& id) const { return records_.contains(execution_key(id)); }
+
+  Execution execution(const ExecutionId& id) const {
+    const auto found = records_.find(execution_key(id));
+    if (found == records_.end()) {
+      ADD_FAILURE() << "no execution " << to_string(id);
+      return {};
+    }
+    auto execution = decode_execution(found->second);
+    if (!execution) {
+      ADD_FAILURE() << execution.error().message;
+      return {};
+    }
+    return *execution;
+  }
+
+  Facts facts(const ExecutionId& id) const { return execution(id).facts; }
+  PublicState state(const ExecutionId& id) const { return public_state(facts(id)); }
+
+  std::optional<ReadyEntry> ready(const ExecutionId& id) const {
+    const auto found = ready_.find(execution_key(id));
+    return found == ready_.end() ? std::nullopt : std::optional(found->second);
+  }
+  TimestampMs due(const Key& key) const {
+    const auto found = due_.find(key);
+    return found == due_.end() ? 0 : found->second;
+  }
+  TimestampMs due(const ExecutionId& id) const { return due(execution_key(id)); }
+  bool has_record(const Key& key) const { return records_.contains(key); }
+  std::uint64_t version(const Key& key) const {
+    const auto found = records_.find(key);
+    return found == records_.end() ? 0 : found->second.version;
+  }
+
+  std::optional<std::string> satellite(const ExecutionId& id, SatelliteKind kind, std::uint32_t n) const {
+    const auto found = satellites_.find({execution_key(id), static_cast<std::uint8_t>(kind), n});
+    return found == satellites_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  // The types of all events of one execution, oldest first.
+  std::vector<EventType> history(const ExecutionId& id) const {
+    std::vector<EventType> types;
+    for (const auto& [root, event] : log_) {
+      if (root == execution_key(id)) types.push_back(event.type);
+    }
+    return types;
+  }
+
+  Context context() {
+    Context made;
+    made.now = now;
+    made.next_sequence = [this] { return ++sequence_; };
+    made.entropy = [this] { return entropy_(); };
+    made.default_retention_ms = default_retention_ms;
+    return made;
+  }
+
+  void seed(std::uint64_t number) { entropy_ = seeded_entropy(number); }
+
+  // ---- Making things ----
+
+  CreateCommand create_command(const CreateRequest& request) {
+    CreateCommand command;
+    command.request = request;
+    command.route = 1;
+    command.request_digest = request_digest(request);
+    command.id_is_supplied = request.id.has_value();
+    command.id.uuid = request.id ? *request.id : time_ordered_uuid(now, 0, entropy_);
+    command.id.partition = 7;
+    return command;
+  }
+  ExecutionId create(const CreateRequest& request) { return expect<Created>(create_command(request)).execution_id; }
+
+  ClaimedExecution lease(const ExecutionId& id, std::uint32_t ttl_ms = 500, const std::string& instance = "w-1") {
+    return expect<ClaimedExecution>(LeaseCommand{id, "w", instance, ttl_ms});
+  }
+
+  void due_now(const ExecutionId& id) { expect<Done>(DueCommand{execution_key(id)}); }
+
+ private:
+  void load(Workspace& workspace, const Command& command) {
+    for (;;) {
+      const std::vector<Key> keys = keys_needed(workspace, command);
+      if (keys.empty()) return;
+      for (const Key& key : keys) {
+        const auto found = records_.find(key);
+        if (found != records_.end()) {
+          const auto admitted = workspace.admit(found->second);
+          if (!admitted) ADD_FAILURE() << admitted.error().message;
+        }
+        workspace.note_looked_up(key);
+      }
+    }
+  }
+
+  void apply(const ChangeSet& set) {
+    for (const RootChange& root : set.roots) {
+      EXPECT_EQ(version(root.key), root.expected_version) << "the guard of a record";
+    }
+    for (const ReadyEntry& entry : set.ready_drop) {
+      EXPECT_TRUE(ready_.contains(entry.key) && ready_[entry.key] == entry) << "drops name entries exactly";
+      ready_.erase(entry.key);
+    }
+    for (const DueEntry& entry : set.due_drop) {
+      EXPECT_EQ(due(entry.key), entry.due_at) << "drops name entries exactly";
+      due_.erase(entry.key);
+    }
+    for (const ReadyEntry& entry : set.ready_put) EXPECT_TRUE(ready_.emplace(entry.key, entry).second);
+    for (const DueEntry& entry : set.due_put) EXPECT_TRUE(due_.emplace(entry.key, entry.due_at).second);
+    for (const RootChange& root : set.roots) apply(root);
+    for (const Satellite& satellite : set.satellites) {
+      satellites_[satellite.name] = satellite.body;
+      last_satellites.push_back(satellite);
+    }
+    for (const LogEntry& entry : set.log) {
+      auto event = decode_event(entry.body);
+      if (!event) {
+        ADD_FAILURE() << event.error().message;
+        continue;
+      }
+      EXPECT_EQ(entry.type, static_cast<std::uint8_t>(event->type));
+      EXPECT_EQ(entry.at, event->at);
+      log_.emplace_back(entry.root, *event);
+      last_events.push_back(*event);
+    }
+  }
+
+  void apply(const RootChange& root) {
+    switch (root.action) {
+      case RootChange::Action::check: return;
+      case RootChange::Action::erase:
+        records_.erase(root.key);
+        std::erase_if(satellites_, [&](const auto& entry) { return entry.first.root == root.key; });
+        std::erase_if(log_, [&](const auto& entry) { return entry.first == root.key; });
+        EXPECT_FALSE(ready_.contains(root.key)) << "an erased record leaves no ready entry";
+        EXPECT_FALSE(due_.contains(root.key)) << "an erased record leaves no due entry";
+        return;
+      case RootChange::Action::put: break;
+    }
+    Record& record = records_[root.key];
+    record.key = root.key;
+    record.version = root.expected_version + 1;
+    if (root.expected_version == 0) record.fixed = root.fixed;
+    record.body = root.body;
+    EXPECT_EQ(root.listing.has_value(), root.key.kind() == RecordKind::execution);
+  }
+
+  std::map<Key, Record> records_;
+  std::map<Key, ReadyEntry> ready_;
+  std::map<Key, TimestampMs> due_;
+  std::map<SatelliteName, std::string> satellites_;
+  std::vector<std::pair<Key, Event>> log_;
+  std::uint64_t sequence_ = 0;
+  Entropy entropy_ = seeded_entropy(1);
+};
+
+inline Fence fence_of(const ClaimedExecution& claim) {
+  return {claim.execution_id, claim.attempt.attempt_index, claim.lease.lease_epoch, claim.lease.lease_id};
+}
+
+}  // namespace flowfabric
