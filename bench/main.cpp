@@ -1,13 +1,244 @@
+// Our figures beside the raw limit of the same database in the same run.
+//
+//   bench [--only postgres,sqlite,idle,memory] [--callers N] [--seconds S] [--rounds N] [--waiting N] [--idle-seconds S]
+//
+// Ours and the raw loop take turns, round by round, because the machine is not ours alone; the table shows the median of
+// the rounds and the ratio of the medians.
+#include <libpq-fe.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
 #include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
+
 #include "load.hpp"
-using namespace flowfabric;
-int main(int argc, char** argv) {
-  EngineOptions o; o.migrate = true;
-  if (argc > 3) o.writers = static_cast<unsigned>(atoi(argv[3]));
-  auto e = Engine::open(argv[1], o);
-  if (!e) { std::fprintf(stderr, "%s\n", e.error().message.c_str()); return 1; }
-  bench::LoadOptions l; if (argc > 2) l.callers = atoi(argv[2]);
-  auto f = bench::run_load(**e, l);
-  std::printf("%.0f cycles/s, create %.2f/%.2f claim %.2f/%.2f complete %.2f/%.2f ms, %.1f cmds/batch, cpu %.1f us/cycle\n", f.cycles_per_second, f.create_p50_ms, f.create_p99_ms, f.claim_p50_ms, f.claim_p99_ms, f.complete_p50_ms, f.complete_p99_ms, f.commands_per_batch, f.cpu_us_per_cycle);
+#include "raw_postgres.hpp"
+#include "raw_sqlite.hpp"
+#include "support/postgres_server.hpp"
+#include "support/temp_dir.hpp"
+
+namespace flowfabric::bench {
+namespace {
+
+struct Settings {
+  std::string only = "postgres,sqlite,idle,memory";
+  LoadOptions load;
+  int rounds = 3;
+  int waiting = 1000000;
+  int idle_seconds = 60;
+  bool wants(const char* what) const { return only.find(what) != std::string::npos; }
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
 }
+
+std::string listed(const std::vector<double>& values) {
+  std::string text;
+  for (const double value : values) text += fmt::format("{}{:.0f}", text.empty() ? "" : " ", value);
+  return text;
+}
+
+std::unique_ptr<Engine> open_engine(const std::string& url) {
+  EngineOptions options;
+  options.migrate = true;
+  auto engine = Engine::open(url, options);
+  if (engine) return std::move(*engine);
+  fmt::print(stderr, "bench: {}\n", engine.error().message);
+  std::exit(1);
+}
+
+void print_line(const char* name, double value, const std::string& unit, const std::string& rest) {
+  fmt::print("{:<44} {:>10.0f} {:<10} {}\n", name, value, unit, rest);
+  std::fflush(stdout);
+}
+
+void print_load(const char* name, const std::vector<LoadFigures>& figures, const std::string& target) {
+  std::vector<double> cycles;
+  for (const LoadFigures& figure : figures) cycles.push_back(figure.cycles_per_second);
+  print_line(name, median(cycles), "cycles/s", fmt::format("{} [{}]", target, listed(cycles)));
+  const LoadFigures& last = figures.back();
+  fmt::print("    last round: create {:.2f}/{:.2f} claim {:.2f}/{:.2f} complete {:.2f}/{:.2f} ms (p50/p99), {:.0f} commands "
+             "a batch, {:.0f} us of client CPU a cycle\n",
+             last.create_p50_ms, last.create_p99_ms, last.claim_p50_ms, last.claim_p99_ms, last.complete_p50_ms,
+             last.complete_p99_ms, last.commands_per_batch, last.cpu_us_per_cycle);
+}
+
+test::PostgresServer start_server() {
+  test::PostgresServer::Options options;
+  options.settings = {"shared_buffers=1GB",    "max_wal_size=4GB",     "wal_buffers=64MB", "checkpoint_timeout=15min",
+                      "random_page_cost=1.1", "synchronous_commit=on", "jit=off"};
+  return test::PostgresServer::start(options);
+}
+
+void bench_postgres(const Settings& settings, const std::string& url) {
+  fmt::print("PostgreSQL, synchronous_commit=on, {} callers, one create / claim / complete a call\n",
+             settings.load.callers);
+  open_engine(url + "?schema=raw_limit");
+  std::vector<LoadFigures> ours;
+  std::vector<double> raw;
+  for (int round = 0; round < settings.rounds; ++round) {
+    double best = 0;
+    for (const int connections : {2, 4}) {
+      best = std::max(best, raw_postgres_cycles(url, "raw_limit", connections, 100, settings.load.seconds / 2));
+    }
+    raw.push_back(best);
+    const auto engine = open_engine(url + "?schema=ours");
+    ours.push_back(run_load(*engine, settings.load));
+  }
+  std::vector<double> cycles;
+  for (const LoadFigures& figure : ours) cycles.push_back(figure.cycles_per_second);
+  print_line("  raw limit (plain libpq, batch 100)", median(raw), "cycles/s", "[" + listed(raw) + "]");
+  print_load("  FlowFabric", ours, "target 8000");
+  fmt::print("  ratio {:.2f} (target 0.25)\n\n", median(cycles) / median(raw));
+}
+
+void bench_sqlite(const Settings& settings) {
+  fmt::print("SQLite, synchronous=FULL, {} callers, one create / claim / complete a call\n", settings.load.callers);
+  const test::TempDir folder;
+  const std::string raw_path = folder.path().string() + "/raw.db";
+  open_engine("sqlite:" + raw_path);
+  std::vector<LoadFigures> ours;
+  std::vector<double> raw;
+  for (int round = 0; round < settings.rounds; ++round) {
+    raw.push_back(raw_sqlite_cycles(raw_path, 100, settings.load.seconds / 2));
+    const auto engine = open_engine("sqlite:" + folder.path().string() + "/ours.db");
+    ours.push_back(run_load(*engine, settings.load));
+  }
+  std::vector<double> cycles;
+  for (const LoadFigures& figure : ours) cycles.push_back(figure.cycles_per_second);
+  print_line("  raw limit (prepared statements, batch 100)", median(raw), "cycles/s", "[" + listed(raw) + "]");
+  print_load("  FlowFabric", ours, "target 12000");
+  fmt::print("  ratio {:.2f}\n\n", median(cycles) / median(raw));
+}
+
+// Statements are counted by the server's own counter of transactions in the engine's database; ours is the only client.
+std::int64_t transactions(PGconn* watcher) {
+  PGresult* result = PQexec(watcher,
+                            "SELECT pg_stat_clear_snapshot(); "
+                            "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = 'idle'");
+  const std::int64_t count = std::atoll(PQgetvalue(result, 0, 0));
+  PQclear(result);
+  return count;
+}
+
+void bench_idle(const Settings& settings, const std::string& url) {
+  fmt::print("Idle engine on PostgreSQL, nothing due, {} s\n", settings.idle_seconds);
+  PGconn* watcher = PQconnectdb(url.c_str());
+  PQclear(PQexec(watcher, "CREATE DATABASE idle"));
+  const std::string idle_url = url.substr(0, url.rfind('/')) + "/idle";
+  const auto engine = open_engine(idle_url);
+  // A backend reports what it did with a delay; wait until the numbers of opening have arrived and stand still.
+  std::int64_t before = -1;
+  for (std::int64_t now = transactions(watcher); now != before; now = transactions(watcher)) {
+    before = now;
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(settings.idle_seconds));
+  print_line("  transactions", static_cast<double>(transactions(watcher) - before), "",
+             "target 0, and one keep-alive a minute");
+  fmt::print("\n");
+  PQfinish(watcher);
+}
+
+// In a process of its own, so that other figures do not weigh in.
+double in_child(const std::function<double()>& measure) {
+  int ends[2];
+  if (pipe(ends) != 0) std::exit(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    const double value = measure();
+    const bool written = write(ends[1], &value, sizeof value) == sizeof value;
+    _exit(written ? 0 : 1);
+  }
+  double value = -1;
+  if (read(ends[0], &value, sizeof value) != sizeof value) std::exit(1);
+  waitpid(child, nullptr, 0);
+  close(ends[0]);
+  close(ends[1]);
+  return value;
+}
+
+double waiting_megabytes(const std::string& path, int waiting) {
+  const auto engine = open_engine("sqlite:" + path + "?synchronous=normal");
+  for (int made = 0; made < waiting;) {
+    std::vector<CreateRequest> requests(static_cast<std::size_t>(std::min(waiting - made, 2000)));
+    for (CreateRequest& request : requests) {
+      request.kind = "bench";
+      request.payload = std::string(128, 'p');
+    }
+    made += static_cast<int>(requests.size());
+    for (const auto& created : engine->create_many(std::move(requests))) {
+      if (!created) std::exit(1);
+    }
+  }
+  return resident_megabytes();
+}
+
+void bench_memory(const Settings& settings) {
+  fmt::print("Resident memory of an embedded engine (SQLite)\n");
+  const test::TempDir folder;
+  print_line("  idle", in_child([&] {
+               const auto engine = open_engine("sqlite:" + folder.path().string() + "/idle.db");
+               std::this_thread::sleep_for(std::chrono::milliseconds(500));
+               return resident_megabytes();
+             }),
+             "MB", "target below 20");
+  print_line(fmt::format("  {} executions waiting", settings.waiting).c_str(),
+             in_child([&] { return waiting_megabytes(folder.path().string() + "/waiting.db", settings.waiting); }), "MB",
+             "bounded: does not grow with the number");
+  print_line(fmt::format("  {} executions waiting", settings.waiting / 10).c_str(),
+             in_child([&] { return waiting_megabytes(folder.path().string() + "/fewer.db", settings.waiting / 10); }), "MB", "");
+  fmt::print("\n");
+}
+
+Settings parse(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    const char* value = i + 1 < argc ? argv[++i] : nullptr;
+    if (value == nullptr) {
+      fmt::print(stderr, "bench: {} needs a value; options: --only --callers --seconds --rounds --waiting --idle-seconds\n",
+                 name);
+      std::exit(2);
+    }
+    if (name == "--only") settings.only = value;
+    else if (name == "--callers") settings.load.callers = std::atoi(value);
+    else if (name == "--seconds") settings.load.seconds = std::atof(value);
+    else if (name == "--rounds") settings.rounds = std::max(1, std::atoi(value));
+    else if (name == "--waiting") settings.waiting = std::atoi(value);
+    else if (name == "--idle-seconds") settings.idle_seconds = std::atoi(value);
+    else {
+      fmt::print(stderr, "bench: unknown option {}\n", name);
+      std::exit(2);
+    }
+  }
+  return settings;
+}
+
+int run(int argc, char** argv) {
+  const Settings settings = parse(argc, argv);
+  if (settings.wants("memory")) bench_memory(settings);
+  if (settings.wants("sqlite")) bench_sqlite(settings);
+  if (settings.wants("postgres") || settings.wants("idle")) {
+    const auto server = start_server();
+    if (settings.wants("postgres")) bench_postgres(settings, server.url());
+    if (settings.wants("idle")) bench_idle(settings, server.url());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace flowfabric::bench
+
+int main(int argc, char** argv) { return flowfabric::bench::run(argc, argv); }

@@ -37,7 +37,8 @@ TEST(Codec, SignedNumbersRoundTrip) {
     EXPECT_EQ(in.number(), value);
     EXPECT_TRUE(in.at_end());
   }
-  EXPECT_EQ(encoded([](Encoder& out) { out.number(-1); }).size(), 1u) << "small numbers are short on both sides of zero";
+  EXPECT_EQ(encoded([](Encoder& out) { out.number(-1); }).size(), 1u)
+      << "small numbers are short on both sides of zero";
 }
 
 TEST(Codec, EverythingElseRoundTrips) {
@@ -79,9 +80,15 @@ TEST(Codec, WhatDoesNotFitBreaksTheDecoderForGood) {
   breaks("", [](Decoder& in) { in.u8(); });
   breaks("\x02", [](Decoder& in) { in.boolean(); });
   breaks("\x03", [](Decoder& in) { in.enumerator(Colour::blue); });
-  breaks("\x05" "abcd", [](Decoder& in) { in.text(); });
+  breaks(
+      "\x05"
+      "abcd",
+      [](Decoder& in) { in.text(); });
   breaks(std::string(15, 'u'), [](Decoder& in) { in.uuid(); });
-  breaks("\x03" "ab", [](Decoder& in) { in.count(); });
+  breaks(
+      "\x03"
+      "ab",
+      [](Decoder& in) { in.count(); });
   breaks("\xff\xff\xff\xff\x1f", [](Decoder& in) { in.u32(); });
   breaks("\x80", [](Decoder& in) { in.unsigned_number(); });
   breaks(std::string(10, '\xff') + "\x01", [](Decoder& in) { in.unsigned_number(); });

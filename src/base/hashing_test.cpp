@@ -71,9 +71,9 @@ TEST(Hashing, HexRoundTripsAndRefusesTheRest) {
 }
 
 TEST(Hashing, Base64urlKnowsTheVectorsOfRfc4648) {
-  const std::pair<const char*, const char*> vectors[] = {{"", ""},         {"f", "Zg"},        {"fo", "Zm8"},
-                                                         {"foo", "Zm9v"},  {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"},
-                                                         {"foobar", "Zm9vYmFy"}};
+  const std::pair<const char*, const char*> vectors[] = {
+      {"", ""},           {"f", "Zg"},          {"fo", "Zm8"},         {"foo", "Zm9v"},
+      {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}};
   for (const auto& [plain, text] : vectors) {
     EXPECT_EQ(to_base64url(plain), text);
     EXPECT_EQ(from_base64url(text), plain);

@@ -47,8 +47,9 @@ TEST(ExecutionIds, TextRoundTripsForEveryPartition) {
 }
 
 TEST(ExecutionIds, OnlyTheCanonicalSpellingIsTaken) {
-  for (const std::string prefix : {"", "{fp:1}", "{fp:}:", "{fp:01}:", "{fp:00}:", "{fp:256}:", "{fp:999}:", "{fp:1000}:",
-                                   "{fp:-1}:", "{fp:+1}:", "{fp: 1}:", "{fp:1 }:", "{FP:1}:", "fp:1:", "{fp:0x1}:", "{fp:1}::"}) {
+  for (const std::string prefix :
+       {"", "{fp:1}", "{fp:}:", "{fp:01}:", "{fp:00}:", "{fp:256}:", "{fp:999}:", "{fp:1000}:", "{fp:-1}:", "{fp:+1}:",
+        "{fp: 1}:", "{fp:1 }:", "{FP:1}:", "fp:1:", "{fp:0x1}:", "{fp:1}::"}) {
     const auto parsed = parse_execution_id(prefix + canonical);
     ASSERT_FALSE(parsed) << prefix;
     EXPECT_EQ(parsed.error().field, "execution_id");

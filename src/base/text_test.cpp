@@ -7,7 +7,9 @@ namespace {
 
 TEST(Text, WellFormedUtf8) {
   for (const char* good : {"", "plain", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
-                           "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "gr\xc3\xbc\xc3\x9f" "e"}) {
+                           "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf",
+                           "gr\xc3\xbc\xc3\x9f"
+                           "e"}) {
     EXPECT_TRUE(is_valid_utf8(good)) << good;
   }
   EXPECT_TRUE(is_valid_utf8(std::string(1, '\0')));
@@ -15,11 +17,23 @@ TEST(Text, WellFormedUtf8) {
 
 TEST(Text, MalformedUtf8) {
   const char* bad[] = {
-      "\x80", "\xbf", "\xc0\x80", "\xc1\xbf",                  // a lone continuation, overlong forms of two bytes
-      "\xc2", "\xc2g", "\xe0\x9f\xbf", "\xe1\x80",             // cut short, overlong forms of three bytes
-      "\xed\xa0\x80", "\xed\xbf\xbf",                          // surrogates
-      "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",  // overlong, above U+10FFFF
-      "\xf1\x80\x80", "\xff", "\xfe", "good then \xc3",
+      "\x80",
+      "\xbf",
+      "\xc0\x80",
+      "\xc1\xbf",  // a lone continuation, overlong forms of two bytes
+      "\xc2",
+      "\xc2g",
+      "\xe0\x9f\xbf",
+      "\xe1\x80",  // cut short, overlong forms of three bytes
+      "\xed\xa0\x80",
+      "\xed\xbf\xbf",  // surrogates
+      "\xf0\x8f\xbf\xbf",
+      "\xf4\x90\x80\x80",
+      "\xf5\x80\x80\x80",  // overlong, above U+10FFFF
+      "\xf1\x80\x80",
+      "\xff",
+      "\xfe",
+      "good then \xc3",
   };
   for (const char* text : bad) EXPECT_FALSE(is_valid_utf8(text));
 }

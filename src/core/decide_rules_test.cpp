@@ -476,8 +476,8 @@ TEST(Delays, TheSameAttemptGoesOn) {
   EXPECT_GT(again.lease.lease_epoch, first.lease.lease_epoch);
   EXPECT_EQ(stage.facts(id).progress->percent, 40);
   EXPECT_EQ(stage.facts(id).attempt_count, 1u);
-  EXPECT_EQ(stage.history(id), (std::vector{EventType::created, EventType::claimed, EventType::delayed, EventType::ready,
-                                            EventType::resumed}));
+  EXPECT_EQ(stage.history(id), (std::vector{EventType::created, EventType::claimed, EventType::delayed,
+                                            EventType::ready, EventType::resumed}));
 }
 
 TEST(Delays, ATimeThatHasPassedIsAnImmediateReturn) {
@@ -804,8 +804,7 @@ TEST(Batches, LaterCommandsSeeEarlierOnes) {
   EXPECT_EQ(stage.state(create.id), PublicState::completed);
   EXPECT_EQ(stage.version(execution_key(create.id)), 1u) << "one put for the whole batch";
   EXPECT_FALSE(stage.ready(create.id));
-  EXPECT_EQ(stage.history(create.id),
-            (std::vector{EventType::created, EventType::claimed, EventType::completed}));
+  EXPECT_EQ(stage.history(create.id), (std::vector{EventType::created, EventType::claimed, EventType::completed}));
 }
 
 TEST(Batches, AMintedIdIsNotLookedUp) {

@@ -297,7 +297,9 @@ std::string describe_reply(const Result<Reply>& reply, TimestampMs now) {
           [&](const DelayReply& r) { return "until" + after(r.delay_until, now); },
           [](const CancelReply& r) { return std::string(r.already_cancelled ? "already cancelled" : "cancelled"); },
           [&](const RevokeReply& r) { return "revoked, " + name(r.public_state); },
-          [&](const ReplayReply& r) { return "replay " + std::to_string(r.replay_count) + ", " + name(r.public_state); },
+          [&](const ReplayReply& r) {
+            return "replay " + std::to_string(r.replay_count) + ", " + name(r.public_state);
+          },
           [](const Tags& r) { return std::to_string(r.size()) + " tag"; },
           [&](const LaneInfo& r) { return "lane " + name(r.state); },
           [](const NamespaceInfo& r) { return "namespace " + r.name_space; },
@@ -351,7 +353,9 @@ std::ostream& operator<<(std::ostream& out, const Seen& seen) {
 void check_vector(const StateVector& v) {
   EXPECT_EQ(v.lifecycle_phase == Phase::terminal, v.terminal_outcome != Outcome::none);
   EXPECT_EQ(v.lifecycle_phase == Phase::runnable, v.eligibility_state != Eligibility::not_applicable);
-  if (v.ownership_state != Ownership::unowned) EXPECT_EQ(v.lifecycle_phase, Phase::active);
+  if (v.ownership_state != Ownership::unowned) {
+    EXPECT_EQ(v.lifecycle_phase, Phase::active);
+  }
   EXPECT_EQ(v.ownership_state == Ownership::leased, v.attempt_state == AttemptPhase::running_attempt);
 }
 
@@ -367,8 +371,12 @@ void check_facts(const Rehearsal& rehearsal, const ExecutionId& id) {
   EXPECT_LE(facts.armed_due, wanted) << "the clock must not come too late";
   EXPECT_EQ(facts.finished_at != 0, facts.phase == Phase::terminal);
   EXPECT_EQ(facts.started_at != 0, facts.attempt_count > 0);
-  if (facts.lease) EXPECT_EQ(facts.lease->lease_epoch, facts.lease_epoch);
-  if (facts.attempt) EXPECT_EQ(facts.attempt->attempt_index + 1, facts.attempt_count);
+  if (facts.lease) {
+    EXPECT_EQ(facts.lease->lease_epoch, facts.lease_epoch);
+  }
+  if (facts.attempt) {
+    EXPECT_EQ(facts.attempt->attempt_index + 1, facts.attempt_count);
+  }
 }
 
 void check_events(const Rehearsal& rehearsal, PublicState before, const ExecutionId& id) {
@@ -377,7 +385,9 @@ void check_events(const Rehearsal& rehearsal, PublicState before, const Executio
   for (const Event& event : rehearsal.last_events) {
     if (!event.execution_id) continue;
     EXPECT_EQ(*event.execution_id, id);
-    if (event.type != EventType::created) EXPECT_EQ(event.state_before, state) << to_string(event.type);
+    if (event.type != EventType::created) {
+      EXPECT_EQ(event.state_before, state) << to_string(event.type);
+    }
     state = event.state_after;
     endings += is_terminal(event.type) ? 1 : 0;
     EXPECT_FALSE(event.actor.empty() && event.type != EventType::created) << to_string(event.type);
@@ -922,7 +932,8 @@ const VectorRow vectors[] = {
     {"backoff", "runnable unowned not_eligible_until_time waiting_for_retry_backoff none pending_retry_attempt"},
     {"waiting_retry", "runnable unowned eligible_now waiting_for_worker none pending_retry_attempt"},
     {"reclaim_ready", "runnable unowned eligible_now waiting_for_worker none pending_reclaim_attempt"},
-    {"reclaim_grace", "runnable unowned not_eligible_until_time waiting_for_reclaim_grace none pending_reclaim_attempt"},
+    {"reclaim_grace",
+     "runnable unowned not_eligible_until_time waiting_for_reclaim_grace none pending_reclaim_attempt"},
     {"worker_delayed", "runnable unowned not_eligible_until_time waiting_for_delay none attempt_interrupted"},
     {"resumable", "runnable unowned eligible_now waiting_for_worker none attempt_interrupted"},
     {"completed", "terminal unowned not_applicable none success attempt_terminal"},

@@ -1,4 +1,4 @@
-// The policy as JSON. This is the only file that knows Boost.JSON, which is compiled into it as a whole: nothing to link.
+// The policy as JSON. This is the only file that knows Boost.JSON, which is compiled into it whole: nothing to link.
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/src.hpp>
 
@@ -30,7 +30,7 @@ struct Node {
 
   Kind kind = Kind::null;
   std::int64_t number = 0;
-  std::string text;  // of a string; of a number as it was written
+  std::string text;            // of a string; of a number as it was written
   std::string key;             // of a member of an object
   std::vector<Node> children;  // members or elements
 };
@@ -198,7 +198,7 @@ Result<std::int64_t> read_number(const Node& node, const std::string& path, std:
   return node.number;
 }
 
-// The ranges are those of `admit`, which has the last word; here they keep a number from being cut to its field's width.
+// The ranges are those of `admit`, which has the last word; here they keep a number from being cut to its field.
 template <auto member, std::int64_t min, std::int64_t max, class Owner>
 Result<void> read_count(const Node& node, const std::string& path, Owner& into) {
   FF_TRY(value, read_number(node, path, min, max));

@@ -72,11 +72,11 @@ Facts late(const World& world, std::int64_t until) {
 
 std::vector<World> worlds() {
   std::vector<World> all;
-  for (const std::int64_t lease : {100, 200, 300}) {
-    for (const std::int64_t timeout : {0, 100, 200, 300}) {
-      for (const std::int64_t deadline : {0, 100, 200, 300}) {
-        for (const std::int64_t backoff : {-1, 0, 50, 1000}) {
-          for (const std::int64_t grace : {0, 50, 1000}) {
+  for (const std::int64_t lease : {100, 200}) {
+    for (const std::int64_t timeout : {0, 100, 200}) {
+      for (const std::int64_t deadline : {0, 100, 300}) {
+        for (const std::int64_t backoff : {-1, 50}) {
+          for (const std::int64_t grace : {0, 50}) {
             for (const std::uint32_t cap : {0u, 1000u}) {
               for (const OnLeaseLost lost : {OnLeaseLost::requeue, OnLeaseLost::manual}) {
                 all.push_back({lease, timeout, deadline, backoff, grace, cap, lost});
@@ -103,7 +103,7 @@ TEST(Lateness, DoesNotChangeTheOutcome) {
                       facts.attempt ? facts.attempt->attempt_state : AttemptState::started);
   };
   for (const World& world : worlds()) {
-    for (const std::int64_t until : {100, 150, 200, 250, 300, 350, 500}) {
+    for (const std::int64_t until : {100, 149, 150, 250, 500}) {
       EXPECT_EQ(outcome(stepped(world, until)), outcome(late(world, until)))
           << in_words(world) << ", seen at " << until;
     }
@@ -114,7 +114,7 @@ TEST(Lateness, DoesNotChangeWhatIsClaimableWhen) {
   int different = 0;
   std::string first;
   for (const World& world : worlds()) {
-    for (const std::int64_t until : {100, 150, 200, 250, 300, 350, 500}) {
+    for (const std::int64_t until : {100, 149, 150, 250, 500}) {
       const Facts in_time = stepped(world, until);
       const Facts in_one = late(world, until);
       if (public_state(in_time) == public_state(in_one) && in_time.delay_until == in_one.delay_until) continue;
@@ -299,7 +299,7 @@ TEST(Deadline, InThePastEndsItAtTheFirstLook) {
 
 // ---- Delays, backoff and grace ends --------------------------------------------------------------------------------
 
-TEST(Delays, EndExactlyAtTheirTimeWithOneEvent) {
+TEST(DelayEnds, EndExactlyAtTheirTimeWithOneEvent) {
   Rehearsal stage;
   CreateRequest request = job();
   request.delay_until = stage.now + 100;
@@ -316,7 +316,7 @@ TEST(Delays, EndExactlyAtTheirTimeWithOneEvent) {
   EXPECT_TRUE(stage.last_events.empty());
 }
 
-TEST(Delays, AnyCommandFindsADelayOver) {
+TEST(DelayEnds, AnyCommandFindsADelayOver) {
   Rehearsal stage;
   CreateRequest request = job();
   request.delay_until = stage.now + 100;
@@ -340,7 +340,8 @@ TEST(Retention, TheExecutionsPolicyThenTheNamespaceThenTheDefault) {
   space.cancelled_ms = 13;
   space.expired_ms = 14;
   space.skipped_ms = 15;
-  const Outcome outcomes[] = {Outcome::success, Outcome::failed, Outcome::cancelled, Outcome::expired, Outcome::skipped};
+  const Outcome outcomes[] = {Outcome::success, Outcome::failed, Outcome::cancelled, Outcome::expired,
+                              Outcome::skipped};
   for (std::int64_t i = 0; i < 5; ++i) {
     Policy policy;
     EXPECT_EQ(retention_ms(policy, {}, outcomes[i], 99), 99);

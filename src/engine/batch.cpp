@@ -37,9 +37,10 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
   commands_.reserve(work_.size());
   claims_.reserve(work_.size());
   for (Work& piece : work_) {
-    if (auto* command = std::get_if<QueuedCommand>(&piece)) {
+    if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&piece)) {
       order_.emplace_back(commands_.size());
-      commands_.push_back({command, keys_touched(command->command), std::nullopt});
+      auto touched = keys_touched((*command)->command);
+      commands_.push_back({std::move(*command), std::move(touched), std::nullopt});
     } else if (auto* claim = std::get_if<ClaimPtr>(&piece)) {
       claims_.push_back({*claim, {}, {}, {}});
       order_.emplace_back(&claims_.back());
@@ -48,7 +49,8 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
     }
   }
   FF_CHECK(!sweeping_ || work_.size() == 1);
-  context_.entropy = runtime_.options_.entropy;
+  // Not a copy: a seeded source would start again with every batch.
+  context_.entropy = [this] { return runtime_.options_.entropy(); };
   context_.default_retention_ms = runtime_.options_.default_retention_ms;
 }
 
@@ -81,7 +83,9 @@ ReadRequest Batch::first_request() {
   for (ClaimState& state : claims_) {
     state.queued->seen = runtime_.parking_.signature(state.queued->request);
     state.covered = runtime_.routes_.covered(state.queued->request.lanes, state.queued->request.capabilities);
-    for (const RouteNo route : state.covered) demand[route] += state.queued->request.max_executions;
+    // A claim that comes again looks a little further, past what it could not take.
+    const std::uint64_t wanted = state.queued->request.max_executions + static_cast<std::uint64_t>(state.queued->stale);
+    for (const RouteNo route : state.covered) demand[route] += wanted;
     std::vector<Key> lanes;
     for (const auto& lane : state.queued->request.lanes) lanes.push_back(lane_key(lane));
     add_missing(lane_keys, std::move(lanes));
@@ -92,8 +96,13 @@ ReadRequest Batch::first_request() {
     const auto limit = std::min<std::uint64_t>(wanted, limits::max_route_candidates);
     request.ready.push_back({route, static_cast<std::uint32_t>(limit)});
   }
-  request.want_routes = !claims_.empty();
   request.routes_known = runtime_.routes_.known();
+  // A create may have made its route: whoever waits for that lane can only be woken once we know it.
+  const bool unknown_route = std::any_of(commands_.begin(), commands_.end(), [&](const CommandState& state) {
+    const auto* create = std::get_if<CreateCommand>(&state.queued->command);
+    return create != nullptr && create->route > request.routes_known;
+  });
+  request.want_routes = !claims_.empty() || unknown_route;
   return request;
 }
 
@@ -124,13 +133,18 @@ Result<void> Batch::read() {
     runtime_.note_store_time(reply.now_ms());
     context_.now = reply.now_ms();
     context_.next_sequence = [this, now_us = reply.now_us] { return runtime_.next_sequence(now_us); };
-    return take_in(reply, request.keys);
+    return take_in(reply, request);
   }
 }
 
-Result<void> Batch::take_in(const ReadReply& reply, const std::vector<Key>& keys) {
+Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) {
   for (const Record& record : reply.records) FF_TRY_VOID(workspace_.admit(record));
-  for (const Key& key : keys) workspace_.note_looked_up(key);
+  for (const Key& key : request.keys) workspace_.note_looked_up(key);
+  std::map<RouteNo, std::uint32_t> found;
+  for (const Candidate& candidate : reply.ready) ++found[candidate.entry.route];
+  for (const RouteDemand& demand : request.ready) {
+    if (found[demand.route] >= demand.limit) cut_off_.insert(demand.route);
+  }
   for (const Candidate& candidate : reply.ready) {
     const auto slot = workspace_.admit(candidate.record);
     if (!slot) {
@@ -142,7 +156,6 @@ Result<void> Batch::take_in(const ReadReply& reply, const std::vector<Key>& keys
     offers_[candidate.entry.route].push_back({candidate.entry});
   }
   due_found_ = reply.due.size();
-  due_commands_.reserve(reply.due.size());
   for (const DueCandidate& candidate : reply.due) {
     if (!workspace_.admit(candidate.record)) {
       log(LogLevel::error, "a due record cannot be decoded", {{"key", to_hex(candidate.entry.key.bytes)}});
@@ -151,11 +164,11 @@ Result<void> Batch::take_in(const ReadReply& reply, const std::vector<Key>& keys
     Slot& slot = workspace_.at(candidate.entry.key);
     // The index is what the clock saw; whatever the record believes, this entry is to be replaced.
     slot.indexed_due = candidate.entry.due_at;
-    due_commands_.push_back({DueCommand{candidate.entry.key}, [](const Result<Reply>&) {}});
-  }
-  for (QueuedCommand& due : due_commands_) {
+    auto due = std::make_unique<QueuedCommand>();
+    due->command = DueCommand{candidate.entry.key};
+    due->done = [](const Result<Reply>&) {};
     order_.emplace_back(commands_.size());
-    commands_.push_back({&due, keys_touched(due.command), std::nullopt});
+    commands_.push_back({std::move(due), {candidate.entry.key}, std::nullopt});
   }
   return {};
 }
@@ -315,10 +328,21 @@ void Batch::answer_command(CommandState& state, const PlannedCommit& plan, const
     if (++state.queued->stale > limits::max_stale_retries) {
       return state.queued->done(fail(Errc::contended, "the record changed under every try; repeat the call"));
     }
-    runtime_.enqueue(runtime_.writer_for(key.partition()), std::move(*state.queued), true);
+    runtime_.enqueue(runtime_.writer_for(key.partition()), std::move(state.queued), true);
     return;
   }
   state.queued->done(std::move(*state.reply));
+}
+
+// Nothing was left for this claim, but only because the search stopped where it did: others of the batch took what it
+// brought, or it could not be leased.
+bool Batch::may_have_missed_work(const ClaimState& state) const {
+  return std::any_of(state.covered.begin(), state.covered.end(), [&](RouteNo route) {
+    if (!cut_off_.contains(route)) return false;
+    const auto line = offers_.find(route);
+    return line == offers_.end() ||
+           std::all_of(line->second.begin(), line->second.end(), [](const Offer& offer) { return offer.used; });
+  });
 }
 
 void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
@@ -334,7 +358,7 @@ void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std
   }
   if (!won.empty()) return state.queued->done(std::move(won));
   const bool lost_a_race = !state.taken.empty();
-  if (lost_a_race && ++state.queued->stale <= limits::max_stale_retries) {
+  if ((lost_a_race || may_have_missed_work(state)) && ++state.queued->stale <= limits::max_stale_retries) {
     return runtime_.enqueue_claims({state.queued});
   }
   runtime_.answer_unserved(state.queued);

@@ -18,7 +18,7 @@ class Batch {
  private:
   // What a piece of work has come to, until the commit confirms it.
   struct CommandState {
-    QueuedCommand* queued = nullptr;
+    std::unique_ptr<QueuedCommand> queued;
     std::vector<Key> touched;
     std::optional<Result<Reply>> reply;
   };
@@ -37,7 +37,7 @@ class Batch {
   Result<void> read_more();
   std::vector<Key> missing_keys();
   ReadRequest first_request();
-  Result<void> take_in(const ReadReply& reply, const std::vector<Key>& keys);
+  Result<void> take_in(const ReadReply& reply, const ReadRequest& request);
   bool new_routes_matter(const std::vector<Route>& routes) const;
   void decide_all();
   void decide_command(CommandState& state);
@@ -49,6 +49,7 @@ class Batch {
   void answer_all(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   void answer_command(CommandState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   void answer_claim(ClaimState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
+  bool may_have_missed_work(const ClaimState& state) const;
   void fail_all(const Error& error);
   Wakeup unused_offers() const;
 
@@ -60,11 +61,11 @@ class Batch {
   std::vector<std::variant<std::size_t, ClaimState*>> order_;
   bool sweeping_ = false;
   std::size_t due_found_ = 0;
-  std::vector<QueuedCommand> due_commands_;
 
   Workspace workspace_;
   Context context_;
   std::map<RouteNo, std::vector<Offer>> offers_;  // each in order of service
+  std::set<RouteNo> cut_off_;  // the search brought as many as were asked for: there may be more behind them
   std::set<RouteNo> paused_routes_;
 };
 

@@ -1,34 +1,34 @@
 // The public face: validates, turns calls into commands, blocks for the answer.
 #include "engine/engine_impl.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 #include "base/check.hpp"
+#include "base/gate.hpp"
 
 namespace flowfabric {
 namespace {
 
-// Where a caller waits for one answer. The answer is given under the lock, so that the caller cannot leave (and take
-// this object with it) while the other side is still touching it.
+// Where a caller waits for one answer.
 template <class T>
 class Answer {
  public:
   void give(T value) {
-    const std::lock_guard lock(mutex_);
     value_ = std::move(value);
-    given_.notify_one();
+    given_.open();
   }
   T take() {
-    std::unique_lock lock(mutex_);
-    given_.wait(lock, [&] { return value_.has_value(); });
+    given_.wait();
     return std::move(*value_);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable given_;
   std::optional<T> value_;
+  Gate given_;
 };
 
 // Many answers, one wait.
@@ -37,21 +37,18 @@ class Answers {
  public:
   explicit Answers(std::size_t count) : values_(count, fail(Errc::internal, "no answer")), missing_(count) {}
   void give(std::size_t i, T value) {
-    const std::lock_guard lock(mutex_);
     values_[i] = std::move(value);
-    if (--missing_ == 0) complete_.notify_one();
+    if (missing_.fetch_sub(1) == 1) complete_.open();
   }
   std::vector<T> take() {
-    std::unique_lock lock(mutex_);
-    complete_.wait(lock, [&] { return missing_ == 0; });
+    complete_.wait();
     return std::move(values_);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable complete_;
   std::vector<T> values_;
-  std::size_t missing_;
+  std::atomic<std::size_t> missing_;
+  Gate complete_;
 };
 
 template <class T>
@@ -94,6 +91,7 @@ void Engine::Impl::start() {
 }
 
 void Engine::Impl::write(std::size_t i) {
+  pthread_setname_np(pthread_self(), "ff-writer");
   for (;;) {
     runtime->wait_for_work(i);
     if (runtime->pump(i)) continue;
@@ -103,6 +101,7 @@ void Engine::Impl::write(std::size_t i) {
 }
 
 void Engine::Impl::keep_time() {
+  pthread_setname_np(pthread_self(), "ff-clock");
   for (;;) {
     const std::int64_t wait_ms = runtime->tick();
     std::unique_lock lock(clock_mutex_);

@@ -7,10 +7,11 @@
 namespace flowfabric {
 
 std::size_t work_bytes(const Work& work) {
-  const auto* queued = std::get_if<QueuedCommand>(&work);
+  const auto* queued = std::get_if<std::unique_ptr<QueuedCommand>>(&work);
   if (queued == nullptr) return 0;
-  if (const auto* create = std::get_if<CreateCommand>(&queued->command)) return create->request.payload.size();
-  if (const auto* complete = std::get_if<CompleteCommand>(&queued->command)) return complete->request.result.size();
+  const Command& command = (*queued)->command;
+  if (const auto* create = std::get_if<CreateCommand>(&command)) return create->request.payload.size();
+  if (const auto* complete = std::get_if<CompleteCommand>(&command)) return complete->request.result.size();
   return 0;
 }
 

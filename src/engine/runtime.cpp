@@ -28,6 +28,13 @@ std::uint16_t placement(const CreateRequest& request, const Uuid& uuid) {
   return idempotency_key(request.name_space, request.idempotency_key).partition();
 }
 
+Work make_work(Command command, CommandDone done) {
+  auto queued = std::make_unique<QueuedCommand>();
+  queued->command = std::move(command);
+  queued->done = std::move(done);
+  return queued;
+}
+
 }  // namespace
 
 Runtime::Runtime(std::unique_ptr<Store> store, RuntimeOptions options)
@@ -103,7 +110,7 @@ Result<KeyringRecord> Runtime::create_keyring(Session& session) {
 void Runtime::submit(Command command, CommandDone done) {
   if (refusing_) return done(tl::unexpected(shutting_down()));
   const std::size_t i = writer_for(partition_of_command(command));
-  enqueue(i, QueuedCommand{std::move(command), std::move(done)}, false);
+  enqueue(i, make_work(std::move(command), std::move(done)), false);
 }
 
 Result<RouteNo> Runtime::route_for(const CreateRequest& request) {
@@ -127,7 +134,7 @@ void Runtime::submit_create(CreateRequest request, CommandDone done) {
   command.request_digest = request_digest(request);
   command.request = std::move(request);
   const std::size_t i = writer_for(command.id.partition);
-  enqueue(i, QueuedCommand{std::move(command), std::move(done)}, false);
+  enqueue(i, make_work(std::move(command), std::move(done)), false);
 }
 
 void Runtime::submit_claim(ClaimRequest request, ClaimDone done) {
@@ -172,7 +179,7 @@ void Runtime::enqueue(std::size_t i, Work work, bool internal) {
     }
   }
   const Error full{Errc::overloaded, "the queue of commands is full; back off and repeat", {}, {}};
-  if (auto* command = std::get_if<QueuedCommand>(&work)) command->done(tl::unexpected(full));
+  if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&work)) (*command)->done(tl::unexpected(full));
   if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(tl::unexpected(full));
 }
 
@@ -198,8 +205,8 @@ std::vector<Work> Runtime::take_batch(Writer& writer) {
   }
   // A parked claim joins the batch whose create it waits for: the execution is made and leased in one commit.
   for (const Work& work : batch) {
-    const auto* queued = std::get_if<QueuedCommand>(&work);
-    const auto* create = queued == nullptr ? nullptr : std::get_if<CreateCommand>(&queued->command);
+    const auto* queued = std::get_if<std::unique_ptr<QueuedCommand>>(&work);
+    const auto* create = queued == nullptr ? nullptr : std::get_if<CreateCommand>(&(*queued)->command);
     if (create == nullptr || create->request.delay_until != 0) continue;
     for (ClaimPtr& claim : parking_.wake_route(create->route, 1)) handed_over.push_back(std::move(claim));
   }
@@ -325,7 +332,7 @@ void Runtime::refuse_everything() {
       queue.swap(writer->queue);
     }
     for (Work& work : queue) {
-      if (auto* command = std::get_if<QueuedCommand>(&work)) command->done(tl::unexpected(shutting_down()));
+      if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&work)) (*command)->done(tl::unexpected(shutting_down()));
       if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(tl::unexpected(shutting_down()));
     }
   }

@@ -31,7 +31,7 @@ struct QueuedClaim {
 // The clock's turn: handle what is due.
 struct QueuedSweep {};
 
-using Work = std::variant<QueuedCommand, std::shared_ptr<QueuedClaim>, QueuedSweep>;
+using Work = std::variant<std::unique_ptr<QueuedCommand>, std::shared_ptr<QueuedClaim>, QueuedSweep>;
 
 // Roughly how many bytes of user data a piece of work moves.
 std::size_t work_bytes(const Work& work);

@@ -8,7 +8,7 @@ namespace flowfabric::test {
 
 Driver::Driver(std::unique_ptr<Store> store, ManualClock& clock, std::uint64_t seed, RuntimeOptions options)
     : clock_(clock) {
-  options.steady_ms = [&clock] { return clock.now_us() / 1000; };
+  if (!options.steady_ms) options.steady_ms = [&clock] { return clock.now_us() / 1000; };
   options.entropy = seeded_entropy(seed);
   auto opened = Runtime::open(std::move(store), std::move(options));
   FF_CHECK(opened.has_value());

@@ -26,7 +26,8 @@ struct Pending {
 
 class Driver {
  public:
-  // Opens an engine on `store`, whose clock must be `clock`. Fails the program when it cannot.
+  // Opens an engine on `store`, whose clock must be `clock`. Fails the program when it cannot. The steady clock is that
+  // of `clock` too unless the options bring their own.
   Driver(std::unique_ptr<Store> store, ManualClock& clock, std::uint64_t seed = 1, RuntimeOptions options = {});
 
   Runtime& runtime() { return *runtime_; }

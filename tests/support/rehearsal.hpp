@@ -18,8 +18,8 @@ class Rehearsal {
  public:
   TimestampMs now = 1000000;
   std::int64_t default_retention_ms = 10000;
-  std::vector<Event> last_events;           // of the last command, in log order
-  std::vector<Satellite> last_satellites;   // of the last command
+  std::vector<Event> last_events;          // of the last command, in log order
+  std::vector<Satellite> last_satellites;  // of the last command
 
   // Loads what the command needs, decides, commits the plan.
   Result<Reply> run(const Command& command) {

@@ -31,22 +31,26 @@ DELETE FROM due WHERE ctid = ANY (ARRAY(
   SELECT d.ctid FROM unnest($1::bigint[], $2::bytea[]) i(due_at, key)
   CROSS JOIN LATERAL (SELECT ctid FROM due WHERE due_at = i.due_at AND key = i.key LIMIT 1) d)))sql"};
 
-// Guard: every key is at the expected version, 0 for absent; `conflict()` ends the transaction. Waits for another
-// transaction that changes one and looks again; of two that create one, the later gets a unique violation.
-// Index root_pkey; an update changes no indexed column.
-constexpr Statement put_roots = {"put_roots", R"sql(
+// Guard: none of the keys exists. The unique violation does it: ON CONFLICT would cost half as much again, for what
+// hardly ever happens. Waits for another transaction that is creating one. Indexes root_pkey, root_listing.
+constexpr Statement insert_roots = {"insert_roots", R"sql(
+INSERT INTO root (key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, state, tags,
+  body)
+SELECT key, record_kind, created_at, name_space, lane, kind, flow, fixed, 1, finished_at, state, tags, body
+FROM unnest($1::bytea[], $2::smallint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::bytea[],
+  $9::bigint[], $10::smallint[], $11::text[], $12::bytea[])
+  i(key, record_kind, created_at, name_space, lane, kind, flow, fixed, finished_at, state, tags, body))sql"};
+
+// Guard: every key is at the expected version; `conflict()` ends the transaction. Waits for another transaction that
+// changes one and looks again. Index root_pkey; no indexed column changes.
+constexpr Statement update_roots = {"update_roots", R"sql(
 MERGE INTO root r
-USING unnest($1::bytea[], $2::bigint[], $3::smallint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bytea[],
-    $9::bytea[], $10::bigint[], $11::smallint[], $12::text[], $13::bytea[])
-  i(key, expected, record_kind, created_at, name_space, lane, kind, flow, fixed, finished_at, state, tags, body)
+USING unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::smallint[], $5::text[], $6::bytea[])
+  i(key, expected, finished_at, state, tags, body)
 ON r.key = i.key
 WHEN MATCHED AND r.version = i.expected THEN
   UPDATE SET version = i.expected + 1, finished_at = i.finished_at, state = i.state, tags = i.tags, body = i.body
 WHEN MATCHED THEN UPDATE SET version = conflict()
-WHEN NOT MATCHED AND i.expected = 0 THEN
-  INSERT (key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, state, tags, body)
-  VALUES (i.key, i.record_kind, i.created_at, i.name_space, i.lane, i.kind, i.flow, i.fixed, 1, i.finished_at, i.state,
-    i.tags, i.body)
 WHEN NOT MATCHED THEN INSERT (key, version) VALUES (i.key, conflict()))sql"};
 
 // Guard: every key is at the expected version, and stays so until we commit because of the share lock. Index root_pkey.
@@ -190,25 +194,33 @@ Params guard_params(const std::vector<const RootChange*>& changes) {
   return params;
 }
 
-Params put_params(const std::vector<const RootChange*>& changes) {
-  Params params;
+// The columns that every put writes.
+Params& add_changing(Params& params, const std::vector<const RootChange*>& changes) {
+  return params.array(Type::int8, changes, listed<Int>([](const Listing& l) { return l.finished_at; }))
+      .array(Type::int2, changes, listed<Int>([](const Listing& l) { return l.state; }))
+      .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.tags; }))
+      .array(Type::bytea, changes, [](const RootChange* c) { return Text(c->body); });
+}
+
+Params insert_params(const std::vector<const RootChange*>& changes) {
+  Params params = keys_params(changes);
   const auto kind = [](const RootChange* c) {
     return c->listing ? std::optional<Int>(static_cast<Int>(c->key.kind())) : std::nullopt;
   };
-  params.array(Type::bytea, changes, key_of)
-      .array(Type::int8, changes, version_of)
-      .array(Type::int2, changes, kind)
+  params.array(Type::int2, changes, kind)
       .array(Type::int8, changes, listed<Int>([](const Listing& l) { return l.created_at; }))
       .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.name_space; }))
       .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.lane; }))
       .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.kind; }))
       .array(Type::bytea, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.flow; }))
-      .array(Type::bytea, changes, [](const RootChange* c) { return Text(c->fixed); })
-      .array(Type::int8, changes, listed<Int>([](const Listing& l) { return l.finished_at; }))
-      .array(Type::int2, changes, listed<Int>([](const Listing& l) { return l.state; }))
-      .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.tags; }))
-      .array(Type::bytea, changes, [](const RootChange* c) { return Text(c->body); });
-  return params;
+      .array(Type::bytea, changes, [](const RootChange* c) { return Text(c->fixed); });
+  return add_changing(params, changes);
+}
+
+Params update_params(const std::vector<const RootChange*>& changes) {
+  Params params = keys_params(changes);
+  params.array(Type::int8, changes, version_of);
+  return add_changing(params, changes);
 }
 
 }  // namespace
@@ -226,7 +238,7 @@ void Batch::add(const ChangeSet& set) {
     } else if (change.action == RootChange::Action::check) {
       (change.expected_version == 0 ? absences_ : checks_).push_back(&change);
     } else {
-      puts_.push_back(&change);
+      (change.expected_version == 0 ? inserts_ : updates_).push_back(&change);
     }
   }
   for (const auto& entry : set.ready_put) ready_put_.push_back(&entry);
@@ -269,7 +281,7 @@ void Batch::sum_counters(const std::vector<ChangeSet>& sets, const std::vector<s
 }
 
 void Batch::sort() {
-  for (auto* changes : {&puts_, &erasures_, &checks_, &absences_}) sort_by_key(*changes);
+  for (auto* changes : {&inserts_, &updates_, &erasures_, &checks_, &absences_}) sort_by_key(*changes);
   drop_repeats(checks_);
   drop_repeats(absences_);
   for (auto* entries : {&ready_put_, &ready_drop_}) sort_ready(*entries);
@@ -299,14 +311,15 @@ void Batch::queue_drops(Connection& connection) const {
 // That a record does not exist cannot be locked. So it is created and erased again: whoever creates it at the same time
 // waits for us, or we for him.
 void Batch::queue_roots(Connection& connection) const {
-  if (!puts_.empty()) connection.queue(put_roots, put_params(puts_));
+  if (!inserts_.empty()) connection.queue(insert_roots, insert_params(inserts_));
   if (!absences_.empty()) {
-    connection.queue(put_roots, put_params(absences_));
+    connection.queue(insert_roots, insert_params(absences_));
     Params params = keys_params(absences_);
     params.array(Type::int8, absences_, [](const RootChange*) { return Int(1); })
         .int4(static_cast<Int>(absences_.size()));
     connection.queue(erase_roots, params);
   }
+  if (!updates_.empty()) connection.queue(update_roots, update_params(updates_));
   if (!checks_.empty()) connection.queue(check_roots, guard_params(checks_));
 }
 

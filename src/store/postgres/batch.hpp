@@ -43,7 +43,7 @@ class Batch {
   void queue_satellites(Connection& connection) const;
   void queue_counters(Connection& connection) const;
 
-  std::vector<const RootChange*> puts_, erasures_, checks_;
+  std::vector<const RootChange*> inserts_, updates_, erasures_, checks_;
   std::vector<const RootChange*> absences_;  // checks that a record does not exist
   std::vector<const ReadyEntry*> ready_put_, ready_drop_;
   std::vector<const DueEntry*> due_put_, due_drop_;

@@ -75,7 +75,7 @@ Result<Address> parse_address(const std::string& url) {
   PQconninfoOption* parsed = PQconninfoParse(address.uri.c_str(), &message);
   PQfreemem(message);
   if (parsed == nullptr) {
-    return fail(Errc::invalid_argument, "the PostgreSQL URL cannot be parsed; it should look like postgres://user@host/db",
+    return fail(Errc::invalid_argument, "the PostgreSQL URL cannot be parsed; it looks like postgres://user@host/db",
                 "url");
   }
   PQconninfoFree(parsed);

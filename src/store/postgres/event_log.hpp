@@ -1,7 +1,7 @@
 // Reading the log in an order without gaps.
 //
 // A position is (xid, n): the transaction that wrote an entry and the entry's turn in it, as 12 big-endian bytes.
-// Numbers are given to transactions in order, but they commit in any order; so a reader is shown only entries below the oldest
+// Transactions are numbered in order but commit in any order; so a reader is shown only entries below the oldest
 // transaction that is still running in his snapshot (the horizon). Whatever commits later has a number at or above it:
 // nothing ever appears behind a reader. See session.cpp for why the entries of one record are in commit order.
 #pragma once

@@ -31,8 +31,10 @@ constexpr char load_routes_sql[] = "SELECT number, lane, capabilities FROM route
 
 Result<void> Batch::prepare_reads() {
   const std::pair<Statement*, const char*> all[] = {
-      {&statements_.load_root, load_root_sql},           {&statements_.find_ready, find_ready_sql},
-      {&statements_.find_due, find_due_sql},             {&statements_.load_routes, load_routes_sql},
+      {&statements_.load_root, load_root_sql},
+      {&statements_.find_ready, find_ready_sql},
+      {&statements_.find_due, find_due_sql},
+      {&statements_.load_routes, load_routes_sql},
       {&statements_.load_satellite, load_satellite_sql},
   };
   for (const auto& [statement, sql] : all) {

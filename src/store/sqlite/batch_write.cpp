@@ -118,9 +118,7 @@ Result<std::vector<Verdict>> Batch::write(const std::vector<ChangeSet>& sets) {
   return verdicts;
 }
 
-void Batch::remember(const Key& key, Root root) {
-  known_.insert_or_assign(key.bytes, root);
-}
+void Batch::remember(const Key& key, Root root) { known_.insert_or_assign(key.bytes, root); }
 
 Result<Batch::Root> Batch::stored(const Key& key) {
   const auto known = known_.find(key.bytes);

@@ -15,10 +15,8 @@ namespace {
 Errc code_of(int status) {
   switch (status & 0xff) {
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return Errc::corruption;
-    case SQLITE_TOOBIG:
-      return Errc::payload_too_large;
+    case SQLITE_NOTADB: return Errc::corruption;
+    case SQLITE_TOOBIG: return Errc::payload_too_large;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_FULL:
@@ -27,31 +25,24 @@ Errc code_of(int status) {
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_NOMEM:
-    case SQLITE_PROTOCOL:
-      return Errc::unavailable;
-    default:
-      return Errc::internal;
+    case SQLITE_PROTOCOL: return Errc::unavailable;
+    default: return Errc::internal;
   }
 }
 
 std::string sentence_of(int status, const char* message) {
   switch (status & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return "the database file is locked by another process";
-    case SQLITE_FULL:
-      return "the disk of the database file is full";
-    case SQLITE_NOTADB:
-      return "the file is not a SQLite database";
-    case SQLITE_READONLY:
-      return "the database file or its folder cannot be written to";
-    default:
-      return std::string("SQLite reports: ") + message;
+    case SQLITE_LOCKED: return "the database file is locked by another process";
+    case SQLITE_FULL: return "the disk of the database file is full";
+    case SQLITE_NOTADB: return "the file is not a SQLite database";
+    case SQLITE_READONLY: return "the database file or its folder cannot be written to";
+    default: return std::string("SQLite reports: ") + message;
   }
 }
 
-// SQLite counts every allocation under a lock, for statistics that we do not read; without it a batch costs an eighth
-// less. The setting is the process's and must come first: a program that used SQLite before us keeps its own.
+// SQLite counts every allocation under a lock, for statistics that we do not read (the README says what that costs).
+// The setting is the process's and must come first: a program that used SQLite before us keeps its own.
 void stop_counting_memory() {
   static std::once_flag once;
   std::call_once(once, [] { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); });
@@ -66,9 +57,7 @@ tl::unexpected<Error> failure(int status, sqlite3* connection) {
 
 }  // namespace
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
-  sqlite3_finalize(statement);
-}
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 void Statement::bind(int parameter, std::int64_t value) {
   FF_CHECK(sqlite3_bind_int64(statement_.get(), parameter, value) == SQLITE_OK);
@@ -77,8 +66,7 @@ void Statement::bind(int parameter, std::int64_t value) {
 void Statement::bind_text(int parameter, std::string_view value) {
   // A null pointer would bind NULL, and an empty string is not NULL.
   const char* data = value.empty() ? "" : value.data();
-  const int status =
-      sqlite3_bind_text64(statement_.get(), parameter, data, value.size(), SQLITE_STATIC, SQLITE_UTF8);
+  const int status = sqlite3_bind_text64(statement_.get(), parameter, data, value.size(), SQLITE_STATIC, SQLITE_UTF8);
   FF_CHECK(status == SQLITE_OK);
 }
 
@@ -87,9 +75,7 @@ void Statement::bind_blob(int parameter, std::string_view value) {
   FF_CHECK(sqlite3_bind_blob64(statement_.get(), parameter, data, value.size(), SQLITE_STATIC) == SQLITE_OK);
 }
 
-void Statement::bind_null(int parameter) {
-  FF_CHECK(sqlite3_bind_null(statement_.get(), parameter) == SQLITE_OK);
-}
+void Statement::bind_null(int parameter) { FF_CHECK(sqlite3_bind_null(statement_.get(), parameter) == SQLITE_OK); }
 
 Result<bool> Statement::step() {
   const int status = sqlite3_step(statement_.get());
@@ -109,13 +95,9 @@ Result<void> Statement::run() {
   return {};
 }
 
-void Statement::reset() {
-  sqlite3_reset(statement_.get());
-}
+void Statement::reset() { sqlite3_reset(statement_.get()); }
 
-std::int64_t Statement::integer(int column) const {
-  return sqlite3_column_int64(statement_.get(), column);
-}
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
 
 std::string_view Statement::view(int column) const {
   const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
@@ -123,17 +105,11 @@ std::string_view Statement::view(int column) const {
   return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
-std::string Statement::bytes(int column) const {
-  return std::string(view(column));
-}
+std::string Statement::bytes(int column) const { return std::string(view(column)); }
 
-bool Statement::is_null(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
-}
+bool Statement::is_null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
 
-void Database::Close::operator()(sqlite3* connection) const {
-  sqlite3_close_v2(connection);
-}
+void Database::Close::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 
 Database::Database(sqlite3* connection, std::chrono::milliseconds wait)
     : patience_(std::make_unique<Patience>(Patience{{}, wait})), connection_(connection) {}
@@ -200,23 +176,16 @@ Result<Statement*> Database::cached(const char* sql) {
   return &cached_.emplace(sql, std::move(statement)).first->second;
 }
 
-bool Database::in_transaction() const {
-  return sqlite3_get_autocommit(connection_.get()) == 0;
-}
+bool Database::in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
 
-std::int64_t Database::last_insert_id() const {
-  return sqlite3_last_insert_rowid(connection_.get());
-}
+std::int64_t Database::last_insert_id() const { return sqlite3_last_insert_rowid(connection_.get()); }
 
 Trouble Database::last_trouble() const {
   switch (sqlite3_errcode(connection_.get()) & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return Trouble::locked;
-    case SQLITE_FULL:
-      return Trouble::disk_full;
-    default:
-      return Trouble::other;
+    case SQLITE_LOCKED: return Trouble::locked;
+    case SQLITE_FULL: return Trouble::disk_full;
+    default: return Trouble::other;
   }
 }
 

@@ -44,7 +44,8 @@ constexpr char read_root_sql[] = R"(
   WHERE root = ?3 AND seq > ?1 ORDER BY seq LIMIT ?2)";
 
 LoggedEntry entry_at(const Statement& row) {
-  LogEntry entry{Key{row.bytes(1)}, static_cast<std::uint8_t>(row.integer(2)), row.integer(3), row.bytes(4),
+  LogEntry entry{Key{row.bytes(1)}, static_cast<std::uint8_t>(row.integer(2)),
+                 row.integer(3),    row.bytes(4),
                  row.bytes(5),      row.bytes(6)};
   return LoggedEntry{encode_position(row.integer(0)), std::move(entry)};
 }

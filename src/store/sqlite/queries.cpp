@@ -93,9 +93,7 @@ Result<Snapshot> Snapshot::begin(Database& database) {
   return Snapshot(database);
 }
 
-Result<void> Snapshot::end() {
-  return database_->execute("COMMIT");
-}
+Result<void> Snapshot::end() { return database_->execute("COMMIT"); }
 
 Result<std::vector<Record>> load(Database& database, const std::vector<Key>& keys) {
   constexpr static char sql[] = "SELECT key, version, fixed, body FROM root WHERE key = ?1";

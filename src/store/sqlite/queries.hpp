@@ -17,7 +17,8 @@ Result<std::vector<Satellite>> load_satellites(Database& database, const Key& ro
                                                std::uint32_t from, std::uint32_t limit);
 Result<std::vector<Record>> scan(Database& database, RecordKind kind, const std::string& after, std::uint32_t limit);
 Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& query);
-Result<std::vector<StateCount>> count(Database& database, RecordKind kind, const std::optional<std::string>& name_space);
+Result<std::vector<StateCount>> count(Database& database, RecordKind kind,
+                                      const std::optional<std::string>& name_space);
 Result<std::int64_t> counter(Database& database, const Key& key);
 Result<std::optional<TimestampMs>> next_due(Database& database);
 Result<std::uint64_t> count_ready_before(Database& database, const ReadyEntry& entry, std::uint64_t limit);

@@ -137,9 +137,7 @@ Result<void> switch_to_wal(Database& database) {
 
 }  // namespace
 
-int newest_schema() {
-  return static_cast<int>(std::size(migrations));
-}
+int newest_schema() { return static_cast<int>(std::size(migrations)); }
 
 Result<void> prepare_schema(Database& database, const std::string& path) {
   FF_TRY(version, inspect(database, path));  // before the first write: a foreign file stays as it is

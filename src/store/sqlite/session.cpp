@@ -21,10 +21,10 @@ constexpr char data_version_sql[] = "PRAGMA data_version";
 constexpr char note_undone_commit_sql[] = R"(
   INSERT INTO meta(name, value) VALUES('undone_commits', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1)";
 
-// About 32 MiB of log between two checkpoints, and no more than 64 MiB of file left after a large one. Deleted bytes
-// are not overwritten with zeros (Debian's default), which would write pages only for that.
+// About 32 MiB of log between two checkpoints, and no more than 64 MiB of file left after a large one. Debian's SQLite
+// overwrites deleted bytes with zeros unless told otherwise, which makes erasing a large payload write all of it again.
 constexpr const char* writer_settings[] = {
-    "PRAGMA cache_size = -16384",        "PRAGMA temp_store = MEMORY",           "PRAGMA foreign_keys = OFF",
+    "PRAGMA cache_size = -16384",       "PRAGMA temp_store = MEMORY",           "PRAGMA foreign_keys = OFF",
     "PRAGMA wal_autocheckpoint = 8000", "PRAGMA journal_size_limit = 67108864", "PRAGMA secure_delete = OFF",
 };
 
@@ -140,9 +140,7 @@ bool Writer::foreign_commits() {
 SqliteSession::SqliteSession(std::shared_ptr<Writer> writer, std::shared_ptr<Clock> clock)
     : writer_(std::move(writer)), clock_(std::move(clock)) {}
 
-SqliteSession::~SqliteSession() {
-  release();
-}
+SqliteSession::~SqliteSession() { release(); }
 
 Result<void> SqliteSession::ensure_begun() {
   if (begun_) return {};

@@ -122,9 +122,7 @@ class SqliteStore final : public Store {
   SqliteStore(const std::string& path, std::shared_ptr<Writer> writer, StoreOptions options)
       : writer_(std::move(writer)), clock_(std::make_shared<Clock>(std::move(options.now_us))), readers_(path) {}
 
-  Result<std::unique_ptr<Session>> open_session() override {
-    return std::make_unique<SqliteSession>(writer_, clock_);
-  }
+  Result<std::unique_ptr<Session>> open_session() override { return std::make_unique<SqliteSession>(writer_, clock_); }
   std::uint32_t preferred_sessions() const override { return 1; }
 
   Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override;
@@ -166,8 +164,8 @@ class SqliteStore final : public Store {
 
  private:
   template <class Query, class... Arguments>
-  auto with_reader(Query query, const Arguments&... arguments) -> decltype(query(std::declval<Database&>(),
-                                                                                 arguments...)) {
+  auto with_reader(Query query, const Arguments&... arguments)
+      -> decltype(query(std::declval<Database&>(), arguments...)) {
     FF_TRY(reader, readers_.borrow());
     return query(*reader, arguments...);
   }

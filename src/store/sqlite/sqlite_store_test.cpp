@@ -34,9 +34,7 @@ Error open_error(const std::string& url) {
   return store ? Error{} : store.error();
 }
 
-Key key_of(std::string_view name) {
-  return Key{"e" + std::string(name) + std::string("\0\1", 2)};
-}
+Key key_of(std::string_view name) { return Key{"e" + std::string(name) + std::string("\0\1", 2)}; }
 
 ChangeSet creation(std::string_view name, std::string body = "body") {
   ChangeSet set;
@@ -62,9 +60,7 @@ Verdict commit(Store& store, ChangeSet set) {
   return verdicts ? verdicts->front() : Verdict::stale;
 }
 
-std::size_t records_in(Store& store) {
-  return store.scan(RecordKind::execution, "", 1000).value().size();
-}
+std::size_t records_in(Store& store) { return store.scan(RecordKind::execution, "", 1000).value().size(); }
 
 // Runs SQL on a connection of its own, as another program would.
 void run_sql(const std::string& path, const char* sql) {

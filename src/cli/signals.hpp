@@ -1,0 +1,17 @@
+// Ctrl-C and its like as a question that loops can ask.
+#pragma once
+
+namespace flowfabric::cli {
+
+// While it lives, the first SIGINT or SIGTERM is only remembered; a second one ends the process as usual.
+class StopSignal {
+ public:
+  StopSignal();
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  static bool came();
+};
+
+}  // namespace flowfabric::cli

@@ -1,0 +1,293 @@
+#include "core/ingress.hpp"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+namespace flowfabric {
+namespace {
+
+std::string bytes(std::size_t size) { return std::string(size, 'x'); }
+
+CreateRequest good_create() {
+  CreateRequest request;
+  request.kind = "job";
+  return request;
+}
+
+ClaimRequest good_claim() {
+  ClaimRequest request;
+  request.worker_id = "w";
+  request.worker_instance_id = "w-1";
+  return request;
+}
+
+// One change of a request and the field that it is refused by; an empty field means that it is admitted.
+template <class Request>
+struct Case {
+  const char* what;
+  std::function<void(Request&)> change;
+  std::string field;
+  Errc code = Errc::invalid_argument;
+};
+
+template <class Request, class Admit>
+void run_cases(const std::vector<Case<Request>>& cases, const Request& good, Admit admit_it) {
+  for (const auto& item : cases) {
+    SCOPED_TRACE(item.what);
+    Request request = good;
+    item.change(request);
+    const Result<void> result = admit_it(request);
+    EXPECT_EQ(result.has_value(), item.field.empty()) << (result ? "" : result.error().message);
+    if (result) continue;
+    EXPECT_EQ(result.error().code, item.code);
+    EXPECT_EQ(result.error().field, item.field);
+    EXPECT_EQ(result.error().message.substr(0, item.field.size()), item.field) << "the sentence names the field";
+  }
+}
+
+Tags many_tags(std::size_t count) {
+  Tags tags;
+  for (std::size_t i = 0; i < count; ++i) tags["app.k" + std::to_string(i)] = "";
+  return tags;
+}
+
+std::vector<std::string> many_capabilities(std::size_t count) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back("c" + std::to_string(i));
+  return all;
+}
+
+const std::vector<Case<CreateRequest>> create_texts = {
+    {"as it is", [](CreateRequest&) {}, ""},
+    {"namespace at the limit", [](CreateRequest& r) { r.name_space = bytes(limits::max_namespace_bytes); }, ""},
+    {"namespace over", [](CreateRequest& r) { r.name_space = bytes(limits::max_namespace_bytes + 1); }, "namespace"},
+    {"namespace empty", [](CreateRequest& r) { r.name_space = ""; }, "namespace"},
+    {"namespace with a control", [](CreateRequest& r) { r.name_space = "a\nb"; }, "namespace"},
+    {"lane at the limit", [](CreateRequest& r) { r.lane = bytes(limits::max_lane_bytes); }, ""},
+    {"lane over", [](CreateRequest& r) { r.lane = bytes(limits::max_lane_bytes + 1); }, "lane"},
+    {"lane empty", [](CreateRequest& r) { r.lane = ""; }, "lane"},
+    {"lane with a space", [](CreateRequest& r) { r.lane = "a ~b"; }, ""},
+    {"lane outside ASCII", [](CreateRequest& r) { r.lane = "\xc3\xbc"; }, "lane"},
+    {"lane with DEL", [](CreateRequest& r) { r.lane = "\x7f"; }, "lane"},
+    {"kind at the limit", [](CreateRequest& r) { r.kind = bytes(limits::max_kind_bytes); }, ""},
+    {"kind over", [](CreateRequest& r) { r.kind = bytes(limits::max_kind_bytes + 1); }, "kind"},
+    {"kind empty", [](CreateRequest& r) { r.kind = ""; }, "kind"},
+    {"kind not UTF-8", [](CreateRequest& r) { r.kind = "\xff"; }, "kind"},
+    {"encoding at the limit", [](CreateRequest& r) { r.payload_encoding = bytes(limits::max_encoding_bytes); }, ""},
+    {"encoding over", [](CreateRequest& r) { r.payload_encoding = bytes(limits::max_encoding_bytes + 1); },
+     "payload_encoding"},
+    {"creator at the limit", [](CreateRequest& r) { r.creator = bytes(limits::max_creator_bytes); }, ""},
+    {"creator over", [](CreateRequest& r) { r.creator = bytes(limits::max_creator_bytes + 1); }, "creator"},
+    {"key at the limit", [](CreateRequest& r) { r.idempotency_key = bytes(limits::max_idempotency_key_bytes); }, ""},
+    {"key over", [](CreateRequest& r) { r.idempotency_key = bytes(limits::max_idempotency_key_bytes + 1); },
+     "idempotency_key"},
+    {"binary payload", [](CreateRequest& r) { r.payload = std::string("\0\xff\xfe", 3); }, ""},
+    {"payload at the limit", [](CreateRequest& r) { r.payload = bytes(limits::default_max_payload_bytes); }, ""},
+    {"payload over", [](CreateRequest& r) { r.payload = bytes(limits::default_max_payload_bytes + 1); }, "payload",
+     Errc::payload_too_large},
+};
+
+const std::vector<Case<CreateRequest>> create_numbers = {
+    {"least priority", [](CreateRequest& r) { r.priority = limits::min_priority; }, ""},
+    {"below", [](CreateRequest& r) { r.priority = limits::min_priority - 1; }, "priority"},
+    {"greatest priority", [](CreateRequest& r) { r.priority = limits::max_priority; }, ""},
+    {"above", [](CreateRequest& r) { r.priority = limits::max_priority + 1; }, "priority"},
+    {"last moment", [](CreateRequest& r) { r.delay_until = limits::max_timestamp_ms; }, ""},
+    {"delay after it", [](CreateRequest& r) { r.delay_until = limits::max_timestamp_ms + 1; }, "delay_until"},
+    {"delay below zero", [](CreateRequest& r) { r.delay_until = -1; }, "delay_until"},
+    {"deadline after it", [](CreateRequest& r) { r.deadline_at = limits::max_timestamp_ms + 1; }, "deadline_at"},
+    {"deadline below zero", [](CreateRequest& r) { r.deadline_at = -1; }, "deadline_at"},
+    {"tags at the limit", [](CreateRequest& r) { r.tags = many_tags(limits::max_tags); }, ""},
+    {"tags over", [](CreateRequest& r) { r.tags = many_tags(limits::max_tags + 1); }, "tags"},
+    {"tag value at the limit", [](CreateRequest& r) { r.tags["a.b"] = bytes(limits::max_tag_value_bytes); }, ""},
+    {"tag value over", [](CreateRequest& r) { r.tags["a.b"] = bytes(limits::max_tag_value_bytes + 1); }, "tags.a.b"},
+    {"tag value with a control", [](CreateRequest& r) { r.tags["a.b"] = "\x1f"; }, "tags.a.b"},
+    {"tag key malformed", [](CreateRequest& r) { r.tags["nodot"] = ""; }, "tags"},
+    {"capabilities at the limit",
+     [](CreateRequest& r) { r.required_capabilities = many_capabilities(limits::max_capabilities); }, ""},
+    {"capabilities over",
+     [](CreateRequest& r) { r.required_capabilities = many_capabilities(limits::max_capabilities + 1); },
+     "required_capabilities"},
+    {"capability bytes at the limit",
+     [](CreateRequest& r) { r.required_capabilities = {"a", bytes(limits::max_capabilities_bytes - 2)}; }, ""},
+    {"capability bytes over",
+     [](CreateRequest& r) { r.required_capabilities = {"a", bytes(limits::max_capabilities_bytes - 1)}; },
+     "required_capabilities"},
+    {"capability empty", [](CreateRequest& r) { r.required_capabilities = {""}; }, "required_capabilities"},
+    {"capability with a comma", [](CreateRequest& r) { r.required_capabilities = {"a,b"}; }, "required_capabilities"},
+    {"capability with a space", [](CreateRequest& r) { r.required_capabilities = {"a b"}; }, "required_capabilities"},
+    {"capability not UTF-8", [](CreateRequest& r) { r.required_capabilities = {"\xff"}; }, "required_capabilities"},
+    {"a policy out of range", [](CreateRequest& r) { r.policy.dedup_window_ms = 0; }, "policy.dedup_window_ms"},
+};
+
+TEST(Ingress, Create) {
+  const auto admit_it = [](CreateRequest& request) { return admit(request, IngressLimits{}); };
+  run_cases(create_texts, good_create(), admit_it);
+  run_cases(create_numbers, good_create(), admit_it);
+}
+
+TEST(Ingress, ThePayloadLimitIsTheEnginesChoice) {
+  CreateRequest create = good_create();
+  create.payload = "1234";
+  EXPECT_TRUE(admit(create, {4, 4}));
+  EXPECT_FALSE(admit(create, {3, 4}));
+  EXPECT_TRUE(admit(CompleteRequest{"1234", ""}, {3, 4}));
+  EXPECT_EQ(admit(CompleteRequest{"12345", ""}, {9, 4}).error().code, Errc::payload_too_large);
+}
+
+TEST(Ingress, CapabilitiesBecomeCanonical) {
+  CreateRequest create = good_create();
+  create.required_capabilities = {"b", "a", "b"};
+  ASSERT_TRUE(admit(create, IngressLimits{}));
+  EXPECT_EQ(create.required_capabilities, (std::vector<std::string>{"a", "b"}));
+  ClaimRequest claim = good_claim();
+  claim.lanes = {"y", "x", "y"};
+  claim.capabilities = {"b", "a", "b"};
+  ASSERT_TRUE(admit(claim));
+  EXPECT_EQ(claim.lanes, (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(claim.capabilities, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Ingress, TagKeys) {
+  for (const std::string good : {"a.b", "app.name", "a1_.b", "app.1", "app._x", "app.a.b.c", "app.a..b", "a.b."}) {
+    EXPECT_TRUE(admit_tag_key(good)) << good;
+  }
+  for (const std::string bad : {"", "a", "a.", ".b", ".", "A.b", "a.B", "1a.b", "_a.b", "a-b.c", "a.b-c", "a b.c",
+                                "a..b", "a.\xc3\xbc", "a.b=c"}) {
+    const auto result = admit_tag_key(bad);
+    ASSERT_FALSE(result) << bad;
+    EXPECT_EQ(result.error().field, "tags");
+  }
+  EXPECT_TRUE(admit_tag_key("a." + bytes(limits::max_tag_key_bytes - 2)));
+  EXPECT_FALSE(admit_tag_key("a." + bytes(limits::max_tag_key_bytes - 1)));
+}
+
+const std::vector<Case<Policy>> policy_cases = {
+    {"as it is", [](Policy&) {}, ""},
+    {"retries at the limit", [](Policy& p) { p.retry->max_retries = limits::max_max_retries; }, ""},
+    {"retries over", [](Policy& p) { p.retry->max_retries = limits::max_max_retries + 1; }, "policy.retry.max_retries"},
+    {"no delay", [](Policy& p) { p.retry->initial_delay_ms = 0; }, ""},
+    {"delay below zero", [](Policy& p) { p.retry->initial_delay_ms = -1; }, "policy.retry.initial_delay_ms"},
+    {"longest delay", [](Policy& p) { p.retry->max_delay_ms = limits::max_duration_ms; }, ""},
+    {"delay over", [](Policy& p) { p.retry->max_delay_ms = limits::max_duration_ms + 1; }, "policy.retry.max_delay_ms"},
+    {"least multiplier", [](Policy& p) { p.retry->multiplier_percent = 100; }, ""},
+    {"below it", [](Policy& p) { p.retry->multiplier_percent = 99; }, "policy.retry.multiplier_percent"},
+    {"greatest multiplier", [](Policy& p) { p.retry->multiplier_percent = 10000; }, ""},
+    {"above it", [](Policy& p) { p.retry->multiplier_percent = 10001; }, "policy.retry.multiplier_percent"},
+    {"categories at the limit",
+     [](Policy& p) { p.retry->retryable_categories = many_capabilities(limits::max_retry_categories); }, ""},
+    {"categories over",
+     [](Policy& p) { p.retry->retryable_categories = many_capabilities(limits::max_retry_categories + 1); },
+     "policy.retry.retryable_categories"},
+    {"category empty", [](Policy& p) { p.retry->retryable_categories = {""}; }, "policy.retry.retryable_categories"},
+    {"category over", [](Policy& p) { p.retry->retryable_categories = {bytes(limits::max_category_bytes + 1)}; },
+     "policy.retry.retryable_categories"},
+    {"shortest timeout", [](Policy& p) { p.attempt_timeout_ms = 1; }, ""},
+    {"no time at all", [](Policy& p) { p.attempt_timeout_ms = 0; }, "policy.attempt_timeout_ms"},
+    {"timeout over", [](Policy& p) { p.attempt_timeout_ms = limits::max_duration_ms + 1; },
+     "policy.attempt_timeout_ms"},
+    {"grace below zero", [](Policy& p) { p.reclaim_grace_ms = -1; }, "policy.reclaim_grace_ms"},
+    {"reclaims at the limit", [](Policy& p) { p.max_reclaims = limits::max_max_reclaims; }, ""},
+    {"reclaims over", [](Policy& p) { p.max_reclaims = limits::max_max_reclaims + 1; }, "policy.max_reclaims"},
+    {"replays at the limit", [](Policy& p) { p.max_replays = limits::max_max_replays; }, ""},
+    {"replays over", [](Policy& p) { p.max_replays = limits::max_max_replays + 1; }, "policy.max_replays"},
+    {"shortest window", [](Policy& p) { p.dedup_window_ms = 1; }, ""},
+    {"no window", [](Policy& p) { p.dedup_window_ms = 0; }, "policy.dedup_window_ms"},
+    {"kept for no time", [](Policy& p) { p.retention.completed_ms = 0; }, ""},
+    {"completed", [](Policy& p) { p.retention.completed_ms = -1; }, "policy.retention.completed_ms"},
+    {"failed", [](Policy& p) { p.retention.failed_ms = -1; }, "policy.retention.failed_ms"},
+    {"cancelled", [](Policy& p) { p.retention.cancelled_ms = -1; }, "policy.retention.cancelled_ms"},
+    {"expired", [](Policy& p) { p.retention.expired_ms = -1; }, "policy.retention.expired_ms"},
+    {"skipped", [](Policy& p) { p.retention.skipped_ms = limits::max_duration_ms + 1; }, "policy.retention.skipped_ms"},
+};
+
+TEST(Ingress, Policies) {
+  Policy policy;
+  policy.retry = RetryPolicy{};
+  run_cases(policy_cases, policy, [](const Policy& p) { return admit(p); });
+}
+
+const std::vector<Case<ClaimRequest>> claim_cases = {
+    {"as it is", [](ClaimRequest&) {}, ""},
+    {"worker at the limit", [](ClaimRequest& r) { r.worker_id = bytes(limits::max_worker_id_bytes); }, ""},
+    {"worker over", [](ClaimRequest& r) { r.worker_id = bytes(limits::max_worker_id_bytes + 1); }, "worker_id"},
+    {"worker empty", [](ClaimRequest& r) { r.worker_id = ""; }, "worker_id"},
+    {"worker with a space", [](ClaimRequest& r) { r.worker_id = "a b"; }, "worker_id"},
+    {"instance over", [](ClaimRequest& r) { r.worker_instance_id = bytes(limits::max_worker_id_bytes + 1); },
+     "worker_instance_id"},
+    {"instance empty", [](ClaimRequest& r) { r.worker_instance_id = ""; }, "worker_instance_id"},
+    {"no lanes", [](ClaimRequest& r) { r.lanes.clear(); }, "lanes"},
+    {"lanes at the limit", [](ClaimRequest& r) { r.lanes = many_capabilities(limits::max_claim_lanes); }, ""},
+    {"lanes over", [](ClaimRequest& r) { r.lanes = many_capabilities(limits::max_claim_lanes + 1); }, "lanes"},
+    {"a bad lane", [](ClaimRequest& r) { r.lanes = {"ok", "\n"}; }, "lane"},
+    {"a bad capability", [](ClaimRequest& r) { r.capabilities = {"a,b"}; }, "capabilities"},
+    {"none wanted", [](ClaimRequest& r) { r.max_executions = 0; }, "max_executions"},
+    {"most wanted", [](ClaimRequest& r) { r.max_executions = limits::max_claim; }, ""},
+    {"more than that", [](ClaimRequest& r) { r.max_executions = limits::max_claim + 1; }, "max_executions"},
+    {"shortest lease", [](ClaimRequest& r) { r.lease_ttl_ms = limits::min_lease_ttl_ms; }, ""},
+    {"shorter", [](ClaimRequest& r) { r.lease_ttl_ms = limits::min_lease_ttl_ms - 1; }, "lease_ttl_ms"},
+    {"longest lease", [](ClaimRequest& r) { r.lease_ttl_ms = limits::max_lease_ttl_ms; }, ""},
+    {"longer", [](ClaimRequest& r) { r.lease_ttl_ms = limits::max_lease_ttl_ms + 1; }, "lease_ttl_ms"},
+    {"longest wait", [](ClaimRequest& r) { r.wait_ms = limits::max_wait_ms; }, ""},
+    {"longer wait", [](ClaimRequest& r) { r.wait_ms = limits::max_wait_ms + 1; }, "wait_ms"},
+};
+
+TEST(Ingress, Claims) {
+  run_cases(claim_cases, good_claim(), [](ClaimRequest& request) { return admit(request); });
+}
+
+TEST(Ingress, WhatWorkersReport) {
+  EXPECT_TRUE(admit(ProgressReport{100, bytes(limits::max_message_bytes)}));
+  EXPECT_EQ(admit(ProgressReport{101, {}}).error().field, "percent");
+  EXPECT_EQ(admit(ProgressReport{{}, bytes(limits::max_message_bytes + 1)}).error().field, "message");
+  EXPECT_EQ(admit(CompleteRequest{"", bytes(limits::max_encoding_bytes + 1)}, {}).error().field, "result_encoding");
+  EXPECT_EQ(admit(CompleteRequest{bytes(limits::default_max_payload_bytes + 1), ""}, {}).error().field, "result");
+
+  const std::vector<Case<FailRequest>> cases = {
+      {"as it is", [](FailRequest&) {}, ""},
+      {"category empty", [](FailRequest& r) { r.category = ""; }, "category"},
+      {"category at the limit", [](FailRequest& r) { r.category = bytes(limits::max_category_bytes); }, ""},
+      {"category over", [](FailRequest& r) { r.category = bytes(limits::max_category_bytes + 1); }, "category"},
+      {"message of lines", [](FailRequest& r) { r.message = "one\ntwo"; }, ""},
+      {"message over", [](FailRequest& r) { r.message = bytes(limits::max_message_bytes + 1); }, "message"},
+      {"detail at the limit", [](FailRequest& r) { r.detail = bytes(limits::max_failure_detail_bytes); }, ""},
+      {"detail over", [](FailRequest& r) { r.detail = bytes(limits::max_failure_detail_bytes + 1); }, "detail",
+       Errc::payload_too_large},
+  };
+  run_cases(cases, FailRequest{}, [](const FailRequest& request) { return admit(request); });
+}
+
+TEST(Ingress, WhatOperatorsAskFor) {
+  EXPECT_TRUE(admit(Operator{"ops", bytes(limits::max_reason_bytes)}));
+  EXPECT_EQ(admit(Operator{"ops", bytes(limits::max_reason_bytes + 1)}).error().field, "reason");
+  EXPECT_EQ(admit(Operator{"", ""}).error().field, "operator");
+  EXPECT_EQ(admit(Operator{bytes(limits::max_creator_bytes + 1), ""}).error().field, "operator");
+  EXPECT_EQ(admit(TagChanges{}).error().field, "tags");
+  EXPECT_EQ(admit(TagChanges{{}, {"bad"}}).error().field, "tags");
+  EXPECT_TRUE(admit(TagChanges{{}, {"a.b"}}));
+  EXPECT_EQ(admit(NamespaceInfo{"", {}}).error().field, "namespace");
+  NamespaceInfo info{"n", {}};
+  info.retention.failed_ms = -1;
+  EXPECT_EQ(admit(info).error().field, "retention.failed_ms");
+  EXPECT_TRUE(admit_execution_id({partition_count - 1, {}}));
+  EXPECT_EQ(admit_execution_id({partition_count, {}}).error().field, "execution_id");
+}
+
+TEST(Ingress, Lists) {
+  const std::vector<Case<ListRequest>> cases = {
+      {"as it is", [](ListRequest&) {}, ""},
+      {"no rows", [](ListRequest& r) { r.limit = 0; }, "limit"},
+      {"most rows", [](ListRequest& r) { r.limit = limits::max_page; }, ""},
+      {"more rows", [](ListRequest& r) { r.limit = limits::max_page + 1; }, "limit"},
+      {"namespace", [](ListRequest& r) { r.name_space = ""; }, "namespace"},
+      {"lane", [](ListRequest& r) { r.lane = ""; }, "lane"},
+      {"kind", [](ListRequest& r) { r.kind = ""; }, "kind"},
+      {"tag key", [](ListRequest& r) { r.tag = {"bad", ""}; }, "tags"},
+      {"tag value", [](ListRequest& r) { r.tag = {"a.b", "\n"}; }, "tags.a.b"},
+  };
+  run_cases(cases, ListRequest{}, [](const ListRequest& request) { return admit(request); });
+}
+
+}  // namespace
+}  // namespace flowfabric

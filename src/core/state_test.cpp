@@ -1,0 +1,339 @@
+#include "core/state.hpp"
+
+#include <gtest/gtest.h>
+
+namespace flowfabric {
+namespace {
+
+constexpr TimestampMs now = 1767323045678;  // 2026-01-02T03:04:05.678Z
+
+Execution runnable() {
+  Execution execution;
+  execution.spec.lane = "default";
+  execution.spec.kind = "job";
+  execution.facts.pending = PendingAttempt{};
+  execution.facts.ready_sequence = 1;
+  return execution;
+}
+
+Execution delayed(DelayCause cause) {
+  Execution execution = runnable();
+  execution.facts.ready_sequence = 0;
+  execution.facts.delay_until = now;
+  execution.facts.delay_cause = cause;
+  return execution;
+}
+
+Execution active() {
+  Execution execution = runnable();
+  execution.facts.phase = Phase::active;
+  execution.facts.ready_sequence = 0;
+  execution.facts.pending.reset();
+  execution.facts.attempt = Attempt{};
+  execution.facts.lease = Lease{};
+  execution.facts.lease->worker_instance_id = "w-1";
+  execution.facts.lease->expires_at = now + 100;
+  return execution;
+}
+
+Execution ended(Outcome outcome) {
+  Execution execution = active();
+  execution.facts.phase = Phase::terminal;
+  execution.facts.lease.reset();
+  execution.facts.outcome = outcome;
+  execution.facts.finished_at = now;
+  return execution;
+}
+
+LaneInfo lane(LaneState state, const std::string& reason = {}) { return {"default", state, 0, "ops", reason}; }
+
+TEST(States, PublicStateOfEveryPhase) {
+  EXPECT_EQ(public_state(runnable().facts), PublicState::waiting);
+  EXPECT_EQ(public_state(delayed(DelayCause::submitted).facts), PublicState::delayed);
+  EXPECT_EQ(public_state(active().facts), PublicState::active);
+  EXPECT_EQ(public_state(ended(Outcome::success).facts), PublicState::completed);
+  EXPECT_EQ(public_state(ended(Outcome::failed).facts), PublicState::failed);
+  EXPECT_EQ(public_state(ended(Outcome::cancelled).facts), PublicState::cancelled);
+  EXPECT_EQ(public_state(ended(Outcome::expired).facts), PublicState::expired);
+  EXPECT_EQ(public_state(ended(Outcome::skipped).facts), PublicState::skipped);
+  EXPECT_EQ(public_state(ended(Outcome::none).facts), PublicState::failed) << "so that somebody looks at it";
+  Execution suspended = active();
+  suspended.facts.phase = Phase::suspended;
+  EXPECT_EQ(public_state(suspended.facts), PublicState::suspended);
+}
+
+TEST(States, ResumableIsARunnableSuspendedAttempt) {
+  Execution execution = runnable();
+  execution.facts.pending.reset();
+  execution.facts.attempt = Attempt{};
+  execution.facts.attempt->attempt_state = AttemptState::suspended;
+  EXPECT_EQ(public_state(execution.facts), PublicState::resumable);
+  execution.facts.delay_until = now;
+  EXPECT_EQ(public_state(execution.facts), PublicState::delayed);
+}
+
+TEST(States, TheDerivationIsTotal) {
+  for (int phase = 0; phase <= static_cast<int>(Phase::terminal); ++phase) {
+    for (int outcome = 0; outcome <= static_cast<int>(Outcome::skipped); ++outcome) {
+      for (int bits = 0; bits < 16; ++bits) {
+        Execution execution = (bits & 1) != 0 ? active() : runnable();
+        execution.facts.phase = static_cast<Phase>(phase);
+        execution.facts.outcome = static_cast<Outcome>(outcome);
+        if ((bits & 2) != 0) execution.facts.lease.reset();
+        if ((bits & 4) != 0) execution.facts.attempt.reset();
+        if ((bits & 8) != 0) execution.facts.delay_until = now;
+        const StateVector vector = state_vector(execution, LaneState::paused);
+        EXPECT_EQ(vector.public_state, public_state(execution.facts));
+        EXPECT_FALSE(to_string(vector.attempt_state).empty());
+        explain(execution, lane(LaneState::paused), 0, now);
+      }
+    }
+  }
+}
+
+TEST(States, AttemptStates) {
+  const auto of = [](const Execution& execution) { return state_vector(execution, LaneState::active).attempt_state; };
+  Execution execution = runnable();
+  execution.facts.pending->type = AttemptType::initial;
+  EXPECT_EQ(of(execution), AttemptPhase::pending_first_attempt);
+  execution.facts.pending->type = AttemptType::retry;
+  EXPECT_EQ(of(execution), AttemptPhase::pending_retry_attempt);
+  execution.facts.pending->type = AttemptType::reclaim;
+  EXPECT_EQ(of(execution), AttemptPhase::pending_reclaim_attempt);
+  execution.facts.pending->type = AttemptType::replay;
+  EXPECT_EQ(of(execution), AttemptPhase::pending_replay_attempt);
+  EXPECT_EQ(of(active()), AttemptPhase::running_attempt);
+  EXPECT_EQ(of(ended(Outcome::failed)), AttemptPhase::attempt_terminal);
+  Execution never_ran = ended(Outcome::cancelled);
+  never_ran.facts.attempt.reset();
+  EXPECT_EQ(of(never_ran), AttemptPhase::none);
+}
+
+TEST(States, OwnershipTellsHowALeaseWasLost) {
+  Execution execution = active();
+  EXPECT_EQ(state_vector(execution, LaneState::active).ownership_state, Ownership::leased);
+  execution.facts.lease.reset();
+  execution.facts.lost.cause = LeaseLoss::expired;
+  EXPECT_EQ(state_vector(execution, LaneState::active).ownership_state, Ownership::lease_expired_reclaimable);
+  execution.facts.lost.cause = LeaseLoss::revoked;
+  EXPECT_EQ(state_vector(execution, LaneState::active).ownership_state, Ownership::lease_revoked);
+}
+
+TEST(States, TheLaneBlocksOnlyWhatWaits) {
+  for (const LaneState state : {LaneState::active, LaneState::paused, LaneState::draining, LaneState::disabled}) {
+    const bool blocks = state == LaneState::paused || state == LaneState::disabled;
+    const StateVector vector = state_vector(runnable(), state);
+    EXPECT_EQ(vector.eligibility_state, blocks ? Eligibility::blocked_by_lane_state : Eligibility::eligible_now);
+    EXPECT_EQ(vector.blocking_reason, blocks ? BlockingReason::paused_by_lane : BlockingReason::waiting_for_worker);
+    EXPECT_EQ(vector.public_state, PublicState::waiting);
+    EXPECT_EQ(state_vector(active(), state).blocking_reason, BlockingReason::none);
+    EXPECT_EQ(state_vector(delayed(DelayCause::worker), state).blocking_reason, BlockingReason::waiting_for_delay);
+  }
+}
+
+TEST(States, BlockingReasonsOfADelay) {
+  const auto of = [](DelayCause cause) { return state_vector(delayed(cause), LaneState::active).blocking_reason; };
+  EXPECT_EQ(of(DelayCause::submitted), BlockingReason::waiting_for_delay);
+  EXPECT_EQ(of(DelayCause::worker), BlockingReason::waiting_for_delay);
+  EXPECT_EQ(of(DelayCause::backoff), BlockingReason::waiting_for_retry_backoff);
+  EXPECT_EQ(of(DelayCause::reclaim_grace), BlockingReason::waiting_for_reclaim_grace);
+  Execution picky = runnable();
+  picky.spec.required_capabilities = {"gpu"};
+  EXPECT_EQ(state_vector(picky, LaneState::active).blocking_reason, BlockingReason::waiting_for_capable_worker);
+}
+
+// ---- Explain -------------------------------------------------------------------------------------------------------
+
+TEST(Explain, WhatRunsNeedsNoExplanation) { EXPECT_TRUE(explain(active(), lane(LaneState::paused), 0, now).empty()); }
+
+TEST(Explain, AQueuedExecutionSaysHowManyAreAhead) {
+  const auto next = explain(runnable(), lane(LaneState::active), 0, now);
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_EQ(next[0], (Reason{"waiting_for_worker", "It is next in its queue and waits for a worker to claim it.", 0}));
+  const auto third = explain(runnable(), lane(LaneState::active), 2, now);
+  ASSERT_EQ(third.size(), 1u);
+  EXPECT_EQ(third[0].sentence, "2 executions are ahead of it in its queue.");
+}
+
+TEST(Explain, DelaysSayWhyAndUntilWhen) {
+  const std::pair<DelayCause, Reason> rows[] = {
+      {DelayCause::submitted, {"waiting_for_delay", "It was submitted to start at 2026-01-02T03:04:05.678Z.", now}},
+      {DelayCause::worker, {"waiting_for_delay", "Its worker put it off until 2026-01-02T03:04:05.678Z.", now}},
+      {DelayCause::backoff,
+       {"waiting_for_retry_backoff", "Its last attempt failed; the next one may start at 2026-01-02T03:04:05.678Z.",
+        now}},
+      {DelayCause::reclaim_grace,
+       {"waiting_for_reclaim_grace", "Its lease was lost; it may be claimed again at 2026-01-02T03:04:05.678Z.", now}},
+  };
+  for (const auto& [cause, reason] : rows) {
+    EXPECT_EQ(explain(delayed(cause), lane(LaneState::active), 0, now - 1), std::vector{reason});
+  }
+}
+
+TEST(Explain, GivesTheCompleteList) {
+  Execution execution = delayed(DelayCause::submitted);
+  execution.spec.required_capabilities = {"cuda", "gpu"};
+  const auto reasons = explain(execution, lane(LaneState::paused, "maintenance"), 0, now - 1);
+  ASSERT_EQ(reasons.size(), 3u);
+  EXPECT_EQ(reasons[0].code, "waiting_for_delay");
+  EXPECT_EQ(reasons[1],
+            (Reason{"paused_by_lane", "Lane \"default\" is paused: nothing on it is handed out (maintenance).", 0}));
+  EXPECT_EQ(reasons[2], (Reason{"waiting_for_capable_worker", "Only a worker that offers cuda, gpu may claim it.", 0}));
+}
+
+TEST(Explain, LostLeasesAndEndings) {
+  Execution lost = active();
+  const auto overdue = explain(lost, lane(LaneState::active), 0, now + 100);
+  ASSERT_EQ(overdue.size(), 1u);
+  EXPECT_EQ(overdue[0].code, "lease_expired");
+  EXPECT_NE(overdue[0].sentence.find("w-1"), std::string::npos);
+  lost.facts.lease.reset();
+  lost.facts.lost.cause = LeaseLoss::revoked;
+  const auto manual = explain(lost, lane(LaneState::active), 0, now);
+  ASSERT_EQ(manual.size(), 1u);
+  EXPECT_EQ(manual[0].code, "waiting_for_reclaim");
+  EXPECT_NE(manual[0].sentence.find("revoked"), std::string::npos);
+  EXPECT_EQ(explain(ended(Outcome::success), lane(LaneState::active), 0, now),
+            (std::vector{Reason{"terminal", "It has ended: completed at 2026-01-02T03:04:05.678Z.", 0}}));
+}
+
+TEST(Explain, EverySentenceEndsInAFullStopAndHasACode) {
+  Execution suspended = active();
+  suspended.facts.phase = Phase::suspended;
+  Execution lost = active();
+  lost.facts.lease.reset();
+  for (const Execution& execution :
+       {runnable(), delayed(DelayCause::backoff), lost, suspended, ended(Outcome::failed)}) {
+    const auto reasons = explain(execution, lane(LaneState::disabled), 5, now);
+    EXPECT_FALSE(reasons.empty());
+    for (const Reason& reason : reasons) {
+      EXPECT_FALSE(reason.code.empty());
+      EXPECT_EQ(reason.sentence.back(), '.');
+    }
+  }
+}
+
+// ---- Projections ---------------------------------------------------------------------------------------------------
+
+TEST(Projections, TheListingShowsWhatCanBeSearched) {
+  Execution execution = runnable();
+  execution.spec.name_space = "space";
+  execution.spec.flow = Uuid{{1}};
+  execution.spec.created_at = 5;
+  const Listing plain = listing_of(execution);
+  EXPECT_EQ(plain.tags, "");
+  EXPECT_EQ(plain.flow.size(), 16u);
+  EXPECT_EQ(plain.state, static_cast<std::uint8_t>(PublicState::waiting));
+  execution.facts.tags = {{"a.b", "1"}, {"a.c", ""}};
+  const Listing tagged = listing_of(execution);
+  EXPECT_EQ(tagged.tags,
+            "\x1f"
+            "a.b=1\x1f"
+            "a.c=\x1f");
+  EXPECT_NE(tagged.tags.find("\x1f"
+                             "a.b=1\x1f"),
+            std::string::npos)
+      << "a substring finds an exact tag";
+}
+
+TEST(Projections, TheSummaryFollowsTheFacts) {
+  Execution execution = ended(Outcome::cancelled);
+  execution.id = {3, Uuid{{7}}};
+  execution.facts.started_at = 4;
+  execution.facts.attempt_count = 2;
+  execution.facts.priority = -1;
+  const ExecutionSummary summary = summarize(execution);
+  EXPECT_EQ(summary.execution_id, execution.id);
+  EXPECT_EQ(summary.public_state, PublicState::cancelled);
+  EXPECT_EQ(summary.finished_at, now);
+  EXPECT_EQ(summary.started_at, 4);
+  EXPECT_EQ(summary.attempt_count, 2u);
+  EXPECT_EQ(summary.priority, -1);
+}
+
+TEST(Projections, TheNextDueTimeIsTheEarliestThatApplies) {
+  Facts facts = active().facts;
+  EXPECT_EQ(next_due(facts), now + 100);
+  facts.attempt->timeout_at = now + 50;
+  EXPECT_EQ(next_due(facts), now + 50);
+  facts.deadline_at = now + 20;
+  EXPECT_EQ(next_due(facts), now + 20);
+  facts.deadline_at = 0;
+  facts.lease.reset();
+  EXPECT_EQ(next_due(facts), 0) << "a timeout runs under a lease only";
+  facts.delay_until = now;
+  EXPECT_EQ(next_due(facts), 0) << "a delay is of the runnable";
+  facts.phase = Phase::runnable;
+  EXPECT_EQ(next_due(facts), now);
+  facts.phase = Phase::terminal;
+  facts.deadline_at = 1;
+  facts.retain_until = now + 9;
+  EXPECT_EQ(next_due(facts), now + 9);
+}
+
+TEST(Projections, OnlyWhatIsClaimableHasAReadyEntry) {
+  Execution execution = runnable();
+  execution.spec.route = 3;
+  execution.facts.priority = 8;
+  EXPECT_EQ(ready_entry(execution), (ReadyEntry{3, 8, 1, execution_key(execution.id)}));
+  EXPECT_FALSE(ready_entry(active()));
+  EXPECT_FALSE(ready_entry(delayed(DelayCause::submitted)));
+}
+
+// ---- Names ---------------------------------------------------------------------------------------------------------
+
+template <class Enum>
+void expect_names(Enum last, std::string_view name_of_last, int first = 0) {
+  for (int i = first; i <= static_cast<int>(last); ++i) EXPECT_FALSE(to_string(static_cast<Enum>(i)).empty());
+  EXPECT_EQ(to_string(last), name_of_last);
+}
+
+TEST(Names, EveryEnumeratorHasOne) {
+  expect_names(Phase::terminal, "terminal");
+  expect_names(Outcome::skipped, "skipped");
+  expect_names(Ownership::lease_revoked, "lease_revoked");
+  expect_names(Eligibility::blocked_by_operator, "blocked_by_operator");
+  expect_names(BlockingReason::paused_by_lane, "paused_by_lane");
+  expect_names(AttemptPhase::none, "none");
+  expect_names(PublicState::skipped, "skipped");
+  expect_names(AttemptType::replay, "replay");
+  expect_names(AttemptState::interrupted_reclaimed, "interrupted_reclaimed");
+  expect_names(LeaseLoss::revoked, "revoked");
+  expect_names(LaneState::disabled, "disabled");
+  expect_names(HandleKind::reclaimed, "reclaimed");
+  expect_names(EventType::namespace_changed, "namespace_changed", 1);
+}
+
+TEST(Names, ParseBackAndRefuseTheRest) {
+  for (int i = 0; i <= static_cast<int>(PublicState::skipped); ++i) {
+    const auto state = static_cast<PublicState>(i);
+    EXPECT_EQ(parse_public_state(to_string(state)), state);
+  }
+  for (int i = 0; i <= static_cast<int>(LaneState::disabled); ++i) {
+    const auto state = static_cast<LaneState>(i);
+    EXPECT_EQ(parse_lane_state(to_string(state)), state);
+  }
+  for (int i = 1; i <= static_cast<int>(EventType::namespace_changed); ++i) {
+    const auto type = static_cast<EventType>(i);
+    EXPECT_EQ(parse_event_type(to_string(type)), type);
+  }
+  for (const std::string bad : {"", "Waiting", "waiting ", "nonsense"}) {
+    EXPECT_EQ(parse_public_state(bad).error().code, Errc::invalid_argument);
+    EXPECT_FALSE(parse_lane_state(bad));
+    EXPECT_FALSE(parse_event_type(bad));
+  }
+  EXPECT_NE(parse_lane_state("x").error().message.find("active, paused, draining, disabled"), std::string::npos);
+}
+
+TEST(Names, FourEventsEndAnExecution) {
+  int endings = 0;
+  for (int i = 1; i <= static_cast<int>(EventType::namespace_changed); ++i) {
+    endings += is_terminal(static_cast<EventType>(i)) ? 1 : 0;
+  }
+  EXPECT_EQ(endings, 4);
+  EXPECT_TRUE(is_terminal(EventType::completed));
+  EXPECT_FALSE(is_terminal(EventType::lease_expired));
+}
+
+}  // namespace
+}  // namespace flowfabric

@@ -1,0 +1,128 @@
+// A store that counts what is asked of it and can die at a chosen call, as a process does that is killed between two
+// words to its database.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "store/store.hpp"
+
+namespace flowfabric::test {
+
+// Shared by a WatchedStore, its sessions and the test.
+struct Watch {
+  enum class Death : std::uint8_t {
+    before,  // the fatal call never reaches the database
+    after,   // it is carried out, but its answer is lost
+  };
+  std::atomic<int> calls{0};
+  std::atomic<int> commits{0};
+  std::atomic<bool> dead{false};
+  int fatal_call = 0;  // which call from now on kills; 0: none
+  Death death = Death::before;
+
+  template <class Call>
+  auto through(Call call) -> decltype(call()) {
+    if (dead) return fail(Errc::unavailable, "dead");
+    const int number = ++calls;
+    const bool fatal = number == fatal_call;
+    if (fatal) dead = true;
+    if (fatal && death == Death::before) return fail(Errc::unavailable, "dead");
+    auto reply = call();
+    if (fatal) return fail(Errc::outcome_unknown, "dead");
+    return reply;
+  }
+};
+
+class WatchedSession final : public Session {
+ public:
+  WatchedSession(std::unique_ptr<Session> inner, std::shared_ptr<Watch> watch)
+      : inner_(std::move(inner)), watch_(std::move(watch)) {}
+
+  Result<ReadReply> read(const ReadRequest& request) override {
+    return watch_->through([&] { return inner_->read(request); });
+  }
+  Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override {
+    return watch_->through([&] { return inner_->read_satellites(names); });
+  }
+  Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override {
+    if (!watch_->dead) ++watch_->commits;
+    return watch_->through([&] { return inner_->commit(sets); });
+  }
+  // The dead let go of nothing themselves; the database notices when the connection is gone.
+  void release() override {
+    if (!watch_->dead) inner_->release();
+  }
+
+ private:
+  const std::unique_ptr<Session> inner_;
+  const std::shared_ptr<Watch> watch_;
+};
+
+class WatchedStore final : public Store {
+ public:
+  WatchedStore(std::unique_ptr<Store> inner, std::shared_ptr<Watch> watch)
+      : inner_(std::move(inner)), watch_(std::move(watch)) {}
+
+  Result<std::unique_ptr<Session>> open_session() override {
+    auto session = inner_->open_session();
+    if (!session) return session;
+    return std::make_unique<WatchedSession>(std::move(*session), watch_);
+  }
+  std::uint32_t preferred_sessions() const override { return inner_->preferred_sessions(); }
+  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override {
+    return watch_->through([&] { return inner_->intern_route(lane, capabilities); });
+  }
+  Result<std::optional<TimestampMs>> next_due() override {
+    return watch_->through([&] { return inner_->next_due(); });
+  }
+  Result<std::vector<Record>> load(const std::vector<Key>& keys) override {
+    return watch_->through([&] { return inner_->load(keys); });
+  }
+  Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
+                                                 std::uint32_t limit) override {
+    return watch_->through([&] { return inner_->load_satellites(root, kind, from, limit); });
+  }
+  Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override {
+    return watch_->through([&] { return inner_->scan(kind, after, limit); });
+  }
+  Result<std::vector<ListedRecord>> list(const ListQuery& query) override {
+    return watch_->through([&] { return inner_->list(query); });
+  }
+  Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override {
+    return watch_->through([&] { return inner_->count(kind, name_space); });
+  }
+  Result<std::int64_t> counter(const Key& key) override {
+    return watch_->through([&] { return inner_->counter(key); });
+  }
+  Result<std::int64_t> now_us() override {
+    return watch_->through([&] { return inner_->now_us(); });
+  }
+  Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
+    return watch_->through([&] { return inner_->count_ready_before(entry, limit); });
+  }
+  Result<std::string> log_start() override {
+    return watch_->through([&] { return inner_->log_start(); });
+  }
+  Result<std::string> log_end() override {
+    return watch_->through([&] { return inner_->log_end(); });
+  }
+  Result<LogPage> read_log(const LogQuery& query) override {
+    return watch_->through([&] { return inner_->read_log(query); });
+  }
+  Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) override {
+    return watch_->through([&] { return inner_->history(root, after, limit); });
+  }
+  void announce(const Wakeup& wakeup) override {
+    if (!watch_->dead) inner_->announce(wakeup);
+  }
+  void listen(std::function<void(const Wakeup&)> listener) override { inner_->listen(std::move(listener)); }
+  Result<std::vector<std::string>> check_integrity() override { return inner_->check_integrity(); }
+
+ private:
+  const std::unique_ptr<Store> inner_;
+  const std::shared_ptr<Watch> watch_;
+};
+
+}  // namespace flowfabric::test

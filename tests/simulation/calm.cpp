@@ -1,0 +1,198 @@
+// What must be true when everything has had its turn, and how a run ends.
+#include <algorithm>
+#include <set>
+
+#include "core/state.hpp"
+#include "engine/routes.hpp"
+#include "simulation/world.hpp"
+
+namespace flowfabric::simulation {
+namespace {
+
+constexpr int most_turns = 20000;
+constexpr int most_drain_rounds = 3000;
+constexpr std::int64_t store_retry_ms = 1100;  // longer than any pause that the engine makes after an error
+constexpr std::int64_t keep_alive_ms = 5000;   // that of World::open_process
+constexpr std::int64_t longest_nap_ms = 3600 * 1000;
+
+}  // namespace
+
+// Lets every engine do all that it can do at this moment.
+void World::settle() {
+  for (int turns = 0; turns < most_turns; ++turns) {
+    bool moved = false;
+    for (const auto& process : processes_) {
+      process->store->deliver_held();
+      tick(*process);
+      for (std::size_t i = 0; i < process->writer_busy.size(); ++i) {
+        while (pump(*process, i)) {
+          moved = true;
+          if (++turns > most_turns) break;
+        }
+      }
+    }
+    if (!moved) return;
+  }
+  violated("an engine comes to rest", "it is still busy after {} batches", most_turns);
+}
+
+// Lets time pass in the steps that the engines ask for. With traffic, commands that change nothing keep coming: the
+// safety net must hold also when the engines are never idle.
+void World::let_time_pass(std::int64_t ms, bool with_traffic) {
+  while (ms > 0) {
+    std::int64_t nap = with_traffic ? std::min<std::int64_t>(ms, 900) : ms;
+    for (const auto& process : processes_) nap = std::min(nap, std::max<std::int64_t>(process->runtime->tick(), 1));
+    advance(nap);
+    ms -= nap;
+    if (with_traffic) {
+      for (const auto& process : processes_) {
+        send(*process, TagsCommand{{7, Uuid{}}, {}, {"operator", ""}}, "nothing", [](Process&, const auto&) {});
+      }
+    }
+    settle();
+  }
+}
+
+void World::check_calm() {
+  trace_.line("faults pause");
+  calm_ = true;
+  bury_the_dead();
+  settle();
+  // Engines pause a little after the store failed them; and who missed an announcement finds out in a keep-alive period.
+  let_time_pass(news_lost_ ? 2 * keep_alive_ms : store_retry_ms, news_lost_ && random_.chance(500));
+  news_lost_ = false;
+  check_nothing_sleeps();
+  calm_ = false;
+  trace_.line("faults go on");
+}
+
+void World::check_nothing_sleeps() {
+  for (const auto& [key, shadow] : watcher_->shadows()) {
+    if (shadow.removed) continue;
+    const TimestampMs due = next_due(shadow.execution.facts);
+    if (due != 0 && due <= now_ms()) {
+      violated("the clock does what is due", "{} is {} and was due {} ms ago", to_string(shadow.execution.id),
+               to_string(public_state(shadow.execution.facts)), now_ms() - due);
+    }
+  }
+  for (const auto& [number, call] : calls_) {
+    if (!call.parks) violated("every call is answered", "call {} ({}) is not", number, call.what);
+    check_call_may_wait(call);
+  }
+}
+
+void World::check_call_may_wait(const Call& call) {
+  // The clock may have gone back since it was told how long to wait, by less than this.
+  if (call.until + 10000 < now_ms()) violated("waiting ends in time", "{}", call.what);
+  if (call.awaited) {
+    const Shadow* shadow = watcher_->find(*call.awaited);
+    if (shadow->removed || shadow->life.ended()) violated("waiters hear of the end", "{}", call.what);
+    return;
+  }
+  for (const auto& [key, shadow] : watcher_->shadows()) {
+    if (shadow.removed || !ready_entry(shadow.execution)) continue;
+    const Spec& spec = shadow.execution.spec;
+    const auto lane = lanes_.find(spec.lane);
+    const bool serves =
+        lane == lanes_.end() ||
+        (lane->second.certain && lane->second.in_flight == 0 &&
+         (lane->second.acknowledged == LaneState::active || lane->second.acknowledged == LaneState::draining));
+    const auto& wanted = call.claim.lanes;
+    if (!serves || std::find(wanted.begin(), wanted.end(), spec.lane) == wanted.end()) continue;
+    if (!covers(call.claim.capabilities, spec.required_capabilities)) continue;
+    violated("a parked claim is woken by work", "{} waits while {} is ready", call.what,
+             to_string(shadow.execution.id));
+  }
+}
+
+// ---------------------------------------------------------------- the end
+
+void World::finish_claimed(Process& process, const std::vector<ClaimedExecution>& claims) {
+  for (const ClaimedExecution& claimed : claims) {
+    Held held;
+    held.claimed = claimed;
+    held.fence = {claimed.execution_id, claimed.attempt.attempt_index, claimed.lease.lease_epoch,
+                  claimed.lease.lease_id};
+    held.incarnation = watcher_->find(claimed.execution_id)->incarnation;
+    const CompleteCommand complete{held.fence, {"finished", {}}};
+    send(process, complete, "complete " + to_string(claimed.execution_id),
+         [this, held, complete](Process& answering, const Result<Reply>& reply) {
+           judge_fenced(answering, held, complete, reply);
+         });
+  }
+}
+
+// A capable worker on each engine takes what there is. Returns whether everything has ended.
+bool World::drain_round(std::int64_t patience_ms) {
+  for (const auto& process : processes_) {
+    ClaimRequest request;
+    request.worker_id = "drain";
+    request.worker_instance_id = "drain";
+    request.lanes = lane_names;
+    request.capabilities = capability_names;
+    request.max_executions = 50;
+    send_claim(*process, request, [this, request](Process& answering, const auto& claims) {
+      if (!claims) return;
+      for (const ClaimedExecution& claimed : *claims) check_claimed(request, claimed);
+      finish_claimed(answering, *claims);
+    });
+  }
+  settle();
+  bool all_ended = true;
+  for (auto& [key, shadow] : watcher_->shadows()) {
+    if (shadow.removed || shadow.life.ended()) continue;
+    all_ended = false;
+    const Facts& facts = shadow.execution.facts;
+    // Nothing but an operator ends what waits for a manual reclaim.
+    const bool stuck = facts.phase == Phase::active && !facts.lease;
+    if (stuck) {
+      send(*processes_.front(), CancelCommand{shadow.execution.id, {"operator", "drain"}}, "cancel",
+           [](Process&, const auto&) {});
+    }
+  }
+  settle();
+  if (!all_ended) {
+    std::int64_t nap = patience_ms;
+    for (const auto& process : processes_) nap = std::min(nap, std::max<std::int64_t>(process->runtime->tick(), 1));
+    advance(nap);
+    settle();
+  }
+  return all_ended;
+}
+
+void World::drain() {
+  trace_.line("faults end");
+  calm_ = true;
+  bury_the_dead();
+  settle();
+  for (const auto& lane : lane_names) {
+    set_lane(lane, LaneState::active);
+    settle();
+  }
+  for (int round = 0; round < most_drain_rounds; ++round) {
+    if (drain_round(longest_nap_ms)) return;
+  }
+  for (const auto& [key, shadow] : watcher_->shadows()) {
+    if (shadow.removed || shadow.life.ended()) continue;
+    violated("every execution ends", "{} is still {}", to_string(shadow.execution.id),
+             to_string(public_state(shadow.execution.facts)));
+  }
+}
+
+void World::check_the_end() {
+  let_time_pass(news_lost_ ? 2 * keep_alive_ms : store_retry_ms, false);
+  check_nothing_sleeps();
+  watcher_->check_indexes();
+  watcher_->check_everything();
+  watcher_->read_as_subscriber(random_, true);
+  for (const Completion& completion : completions_) {
+    Shadow* shadow = watcher_->find(completion.id);
+    if (shadow->removed || shadow->incarnation != completion.incarnation) continue;
+    if (watcher_->result_of(completion.id, completion.attempt_index) != completion.result) {
+      violated("an acknowledged completion is there", "{} has another result", to_string(completion.id));
+    }
+  }
+  trace_.line("{} executions, {} commits", watcher_->shadows().size(), watcher_->commits());
+}
+
+}  // namespace flowfabric::simulation

@@ -1,0 +1,214 @@
+// Calls into the engines, the clients that create executions, and what their answers must mean.
+#include <algorithm>
+
+#include "base/hashing.hpp"
+#include "simulation/world.hpp"
+
+namespace flowfabric::simulation {
+namespace {
+
+constexpr std::int64_t hour_ms = 3600 * 1000;
+constexpr std::size_t large_payload = 3000;  // lies in a satellite
+
+bool is_unknown(const Error& error) { return error.code == Errc::outcome_unknown; }
+
+// Where an execution with a supplied id lives.
+ExecutionId id_of(const CreateRequest& request) {
+  const std::uint16_t partition = request.idempotency_key.empty()
+                                      ? partition_of(*request.id)
+                                      : idempotency_key(request.name_space, request.idempotency_key).partition();
+  return {partition, *request.id};
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- calls
+
+std::uint64_t World::open_call(Process& process, Call call) {
+  call.process = &process;
+  trace_.line("call {} to {}: {}", ++last_call_, process.state->number, call.what);
+  calls_.emplace(last_call_, std::move(call));
+  return last_call_;
+}
+
+bool World::close_call(std::uint64_t number) {
+  if (calls_.erase(number) == 0) violated("a call is answered once", "call {} was answered again", number);
+  return true;
+}
+
+void World::send(Process& process, Command command, const std::string& what, Answer answer) {
+  if (process.state->dead) return;
+  Call call;
+  call.what = what;
+  call.crashed = [&process, answer](const Error& error) { answer(process, tl::unexpected(error)); };
+  const std::uint64_t number = open_call(process, std::move(call));
+  run_in(process, [&] {
+    process.runtime->submit(std::move(command),
+                            [this, &process, state = process.state, number, answer](const Result<Reply>& reply) {
+                              if (state->dead) return;
+                              close_call(number);
+                              trace_.line("call {}: {}", number, reply ? "done" : to_string(reply.error().code));
+                              answer(process, reply);
+                            });
+  });
+}
+
+void World::send_claim(Process& process, ClaimRequest request, ClaimAnswer answer) {
+  if (process.state->dead) return;
+  Call call;
+  call.what =
+      fmt::format("claim of {} for {}, waits {}", request.max_executions, request.worker_instance_id, request.wait_ms);
+  call.parks = true;
+  call.claim = request;
+  call.until = now_ms() + request.wait_ms;
+  call.crashed = [&process, answer](const Error& error) { answer(process, tl::unexpected(error)); };
+  const std::uint64_t number = open_call(process, std::move(call));
+  run_in(process, [&] {
+    process.runtime->submit_claim(std::move(request), [this, &process, state = process.state, number,
+                                                       answer](const Result<std::vector<ClaimedExecution>>& reply) {
+      if (state->dead) return;
+      close_call(number);
+      trace_.line("call {}: {}", number,
+                  reply ? fmt::format("{} claimed", reply->size()) : std::string(to_string(reply.error().code)));
+      answer(process, reply);
+    });
+  });
+}
+
+// ---------------------------------------------------------------- creating
+
+Policy World::random_policy() {
+  Policy policy;
+  if (random_.chance(600)) {
+    policy.retry = RetryPolicy{};
+    policy.retry->max_retries = static_cast<std::uint32_t>(random_.between(0, 3));
+    policy.retry->initial_delay_ms = random_.between(0, 3000);
+    policy.retry->max_delay_ms = policy.retry->initial_delay_ms + random_.between(0, 10000);
+    if (random_.chance(300)) policy.retry->jitter = RetryPolicy::Jitter::full;
+    if (random_.chance(200)) policy.retry->retryable_categories = {"error"};
+  }
+  if (random_.chance(200)) policy.attempt_timeout_ms = random_.between(100, 8000);
+  if (random_.chance(150)) policy.on_lease_lost = OnLeaseLost::manual;
+  if (random_.chance(300)) policy.reclaim_grace_ms = random_.between(1, 4000);
+  if (random_.chance(300)) policy.max_reclaims = static_cast<std::uint32_t>(random_.between(0, 2));
+  if (random_.chance(300)) policy.max_replays = static_cast<std::uint32_t>(random_.between(0, 2));
+  if (random_.chance(400)) policy.dedup_window_ms = random_.between(1, 20000);
+  if (random_.chance(200)) policy.retention.completed_ms = random_.between(0, 20000);
+  if (random_.chance(100)) policy.retention.cancelled_ms = random_.between(0, 5000);
+  return policy;
+}
+
+CreateRequest World::random_create() {
+  CreateRequest request;
+  request.name_space = random_.chance(500) ? "default" : "tenant";
+  request.lane = random_.pick(lane_names);
+  request.kind = fmt::format("kind-{}", random_.below(3));
+  const std::size_t size = random_.chance(80) ? large_payload : random_.below(20);
+  request.payload.assign(size, static_cast<char>(random_.below(256)));
+  request.priority = static_cast<std::int32_t>(random_.between(-2, 2));
+  for (const auto& capability : capability_names) {
+    if (random_.chance(120)) request.required_capabilities.push_back(capability);
+  }
+  request.policy = random_policy();
+  if (random_.chance(200)) request.delay_until = now_ms() + random_.between(-1000, 10000);
+  if (random_.chance(20)) request.delay_until = now_ms() + hour_ms;
+  if (random_.chance(150)) request.deadline_at = now_ms() + random_.between(-100, 30000);
+  if (random_.chance(300)) request.tags["tag"] = "value";
+  request.creator = "creator";
+  if (random_.chance(300)) request.idempotency_key = fmt::format("key-{}", random_.below(4));
+  if (random_.chance(500)) {
+    const Entropy entropy = [this] { return random_.next(); };
+    request.id = random_uuid(entropy);
+  }
+  return request;
+}
+
+void World::create_something() {
+  std::size_t index = creates_.size();
+  if (!creates_.empty() && random_.chance(250)) {
+    index = random_.below(creates_.size());  // again, whether it was answered or not
+  } else {
+    creates_.push_back({random_create(), 0, false});
+  }
+  send_create(live_process(), index);
+}
+
+void World::send_create(Process& process, std::size_t index) {
+  if (process.state->dead) return;
+  const CreateRequest& request = creates_[index].request;
+  const LaneBook lane = lanes_[request.lane];
+  const bool lane_is_certain = lane.certain && lane.in_flight == 0;
+  const bool closed = lane.acknowledged == LaneState::draining || lane.acknowledged == LaneState::disabled;
+  ++creates_[index].outstanding;
+  const auto answer = [this, index, lane, lane_is_certain, closed](Process&, const Result<Reply>& reply) {
+    SentCreate& sent = creates_[index];
+    --sent.outstanding;
+    const bool lane_known = lane_is_certain && lanes_[sent.request.lane].changes_sent == lane.changes_sent;
+    if (!reply) {
+      if (is_unknown(reply.error())) sent.may_exist = true;
+      if (lane_known && !closed && reply.error().code == Errc::lane_closed) {
+        violated("an open lane takes work", "{}", sent.request.lane);
+      }
+      return check_not_created(sent, reply.error());
+    }
+    sent.may_exist = true;
+    const auto& created = std::get<Created>(*reply);
+    if (lane_known && closed && !created.duplicate) violated("a closed lane takes no work", "{}", sent.request.lane);
+    check_created(sent, created);
+  };
+  Call call;
+  call.what = fmt::format("create {} on {}", index, request.lane);
+  call.crashed = [&process, answer](const Error& error) { answer(process, tl::unexpected(error)); };
+  const std::uint64_t number = open_call(process, std::move(call));
+  run_in(process, [&] {
+    process.runtime->submit_create(
+        request, [this, &process, state = process.state, number, answer](const Result<Reply>& reply) {
+          if (state->dead) return;
+          close_call(number);
+          trace_.line(
+              "call {}: {}", number,
+              reply ? to_string(std::get<Created>(*reply).execution_id) : std::string(to_string(reply.error().code)));
+          answer(process, reply);
+        });
+  });
+}
+
+void World::check_created(const SentCreate& sent, const Created& created) {
+  const CreateRequest& request = sent.request;
+  Shadow* shadow = watcher_->find(created.execution_id);
+  if (shadow == nullptr) violated("an acknowledged create exists", "{}", to_string(created.execution_id));
+  const Spec& spec = shadow->execution.spec;
+  if (spec.request_digest != request_digest(request) || spec.payload_bytes != request.payload.size()) {
+    violated("an acknowledged create is what was asked for", "{}", to_string(created.execution_id));
+  }
+  const bool is_first = created_.insert({created.execution_id, shadow->incarnation}).second;
+  if (!created.duplicate && !is_first) {
+    violated("an execution is created once", "{}", to_string(created.execution_id));
+  }
+  if (created.duplicate && request.id && request.idempotency_key.empty() && created.execution_id != id_of(request)) {
+    violated("an acknowledged create is what was asked for", "{}", to_string(created.execution_id));
+  }
+  if (created.duplicate || request.idempotency_key.empty()) return;
+  auto& made = keys_[request.name_space + "/" + request.idempotency_key];
+  for (const auto& [created_at, earlier] : made) {
+    const Spec& before = watcher_->find(earlier.execution_id)->execution.spec;
+    if (earlier.execution_id == created.execution_id) continue;
+    if (before.created_at + before.policy.dedup_window_ms > spec.created_at && before.created_at <= spec.created_at) {
+      violated("an idempotency key makes one execution", "{} and {}", to_string(earlier.execution_id),
+               to_string(created.execution_id));
+    }
+  }
+  made.emplace(watcher_->commits(), created);
+}
+
+// A refusal, or a store that could not be reached, means that nothing was written.
+void World::check_not_created(const SentCreate& sent, const Error& error) {
+  if (sent.may_exist || sent.outstanding > 0 || !sent.request.id) return;
+  const Shadow* shadow = watcher_->find(id_of(sent.request));
+  if (shadow != nullptr && !shadow->removed) {
+    violated("a refused create made nothing", "{} exists after {}", to_string(id_of(sent.request)),
+             to_string(error.code));
+  }
+}
+
+}  // namespace flowfabric::simulation

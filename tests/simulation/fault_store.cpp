@@ -1,0 +1,263 @@
+#include "simulation/fault_store.hpp"
+
+#include <algorithm>
+
+namespace flowfabric::simulation {
+namespace {
+
+constexpr std::size_t remembered_candidates = 8;
+
+tl::unexpected<Error> unavailable() { return fail(Errc::unavailable, "simulated: the store cannot be reached"); }
+
+tl::unexpected<Error> outcome_unknown() {
+  return fail(Errc::outcome_unknown, "simulated: the connection broke in mid-commit");
+}
+
+// Keeps a few candidates of earlier searches, to propose them again when they are no longer true.
+template <class C>
+class Memory {
+ public:
+  void note(const std::vector<C>& found) {
+    for (const C& candidate : found) {
+      if (kept_.size() < remembered_candidates) {
+        kept_.push_back(candidate);
+      } else {
+        kept_[next_++ % remembered_candidates] = candidate;
+      }
+    }
+  }
+  bool empty() const { return kept_.empty(); }
+  const std::vector<C>& kept() const { return kept_; }
+
+ private:
+  std::vector<C> kept_;
+  std::size_t next_ = 0;
+};
+
+template <class C>
+bool proposes(const std::vector<C>& candidates, const Key& key) {
+  return std::any_of(candidates.begin(), candidates.end(), [&](const C& c) { return c.entry.key == key; });
+}
+
+class FaultSession final : public Session {
+ public:
+  FaultSession(std::unique_ptr<Session> inner, FaultStore& store) : inner_(std::move(inner)), store_(store) {}
+
+  Result<ReadReply> read(const ReadRequest& request) override;
+  Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override {
+    store_.enter("read_satellites");
+    if (store_.fails("read_satellites")) return unavailable();
+    return inner_->read_satellites(names);
+  }
+  Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override;
+  void release() override { inner_->release(); }
+
+ private:
+  void propose_old_work(const ReadRequest& request, ReadReply& reply);
+  Result<std::vector<Verdict>> commit_some(const std::vector<ChangeSet>& sets);
+
+  std::unique_ptr<Session> inner_;
+  FaultStore& store_;
+  Memory<Candidate> ready_;
+  Memory<DueCandidate> due_;
+};
+
+Result<ReadReply> FaultSession::read(const ReadRequest& request) {
+  store_.enter("read");
+  if (store_.fails("read")) return unavailable();
+  auto reply = inner_->read(request);
+  if (!reply) return reply;
+  propose_old_work(request, *reply);
+  // Between the read and the commit is where guards are put to the test.
+  store_.enter("after read");
+  return reply;
+}
+
+void FaultSession::propose_old_work(const ReadRequest& request, ReadReply& reply) {
+  Environment& environment = store_.environment();
+  const bool again = environment.random().chance(environment.rates().stale_candidate);
+  if (again && !ready_.empty() && !request.ready.empty()) {
+    const Candidate old = environment.random().pick(ready_.kept());
+    const bool wanted = std::any_of(request.ready.begin(), request.ready.end(),
+                                    [&](const RouteDemand& demand) { return demand.route == old.entry.route; });
+    if (wanted && !proposes(reply.ready, old.entry.key)) {
+      const auto group = std::find_if(reply.ready.begin(), reply.ready.end(),
+                                      [&](const Candidate& c) { return c.entry.route >= old.entry.route; });
+      reply.ready.insert(group, old);
+      environment.trace().line("store {}: proposes an old ready candidate", store_.process().number);
+    }
+  }
+  if (again && !due_.empty() && request.due_limit > 0) {
+    const DueCandidate old = environment.random().pick(due_.kept());
+    if (!proposes(reply.due, old.entry.key)) {
+      reply.due.insert(reply.due.begin(), old);
+      environment.trace().line("store {}: proposes an old due candidate", store_.process().number);
+    }
+  }
+  ready_.note(reply.ready);
+  due_.note(reply.due);
+}
+
+Result<std::vector<Verdict>> FaultSession::commit(const std::vector<ChangeSet>& sets) {
+  Environment& environment = store_.environment();
+  store_.enter("commit");
+  if (store_.fails("commit")) {
+    inner_->release();
+    return unavailable();
+  }
+  const bool lost = environment.random().chance(environment.rates().lost_reply);
+  if (lost && environment.random().chance(300)) {
+    environment.trace().line("store {}: commit lost, nothing written", store_.process().number);
+    inner_->release();
+    return outcome_unknown();
+  }
+  auto verdicts = commit_some(sets);
+  if (!verdicts) return verdicts;
+  const std::uint64_t number = environment.committed(sets, *verdicts);
+  store_.enter("after commit");
+  if (lost) {
+    environment.trace().line("store {}: reply of commit {} lost", store_.process().number, number);
+    environment.news_lost();
+    return outcome_unknown();
+  }
+  store_.process().reply_commit = number;
+  return verdicts;
+}
+
+// Some sets may be reported as stale though nobody touched their records; those are not written.
+Result<std::vector<Verdict>> FaultSession::commit_some(const std::vector<ChangeSet>& sets) {
+  Environment& environment = store_.environment();
+  std::vector<Verdict> verdicts(sets.size(), Verdict::stale);
+  std::vector<std::size_t> kept;
+  std::vector<ChangeSet> written;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    if (environment.random().chance(environment.rates().stale_verdict)) {
+      environment.trace().line("store {}: reports set {} as stale", store_.process().number, i);
+      continue;
+    }
+    kept.push_back(i);
+    written.push_back(sets[i]);
+  }
+  auto inner = inner_->commit(written);
+  if (!inner) return inner;
+  for (std::size_t i = 0; i < kept.size(); ++i) verdicts[kept[i]] = (*inner)[i];
+  return verdicts;
+}
+
+}  // namespace
+
+FaultStore::FaultStore(std::unique_ptr<Store> inner, Environment& environment, std::shared_ptr<ProcessState> process)
+    : inner_(std::move(inner)), environment_(environment), process_(std::move(process)) {}
+
+void FaultStore::die(const char* where) {
+  environment_.trace().line("process {} dies: {}", process_->number, where);
+  environment_.news_lost();
+  process_->dead = true;
+  throw Crash{};
+}
+
+void FaultStore::enter(const char* call) {
+  // Another thread of this process may have been killed while this one was elsewhere.
+  if (process_->dead) throw Crash{};
+  const FaultRates& rates = environment_.rates();
+  Random& random = environment_.random();
+  if (random.chance(rates.crash)) die(call);
+  if (random.chance(rates.clock_step)) environment_.step_clock();
+  if (random.chance(rates.interleave)) environment_.interleave();
+  if (process_->dead) throw Crash{};
+}
+
+bool FaultStore::fails(const char* call) {
+  if (!environment_.random().chance(environment_.rates().unavailable)) return false;
+  environment_.trace().line("store {}: {} fails", process_->number, call);
+  return true;
+}
+
+Result<std::unique_ptr<Session>> FaultStore::open_session() {
+  enter("open_session");
+  auto session = inner_->open_session();
+  if (!session) return session;
+  return std::make_unique<FaultSession>(std::move(*session), *this);
+}
+
+Result<RouteNo> FaultStore::intern_route(const std::string& lane, const std::vector<std::string>& capabilities) {
+  enter("intern_route");
+  if (fails("intern_route")) return unavailable();
+  return inner_->intern_route(lane, capabilities);
+}
+
+Result<std::optional<TimestampMs>> FaultStore::next_due() {
+  enter("next_due");
+  if (fails("next_due")) return unavailable();
+  auto due = inner_->next_due();
+  enter("after next_due");
+  return due;
+}
+
+Result<std::vector<Record>> FaultStore::load(const std::vector<Key>& keys) {
+  enter("load");
+  if (fails("load")) return unavailable();
+  auto records = inner_->load(keys);
+  enter("after load");
+  return records;
+}
+
+Result<std::vector<Satellite>> FaultStore::load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
+                                                           std::uint32_t limit) {
+  return inner_->load_satellites(root, kind, from, limit);
+}
+Result<std::vector<Record>> FaultStore::scan(RecordKind kind, const std::string& after, std::uint32_t limit) {
+  return inner_->scan(kind, after, limit);
+}
+Result<std::vector<ListedRecord>> FaultStore::list(const ListQuery& query) { return inner_->list(query); }
+Result<std::vector<StateCount>> FaultStore::count(RecordKind kind, const std::optional<std::string>& name_space) {
+  return inner_->count(kind, name_space);
+}
+Result<std::int64_t> FaultStore::counter(const Key& key) { return inner_->counter(key); }
+Result<std::int64_t> FaultStore::now_us() { return inner_->now_us(); }
+Result<std::uint64_t> FaultStore::count_ready_before(const ReadyEntry& entry, std::uint64_t limit) {
+  return inner_->count_ready_before(entry, limit);
+}
+Result<std::string> FaultStore::log_start() { return inner_->log_start(); }
+Result<std::string> FaultStore::log_end() { return inner_->log_end(); }
+Result<LogPage> FaultStore::read_log(const LogQuery& query) { return inner_->read_log(query); }
+Result<std::vector<LoggedEntry>> FaultStore::history(const Key& root, const std::string& after, std::uint32_t limit) {
+  return inner_->history(root, after, limit);
+}
+
+void FaultStore::announce(const Wakeup& wakeup) {
+  enter("announce");
+  inner_->announce(wakeup);
+}
+
+void FaultStore::listen(std::function<void(const Wakeup&)> listener) {
+  listener_ = std::move(listener);
+  if (listener_) {
+    inner_->listen([this](const Wakeup& wakeup) { receive(wakeup); });
+  } else {
+    inner_->listen({});
+  }
+}
+
+void FaultStore::receive(const Wakeup& wakeup) {
+  if (process_->dead) return;
+  Random& random = environment_.random();
+  if (random.chance(environment_.rates().drop_news)) {
+    environment_.trace().line("store {}: news dropped", process_->number);
+    environment_.news_lost();
+  } else if (random.chance(environment_.rates().hold_news)) {
+    held_.push_back(wakeup);
+  } else if (listener_) {
+    listener_(wakeup);
+  }
+}
+
+void FaultStore::deliver_held() {
+  std::vector<Wakeup> held;
+  held.swap(held_);
+  for (const Wakeup& wakeup : held) {
+    if (listener_) listener_(wakeup);
+  }
+}
+
+}  // namespace flowfabric::simulation

@@ -1,0 +1,103 @@
+// A store that does to the engine what networks, crashes and other engines do.
+//
+// It wraps the memory store of one simulated process. At every call it may do nothing unusual, fail before anything
+// happened, lose the reply of what did happen, kill the process, propose candidates from an earlier search, report a
+// guard as stale, or let other processes run first. All of it stays within the contract of store/store.hpp.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "simulation/random.hpp"
+#include "simulation/trace.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric::simulation {
+
+// In how many of a thousand store calls each happens.
+struct FaultRates {
+  int unavailable = 0;
+  int lost_reply = 0;
+  int crash = 0;
+  int stale_verdict = 0;  // per change set
+  int stale_candidate = 0;
+  int interleave = 0;
+  int clock_step = 0;
+  int drop_news = 0;
+  int hold_news = 0;
+};
+
+// Thrown through the engine to end it where it stands, as SIGKILL would.
+struct Crash {};
+
+// What a fault store knows of the process that it belongs to.
+struct ProcessState {
+  int number = 0;
+  bool dead = false;
+  std::uint64_t reply_commit = 0;  // the number of the commit whose replies are being given
+};
+
+// The world as fault stores see it.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+  virtual Random& random() = 0;
+  virtual Trace& trace() = 0;
+  virtual const FaultRates& rates() const = 0;
+  virtual void interleave() = 0;
+  virtual void step_clock() = 0;
+  // Called right after a commit; returns its number.
+  virtual std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) = 0;
+  // Somebody has not been told of something: only the safety net will find it.
+  virtual void news_lost() = 0;
+};
+
+class FaultStore final : public Store {
+ public:
+  FaultStore(std::unique_ptr<Store> inner, Environment& environment, std::shared_ptr<ProcessState> process);
+
+  Result<std::unique_ptr<Session>> open_session() override;
+  std::uint32_t preferred_sessions() const override { return inner_->preferred_sessions(); }
+  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override;
+  Result<std::optional<TimestampMs>> next_due() override;
+  Result<std::vector<Record>> load(const std::vector<Key>& keys) override;
+  Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
+                                                 std::uint32_t limit) override;
+  Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override;
+  Result<std::vector<ListedRecord>> list(const ListQuery& query) override;
+  Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override;
+  Result<std::int64_t> counter(const Key& key) override;
+  Result<std::int64_t> now_us() override;
+  Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override;
+  Result<std::string> log_start() override;
+  Result<std::string> log_end() override;
+  Result<LogPage> read_log(const LogQuery& query) override;
+  Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) override;
+  void announce(const Wakeup& wakeup) override;
+  void listen(std::function<void(const Wakeup&)> listener) override;
+  Result<std::vector<std::string>> check_integrity() override { return inner_->check_integrity(); }
+
+  // Delivers news that were held back.
+  void deliver_held();
+  bool holds_news() const { return !held_.empty(); }
+
+  // ---- For its sessions.
+  // The moment before a call: others may run, time may pass, the process may die.
+  void enter(const char* call);
+  // Whether the call fails without having happened.
+  bool fails(const char* call);
+  void die(const char* where);
+  Environment& environment() { return environment_; }
+  ProcessState& process() { return *process_; }
+
+ private:
+  void receive(const Wakeup& wakeup);
+
+  std::unique_ptr<Store> inner_;
+  Environment& environment_;
+  std::shared_ptr<ProcessState> process_;
+  std::function<void(const Wakeup&)> listener_;
+  std::vector<Wakeup> held_;
+};
+
+}  // namespace flowfabric::simulation

@@ -1,0 +1,195 @@
+#include "simulation/life.hpp"
+
+#include "simulation/trace.hpp"
+
+namespace flowfabric::simulation {
+namespace {
+
+void require(bool holds, const Event& event, const char* why) {
+  if (!holds)
+    violated("events come in legal order", "{} of {}: {}", to_string(event.type), to_string(*event.execution_id), why);
+}
+
+Outcome outcome_of(EventType type) {
+  switch (type) {
+    case EventType::completed: return Outcome::success;
+    case EventType::failed: return Outcome::failed;
+    case EventType::cancelled: return Outcome::cancelled;
+    default: return Outcome::expired;
+  }
+}
+
+template <class A, class B>
+void must_equal(const A& fact, const B& told, const char* what) {
+  if (fact != told)
+    violated("facts are what the events say", "{}: the fact is {}, the events make it {}", what, fact, told);
+}
+
+}  // namespace
+
+PublicState Life::state() const {
+  switch (stage_) {
+    case Stage::held:
+    case Stage::lost: return PublicState::active;
+    case Stage::ended: break;
+    default:
+      if (delayed_) return PublicState::delayed;
+      return starts_attempt_ ? PublicState::waiting : PublicState::resumable;
+  }
+  switch (outcome_) {
+    case Outcome::success: return PublicState::completed;
+    case Outcome::cancelled: return PublicState::cancelled;
+    case Outcome::expired: return PublicState::expired;
+    default: return PublicState::failed;
+  }
+}
+
+void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) {
+  if (event.type == EventType::created) {
+    require(stage_ == Stage::unborn, event, "it exists already");
+    queue(event, true);
+    expect_epoch(event, 0);
+  } else {
+    require(stage_ != Stage::unborn, event, "it was never created");
+    require(event.state_before == state(), event, "state_before is not the state before");
+    require(!capped_ || event.type == EventType::failed, event, "the reclaim cap was reached and it goes on");
+    switch (event.type) {
+      case EventType::claimed:
+      case EventType::resumed: grant(event); break;
+      case EventType::delayed:
+      case EventType::retry_scheduled:
+      case EventType::lease_expired:
+      case EventType::lease_revoked: release(event, policy, commit); break;
+      case EventType::completed:
+      case EventType::failed:
+      case EventType::cancelled:
+      case EventType::expired: end(event, commit); break;
+      default: take_queue_event(event);
+    }
+  }
+  require(event.state_after == state(), event, "state_after is not the state after");
+  last_at_ = event.at;
+}
+
+void Life::take_queue_event(const Event& event) {
+  switch (event.type) {
+    case EventType::ready:
+      require(stage_ == Stage::queued && delayed_, event, "it was not waiting for a time");
+      delayed_ = false;
+      break;
+    case EventType::replayed:
+      require(stage_ == Stage::ended, event, "only what has ended is replayed");
+      ++replays_;
+      retries_ = reclaims_ = 0;
+      outcome_ = Outcome::none;
+      stage_ = Stage::queued;
+      delayed_ = false;
+      starts_attempt_ = true;
+      break;
+    case EventType::priority_changed: require(stage_ != Stage::ended, event, "it has ended"); break;
+    case EventType::tags_changed: break;
+    default: require(false, event, "not an event of an execution");
+  }
+  expect_epoch(event, epoch_);
+}
+
+void Life::queue(const Event& event, bool starts_attempt) {
+  stage_ = Stage::queued;
+  starts_attempt_ = starts_attempt;
+  delayed_ = event.state_after == PublicState::delayed;
+}
+
+void Life::grant(const Event& event) {
+  require(stage_ == Stage::queued && !delayed_, event, "it was not claimable");
+  require((event.type == EventType::claimed) == starts_attempt_, event, "the wrong kind of claim");
+  if (starts_attempt_) ++attempts_;
+  require(event.attempt_index == attempts_ - 1, event, "attempt indexes are not dense");
+  expect_epoch(event, epoch_ + 1);
+  stage_ = Stage::held;
+  leases_[epoch_] = LeaseSpan{*event.attempt_index, event.actor, std::nullopt, false, 0, EventType::created, {}};
+}
+
+void Life::release(const Event& event, const Policy& policy, std::uint64_t commit) {
+  require(stage_ == Stage::held, event, "nobody held it");
+  require(event.attempt_index == attempts_ - 1, event, "not the running attempt");
+  end_span(event, commit);
+  expect_epoch(event, epoch_ + 1);
+  switch (event.type) {
+    case EventType::delayed: queue(event, false); break;
+    case EventType::retry_scheduled:
+      ++retries_;
+      queue(event, true);
+      break;
+    default: lose(event, policy);
+  }
+}
+
+void Life::lose(const Event& event, const Policy& policy) {
+  if (policy.on_lease_lost == OnLeaseLost::manual) {
+    stage_ = Stage::lost;
+    return;
+  }
+  if (reclaims_ >= policy.max_reclaims) {
+    stage_ = Stage::lost;
+    capped_ = true;
+    return;
+  }
+  ++reclaims_;
+  queue(event, true);
+}
+
+void Life::end(const Event& event, std::uint64_t commit) {
+  require(stage_ != Stage::ended, event, "it has ended already: a second terminal event");
+  const bool held = stage_ == Stage::held;
+  require(held || event.type != EventType::completed, event, "nobody held it");
+  require(held || event.type != EventType::failed || capped_, event, "nobody held it");
+  if (held) end_span(event, commit);
+  // Whoever is ended by someone else must be fenced afterwards.
+  expect_epoch(event, held && event.type != EventType::completed ? epoch_ + 1 : epoch_);
+  if (event.type == EventType::cancelled) ++cancellations_;
+  outcome_ = outcome_of(event.type);
+  stage_ = Stage::ended;
+  capped_ = false;
+  delayed_ = false;
+}
+
+void Life::end_span(const Event& event, std::uint64_t commit) {
+  LeaseSpan& span = leases_[epoch_];
+  span.ended_commit = commit;
+  span.ended_by = event.type;
+  span.ended_actor = event.actor;
+}
+
+void Life::expect_epoch(const Event& event, std::uint64_t epoch) {
+  if (event.lease_epoch != epoch) {
+    violated("the lease epoch rises with every lease change", "{} of {} says epoch {}; it must be {}",
+             to_string(event.type), to_string(*event.execution_id), event.lease_epoch, epoch);
+  }
+  epoch_ = epoch;
+}
+
+void Life::compare(const Facts& facts) const {
+  const Phase phase = stage_ == Stage::ended                           ? Phase::terminal
+                      : stage_ == Stage::held || stage_ == Stage::lost ? Phase::active
+                                                                       : Phase::runnable;
+  must_equal(to_string(facts.phase), to_string(phase), "phase");
+  must_equal(to_string(facts.outcome), to_string(outcome_), "outcome");
+  must_equal(facts.lease_epoch, epoch_, "lease_epoch");
+  must_equal(facts.lease.has_value(), stage_ == Stage::held, "lease");
+  must_equal(facts.attempt_count, attempts_, "attempt_count");
+  must_equal(facts.retry_count, retries_, "retry_count");
+  must_equal(facts.reclaim_count, reclaims_, "reclaim_count");
+  must_equal(facts.replay_count, replays_, "replay_count");
+  must_equal(facts.last_transition_at, last_at_, "last_transition_at");
+  must_equal(facts.delay_until != 0, stage_ == Stage::queued && delayed_, "waits for a time");
+  must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_, "is claimable");
+  must_equal(facts.retain_until != 0 || facts.finished_at != 0, stage_ == Stage::ended, "retention");
+  if (stage_ == Stage::queued) must_equal(facts.pending.has_value(), starts_attempt_, "pending attempt");
+  if (attempts_ > 0) must_equal(facts.attempt->attempt_index, attempts_ - 1, "attempt_index");
+  if (facts.lease) {
+    must_equal(facts.lease->lease_epoch, epoch_, "epoch of the lease");
+    must_equal(facts.lease->worker_instance_id, leases_.at(epoch_).instance, "holder");
+  }
+}
+
+}  // namespace flowfabric::simulation

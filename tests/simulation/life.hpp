@@ -1,0 +1,68 @@
+// The legal life of one execution, told by its events alone.
+//
+// A small automaton, written from the description of the transitions and not from their code: it takes the events in
+// log order and knows after each what the facts must say.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/records.hpp"
+
+namespace flowfabric::simulation {
+
+// One lease, from the event that granted it to the event that ended it.
+struct LeaseSpan {
+  std::uint32_t attempt_index = 0;
+  std::string instance;
+  std::optional<Uuid> lease_id;    // unknown when it was granted and ended in one commit
+  bool acknowledged = false;       // a worker was told about it
+  std::uint64_t ended_commit = 0;  // 0: it is held
+  EventType ended_by = EventType::created;
+  std::string ended_actor;
+};
+
+class Life {
+ public:
+  // Throws Violation when the event may not follow. `commit` is the number of the commit that brought it.
+  void take(const Event& event, const Policy& policy, std::uint64_t commit);
+  // Throws Violation when the facts are not what the events have made them.
+  void compare(const Facts& facts) const;
+
+  bool ended() const { return stage_ == Stage::ended; }
+  bool held() const { return stage_ == Stage::held; }
+  std::uint64_t epoch() const { return epoch_; }
+  std::uint32_t replays() const { return replays_; }
+  int cancellations() const { return cancellations_; }
+  std::map<std::uint64_t, LeaseSpan>& leases() { return leases_; }
+
+ private:
+  enum class Stage { unborn, queued, held, lost, ended };
+
+  void take_queue_event(const Event& event);
+  void grant(const Event& event);
+  void release(const Event& event, const Policy& policy, std::uint64_t commit);
+  void lose(const Event& event, const Policy& policy);
+  void end(const Event& event, std::uint64_t commit);
+  void end_span(const Event& event, std::uint64_t commit);
+  void queue(const Event& event, bool starts_attempt);
+  void expect_epoch(const Event& event, std::uint64_t epoch);
+  PublicState state() const;
+
+  Stage stage_ = Stage::unborn;
+  bool delayed_ = false;
+  bool starts_attempt_ = true;  // the next claim starts one; otherwise it goes on with the last
+  bool capped_ = false;         // the last lease loss was one too many: the end must follow
+  Outcome outcome_ = Outcome::none;
+  std::uint64_t epoch_ = 0;
+  std::uint32_t attempts_ = 0;
+  std::uint32_t retries_ = 0;
+  std::uint32_t reclaims_ = 0;
+  std::uint32_t replays_ = 0;
+  int cancellations_ = 0;
+  TimestampMs last_at_ = 0;
+  std::map<std::uint64_t, LeaseSpan> leases_;  // by epoch
+};
+
+}  // namespace flowfabric::simulation

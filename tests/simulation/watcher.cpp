@@ -1,0 +1,369 @@
+#include "simulation/watcher.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/hashing.hpp"
+#include "base/limits.hpp"
+#include "core/state.hpp"
+#include "core/transitions.hpp"
+#include "engine/reads.hpp"
+#include "simulation/trace.hpp"
+
+namespace flowfabric::simulation {
+namespace {
+
+constexpr std::uint32_t everything = 100000;
+
+// A clock at the end of time: whatever is in the due index is due by it.
+StoreOptions at_the_end_of_time() {
+  StoreOptions options;
+  options.now_us = [] { return limits::max_timestamp_ms * 1000; };
+  return options;
+}
+
+template <class T>
+T ok(Result<T> result) {
+  if (!result) violated("the database can be read", "{}", result.error().message);
+  return std::move(*result);
+}
+
+std::string name_of(const Key& key) {
+  return key.kind() == RecordKind::execution ? to_string(execution_id_of(key)) : to_hex(key.bytes);
+}
+
+// Whether the event is a holder giving up its lease, as opposed to losing it.
+bool is_by_holder(const Event& event, const Lease& lease) {
+  switch (event.type) {
+    case EventType::completed:
+    case EventType::delayed: return true;
+    case EventType::failed:
+    case EventType::retry_scheduled:
+    case EventType::cancelled: return event.actor == lease.worker_instance_id;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Watcher::Watcher(const std::shared_ptr<MemoryDatabase>& database, std::int64_t default_retention_ms)
+    : store_(open_memory_store(database, at_the_end_of_time())),
+      session_(ok(store_->open_session())),
+      default_retention_ms_(default_retention_ms) {
+  newest_position_ = cursor_ = removed_up_to_ = ok(store_->log_end());
+}
+
+Shadow* Watcher::find(const ExecutionId& id) {
+  const auto found = shadows_.find(execution_key(id));
+  return found == shadows_.end() ? nullptr : &found->second;
+}
+
+std::uint64_t Watcher::committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts,
+                                 TimestampMs latest_ms) {
+  ++commit_;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    if (verdicts[i] != Verdict::committed) continue;
+    for (const RootChange& change : sets[i].roots) observe(change, latest_ms);
+  }
+  if (!log_.empty()) newest_position_ = std::max(newest_position_, log_.rbegin()->first);
+  return commit_;
+}
+
+void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
+  check_version(change);
+  const Key& key = change.key;
+  if (key.kind() == RecordKind::execution) {
+    if (change.action == RootChange::Action::erase) {
+      removed(key, latest_ms);
+    } else {
+      changed(key);
+    }
+  } else if (key.kind() == RecordKind::lane || key.kind() == RecordKind::name_space) {
+    new_events(key, other_positions_[key]);
+  }
+  if (key.kind() == RecordKind::name_space) {
+    const auto record = ok(decode_namespace(ok(store_->load({key})).front().body));
+    retentions_[record.info.name_space].push_back(record.info.retention);
+  }
+}
+
+void Watcher::check_version(const RootChange& change) {
+  const auto records = ok(store_->load({change.key}));
+  std::uint64_t& known = versions_[change.key];
+  if (change.action == RootChange::Action::erase) {
+    if (!records.empty()) violated("erased is gone", "{}", name_of(change.key));
+    versions_.erase(change.key);
+    return;
+  }
+  if (records.empty()) violated("nothing is lost", "{} is gone after it was written", name_of(change.key));
+  if (records.front().version != known + 1) {
+    violated("versions grow by one", "{} went from version {} to {}", name_of(change.key), known,
+             records.front().version);
+  }
+  known = records.front().version;
+}
+
+std::vector<Event> Watcher::new_events(const Key& key, std::string& position) {
+  std::vector<Event> events;
+  for (const LoggedEntry& logged : ok(store_->history(key, position, everything))) {
+    if (logged.position <= newest_position_) {
+      violated("log positions ascend", "an event of {} stands before what was already in the log", name_of(key));
+    }
+    if (!log_.emplace(logged.position, key).second) violated("log positions ascend", "a position was given twice");
+    position = logged.position;
+    events.push_back(ok(decode_event(logged.entry.body)));
+  }
+  return events;
+}
+
+void Watcher::changed(const Key& key) {
+  Execution now = ok(decode_execution(ok(store_->load({key})).front()));
+  Shadow& shadow = shadows_[key];
+  if (shadow.removed) shadow = Shadow{{}, {}, {}, shadow.incarnation + 1, false};
+  const bool is_new = shadow.position.empty();
+  const std::vector<Event> events = new_events(key, shadow.position);
+  if (is_new && events.empty()) violated("events come in legal order", "{} has no created event", name_of(key));
+  if (!is_new && now.spec != shadow.execution.spec) violated("the spec never changes", "{}", name_of(key));
+  if (!is_new) {
+    if (events.empty()) check_quiet_change(shadow.execution.facts, now.facts);
+    check_holder_was_in_time(shadow.execution.facts, events);
+  }
+  for (const Event& event : events) shadow.life.take(event, now.spec.policy, commit_);
+  shadow.execution = std::move(now);
+  shadow.life.compare(shadow.execution.facts);
+  note_lease(shadow);
+}
+
+// Only renewals, progress, due entries and a changed retention go without an event.
+void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
+  Facts expected = before;
+  expected.armed_due = after.armed_due;
+  expected.retain_until = after.retain_until;
+  expected.last_mutation_at = after.last_mutation_at;
+  if (before.lease && after.lease && before.lease->lease_id == after.lease->lease_id) {
+    expected.lease->renewed_at = after.lease->renewed_at;
+    expected.lease->expires_at = after.lease->expires_at;
+    expected.lease->lease_ttl_ms = after.lease->lease_ttl_ms;
+    expected.progress = after.progress;
+    const bool renewed = *before.lease != *after.lease;
+    if (renewed && after.lease->renewed_at >= before.lease->expires_at) {
+      violated("a lapsed lease is never renewed", "renewed at {}, lapsed at {}", after.lease->renewed_at,
+               before.lease->expires_at);
+    }
+    const bool progressed = before.progress != after.progress;
+    if (progressed && !renewed && after.progress->updated_at >= before.lease->expires_at) {
+      violated("no write by a stale holder", "progress at {}, lapsed at {}", after.progress->updated_at,
+               before.lease->expires_at);
+    }
+  }
+  if (expected != after) violated("every transition has its event", "facts changed without one");
+}
+
+void Watcher::check_holder_was_in_time(const Facts& before, const std::vector<Event>& events) {
+  // A renewal in the same batch may lie between; then the facts before say nothing.
+  if (!before.lease || events.empty()) return;
+  const Event& first = events.front();
+  if (!is_by_holder(first, *before.lease) || first.at < before.lease->expires_at) return;
+  violated("no write by a stale holder", "{} at {}, but the lease had lapsed at {}", to_string(first.type), first.at,
+           before.lease->expires_at);
+}
+
+void Watcher::note_lease(Shadow& shadow) {
+  const auto& lease = shadow.execution.facts.lease;
+  if (!lease) return;
+  LeaseSpan& span = shadow.life.leases().at(lease->lease_epoch);
+  if (!span.lease_id) span.lease_id = lease->lease_id;
+  if (*span.lease_id != lease->lease_id) {
+    violated("at most one live lease", "two leases share epoch {}", lease->lease_epoch);
+  }
+}
+
+void Watcher::removed(const Key& key, TimestampMs latest_ms) {
+  Shadow& shadow = shadows_.at(key);
+  const Execution& execution = shadow.execution;
+  if (execution.facts.phase != Phase::terminal) violated("retention never removes a live one", "{}", name_of(key));
+  // The namespace's default is read when the time comes, without a guard: any value it has had may have counted.
+  std::vector<RetentionPolicy> defaults = retentions_[execution.spec.name_space];
+  defaults.push_back(execution.spec.namespace_retention);
+  defaults.emplace_back();
+  std::int64_t kept = default_retention_ms_;
+  for (const RetentionPolicy& of_namespace : defaults) {
+    kept = std::min(kept,
+                    retention_ms(execution.spec.policy, of_namespace, execution.facts.outcome, default_retention_ms_));
+  }
+  const auto& own = execution.spec.policy.retention;
+  const TimestampMs end = execution.facts.finished_at;
+  if (end + kept > latest_ms) violated("retention waits for its time", "{} ended at {}", name_of(key), end);
+  if (own.completed_ms && execution.facts.outcome == Outcome::success && end + *own.completed_ms > latest_ms) {
+    violated("retention waits for its time", "{} ended at {} and keeps for {}", name_of(key), end, *own.completed_ms);
+  }
+  shadow.removed = true;
+  for (auto entry = log_.begin(); entry != log_.end();) {
+    if (entry->second != key) {
+      ++entry;
+      continue;
+    }
+    removed_up_to_ = std::max(removed_up_to_, entry->first);
+    entry = log_.erase(entry);
+  }
+}
+
+// ---------------------------------------------------------------- between steps
+
+void Watcher::check_indexes() {
+  ReadRequest request;
+  request.want_routes = true;
+  const auto routes = ok(session_->read(request)).routes;
+  request.want_routes = false;
+  for (const Route& route : routes) request.ready.push_back({route.number, everything});
+  std::map<Key, ReadyEntry> ready;
+  for (const Candidate& candidate : ok(session_->read(request)).ready) {
+    if (!ready.emplace(candidate.entry.key, candidate.entry).second) {
+      violated("the ready index is exact", "{} is in it twice", name_of(candidate.entry.key));
+    }
+  }
+  request.ready.clear();
+  request.due_limit = everything;
+  std::map<Key, TimestampMs> due;
+  for (const DueCandidate& candidate : ok(session_->read(request)).due) {
+    due.emplace(candidate.entry.key, candidate.entry.due_at);
+  }
+  session_->release();
+
+  std::size_t claimable = 0;
+  for (const auto& [key, shadow] : shadows_) {
+    if (shadow.removed) continue;
+    const auto wanted = ready_entry(shadow.execution);
+    const auto found = ready.find(key);
+    if (wanted) ++claimable;
+    if (wanted && (found == ready.end() || found->second != *wanted)) {
+      violated("the ready index is exact", "{} is claimable and not in it as it should be", name_of(key));
+    }
+    const TimestampMs next = next_due(shadow.execution.facts);
+    const auto entry = due.find(key);
+    const TimestampMs armed = entry == due.end() ? 0 : entry->second;
+    if (armed != shadow.execution.facts.armed_due) {
+      violated("the due index is what the record says", "{}: {} instead of {}", name_of(key), armed,
+               shadow.execution.facts.armed_due);
+    }
+    if (next != 0 && (armed == 0 || armed > next)) {
+      violated("nothing due is missing from the due index", "{} is due at {}, its entry says {}", name_of(key), next,
+               armed);
+    }
+  }
+  if (claimable != ready.size()) {
+    violated("the ready index is exact", "it has {} entries, {} executions are claimable", ready.size(), claimable);
+  }
+}
+
+void Watcher::check_everything() {
+  const auto findings = ok(store_->check_integrity());
+  if (!findings.empty()) violated("the integrity check is clean", "{}", findings.front());
+  std::size_t seen = 0;
+  for (const RecordKind kind : {RecordKind::execution, RecordKind::idempotency, RecordKind::keyring, RecordKind::lane,
+                                RecordKind::name_space}) {
+    for (const Record& record : ok(store_->scan(kind, {}, everything))) {
+      ++seen;
+      const auto known = versions_.find(record.key);
+      if (known == versions_.end() || known->second != record.version) {
+        violated("nothing changes on the side", "{} has version {}", name_of(record.key), record.version);
+      }
+      if (kind == RecordKind::execution && ok(decode_facts(record.body)) != shadows_.at(record.key).execution.facts) {
+        violated("nothing changes on the side", "{} has other facts", name_of(record.key));
+      }
+    }
+  }
+  if (seen != versions_.size()) violated("nothing is lost", "{} records of {}", seen, versions_.size());
+  for (const auto& [key, shadow] : shadows_) {
+    if (!shadow.removed) check_attempts(shadow);
+  }
+  check_listings();
+}
+
+void Watcher::check_attempts(const Shadow& shadow) {
+  const auto attempts = ok(reads::attempts(*store_, shadow.execution.id, 0, limits::max_page));
+  if (attempts.size() != shadow.execution.facts.attempt_count) {
+    violated("attempts are dense and ascending", "{} attempts, {} in the history", shadow.execution.facts.attempt_count,
+             attempts.size());
+  }
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    if (attempts[i].attempt_index != i) violated("attempts are dense and ascending", "attempt {} is missing", i);
+    const bool running = i + 1 == attempts.size() && shadow.execution.facts.phase != Phase::terminal;
+    if (!running && attempts[i].ended_at == 0) violated("attempts end", "attempt {} never ended", i);
+  }
+}
+
+// Listings and counts show each execution once, in the state that it is in.
+void Watcher::check_listings() {
+  std::map<std::pair<std::string, PublicState>, std::uint64_t> expected;
+  std::size_t alive = 0;
+  for (const auto& [key, shadow] : shadows_) {
+    if (shadow.removed) continue;
+    ++alive;
+    ++expected[{shadow.execution.spec.lane, public_state(shadow.execution.facts)}];
+  }
+  std::map<std::pair<std::string, PublicState>, std::uint64_t> counted;
+  for (const LaneCounts& lane : ok(reads::counts(*store_, std::nullopt))) {
+    for (const auto& [state, count] : lane.counts) counted[{lane.lane, state}] = count;
+  }
+  if (counted != expected) violated("counts are right", "{} groups instead of {}", counted.size(), expected.size());
+
+  std::set<ExecutionId> listed;
+  ListRequest request;
+  request.limit = 7;
+  do {
+    const ListReply page = ok(reads::list(*store_, request));
+    for (const ExecutionSummary& summary : page.executions) {
+      if (!listed.insert(summary.execution_id).second) violated("listings do not repeat", "a page repeats");
+    }
+    request.cursor = page.next_cursor;
+  } while (!request.cursor.empty());
+  if (listed.size() != alive) violated("listings do not skip", "{} of {} are listed", listed.size(), alive);
+}
+
+std::string Watcher::result_of(const ExecutionId& id, std::uint32_t attempt_index) {
+  const Facts& facts = find(id)->execution.facts;
+  if (facts.has_result && facts.result_is_inline && facts.attempt->attempt_index == attempt_index) return facts.result;
+  const auto kind = static_cast<std::uint8_t>(SatelliteKind::result);
+  const auto stored = ok(store_->load_satellites(execution_key(id), kind, attempt_index, 1));
+  if (stored.empty() || stored.front().name.n != attempt_index) {
+    violated("an acknowledged completion is there", "the result of attempt {} of {} is missing", attempt_index,
+             to_string(id));
+  }
+  return stored.front().body;
+}
+
+// ---------------------------------------------------------------- the subscriber
+
+void Watcher::read_as_subscriber(Random& random, bool to_the_end) {
+  for (;;) {
+    LogQuery query;
+    query.after = cursor_;
+    query.limit = static_cast<std::uint32_t>(random.between(1, 12));
+    const auto page = store_->read_log(query);
+    if (!page) {
+      const bool removed = page.error().code == Errc::cursor_expired && removed_up_to_ > cursor_;
+      if (!removed) violated("a subscriber sees every event", "its cursor was refused: {}", page.error().message);
+      cursor_ = ok(store_->log_start());
+      continue;
+    }
+    std::vector<std::string> seen;
+    for (const LoggedEntry& logged : page->entries) seen.push_back(logged.position);
+    check_page(cursor_, page->next, seen);
+    cursor_ = page->next;
+    if (!to_the_end || !page->behind) return;
+  }
+}
+
+void Watcher::check_page(const std::string& from, const std::string& next, const std::vector<std::string>& seen) {
+  std::vector<std::string> expected;
+  for (auto entry = log_.upper_bound(from); entry != log_.end() && entry->first <= next; ++entry) {
+    expected.push_back(entry->first);
+  }
+  if (seen != expected) {
+    violated("a subscriber sees every event once, in order", "{} events where {} are in the log", seen.size(),
+             expected.size());
+  }
+}
+
+}  // namespace flowfabric::simulation

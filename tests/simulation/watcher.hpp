@@ -1,0 +1,76 @@
+// The invariants, checked against the database itself.
+//
+// The watcher looks at every commit right after it happened, through a store handle of its own that knows no faults:
+// it decodes the records that changed, compares them with what they were, and follows each execution's life by its
+// events. It keeps a shadow of everything, so that whatever is lost or altered on the side is noticed.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulation/life.hpp"
+#include "simulation/random.hpp"
+#include "store/memory/memory_store.hpp"
+
+namespace flowfabric::simulation {
+
+struct Shadow {
+  Execution execution;
+  Life life;
+  std::string position;  // of its newest event
+  int incarnation = 1;   // an id may be used again after retention has removed it
+  bool removed = false;
+};
+
+class Watcher {
+ public:
+  Watcher(const std::shared_ptr<MemoryDatabase>& database, std::int64_t default_retention_ms);
+
+  // `latest_ms` is the latest time that the store's clock has shown.
+  std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts,
+                          TimestampMs latest_ms);
+  std::uint64_t commits() const { return commit_; }
+
+  // Between steps, when no batch is on its way.
+  void check_indexes();
+  // Everything that does not need to be looked at all the time.
+  void check_everything();
+  // A subscriber that reads the log in pages, whenever it likes.
+  void read_as_subscriber(Random& random, bool to_the_end);
+
+  Shadow* find(const ExecutionId& id);
+  std::map<Key, Shadow>& shadows() { return shadows_; }
+  Store& store() { return *store_; }
+  // The bytes that this attempt completed with.
+  std::string result_of(const ExecutionId& id, std::uint32_t attempt_index);
+
+ private:
+  void observe(const RootChange& change, TimestampMs latest_ms);
+  void check_version(const RootChange& change);
+  std::vector<Event> new_events(const Key& key, std::string& position);
+  void changed(const Key& key);
+  void check_quiet_change(const Facts& before, const Facts& after);
+  void check_holder_was_in_time(const Facts& before, const std::vector<Event>& events);
+  void note_lease(Shadow& shadow);
+  void removed(const Key& key, TimestampMs latest_ms);
+  void check_listings();
+  void check_attempts(const Shadow& shadow);
+  void check_page(const std::string& from, const std::string& next, const std::vector<std::string>& seen);
+
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Session> session_;
+  std::int64_t default_retention_ms_;
+  std::uint64_t commit_ = 0;
+  std::map<Key, std::uint64_t> versions_;
+  std::map<Key, Shadow> shadows_;
+  std::map<Key, std::string> other_positions_;  // newest events of lanes and namespaces
+  std::map<std::string, Key> log_;              // what is in the log, by position
+  std::string newest_position_;
+  std::string removed_up_to_;                                       // the greatest position that retention has removed
+  std::map<std::string, std::vector<RetentionPolicy>> retentions_;  // every default that a namespace has had
+  std::string cursor_;                                              // of the subscriber
+};
+
+}  // namespace flowfabric::simulation

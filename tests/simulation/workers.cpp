@@ -1,0 +1,221 @@
+// Workers: diligent ones, silent ones, and those that come back with a handle from long ago.
+#include <algorithm>
+
+#include "engine/reads.hpp"
+#include "engine/routes.hpp"
+#include "simulation/world.hpp"
+
+namespace flowfabric::simulation {
+namespace {
+
+constexpr std::size_t large_result = 3000;
+constexpr std::size_t most_held = 12;
+
+std::string name_of(const Command& command) {
+  if (std::holds_alternative<RenewCommand>(command)) return "renew";
+  if (std::holds_alternative<ProgressCommand>(command)) return "progress";
+  if (std::holds_alternative<CompleteCommand>(command)) return "complete";
+  if (std::holds_alternative<FailCommand>(command)) return "fail";
+  if (std::holds_alternative<DelayCommand>(command)) return "delay";
+  return "cancel_held";
+}
+
+// Whether this is how such a command ends a lease.
+bool is_end_by(const Command& command, const LeaseSpan& span) {
+  if (std::holds_alternative<CompleteCommand>(command)) return span.ended_by == EventType::completed;
+  if (span.ended_actor != span.instance) return false;
+  if (std::holds_alternative<DelayCommand>(command)) return span.ended_by == EventType::delayed;
+  if (std::holds_alternative<CancelHeldCommand>(command)) return span.ended_by == EventType::cancelled;
+  return span.ended_by == EventType::failed || span.ended_by == EventType::retry_scheduled;
+}
+
+bool refuses_holder(Errc code) {
+  return code == Errc::lease_expired || code == Errc::lease_revoked || code == Errc::stale_lease ||
+         code == Errc::already_terminal || code == Errc::not_found || code == Errc::not_active;
+}
+
+}  // namespace
+
+void World::work_somehow() {
+  Worker& worker = workers_[random_.below(workers_.size())];
+  if (worker.held.empty() || random_.chance(350)) return claim_something(worker);
+  use_handle(worker, worker.held[random_.below(worker.held.size())]);
+}
+
+// ---------------------------------------------------------------- claiming
+
+void World::claim_something(Worker& worker) {
+  ClaimRequest request;
+  request.worker_id = worker.id;
+  request.worker_instance_id = worker.instance;
+  request.lanes.clear();
+  for (const auto& lane : lane_names) {
+    if (random_.chance(700)) request.lanes.push_back(lane);
+  }
+  if (request.lanes.empty()) request.lanes = lane_names;
+  request.capabilities = worker.capabilities;
+  request.max_executions = static_cast<std::uint32_t>(random_.between(1, 4));
+  request.lease_ttl_ms = static_cast<std::uint32_t>(random_.between(100, 12000));
+  if (random_.chance(400)) request.wait_ms = static_cast<std::uint32_t>(random_.between(1, 15000));
+  std::map<std::string, LaneBook> lanes = lanes_;
+  send_claim(live_process(), request, [this, &worker, request, lanes](Process&, const auto& claims) mutable {
+    if (!claims) return;
+    for (const ClaimedExecution& claimed : *claims) {
+      const LaneBook& lane = lanes[claimed.lane];
+      const bool known = lane.certain && lane.in_flight == 0 && lanes_[claimed.lane].changes_sent == lane.changes_sent;
+      if (known && (lane.acknowledged == LaneState::paused || lane.acknowledged == LaneState::disabled)) {
+        violated("a paused lane hands out nothing", "{} on {}", to_string(claimed.execution_id), claimed.lane);
+      }
+    }
+    take_claims(worker, request, *claims);
+  });
+}
+
+void World::take_claims(Worker& worker, const ClaimRequest& request, const std::vector<ClaimedExecution>& claims) {
+  if (claims.size() > request.max_executions)
+    violated("a claim brings no more than was asked for", "{}", claims.size());
+  for (const ClaimedExecution& claimed : claims) {
+    check_claimed(request, claimed);
+    Held held;
+    held.claimed = claimed;
+    held.fence = {claimed.execution_id, claimed.attempt.attempt_index, claimed.lease.lease_epoch,
+                  claimed.lease.lease_id};
+    held.incarnation = watcher_->find(claimed.execution_id)->incarnation;
+    if (worker.held.size() >= most_held) worker.held.erase(worker.held.begin());
+    worker.held.push_back(std::move(held));
+  }
+}
+
+void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& claimed) {
+  const std::string id = to_string(claimed.execution_id);
+  trace_.line("  {} epoch {} to {}", id, claimed.lease.lease_epoch, request.worker_instance_id);
+  Shadow* shadow = watcher_->find(claimed.execution_id);
+  if (shadow == nullptr) violated("a claim is true", "{} does not exist", id);
+  const auto span = shadow->life.leases().find(claimed.lease.lease_epoch);
+  if (span == shadow->life.leases().end() || span->second.instance != request.worker_instance_id ||
+      span->second.attempt_index != claimed.attempt.attempt_index) {
+    violated("a claim is true", "{} was not leased to {} under epoch {}", id, request.worker_instance_id,
+             claimed.lease.lease_epoch);
+  }
+  if (span->second.lease_id && *span->second.lease_id != claimed.lease.lease_id) {
+    violated("a claim is true", "{} has another lease id", id);
+  }
+  span->second.lease_id = claimed.lease.lease_id;
+  if (span->second.acknowledged) violated("at most one live lease", "epoch {} of {} was given to two", span->first, id);
+  span->second.acknowledged = true;
+  const Spec& spec = shadow->execution.spec;
+  if (!covers(request.capabilities, spec.required_capabilities)) violated("claims respect capabilities", "{}", id);
+  const auto& lanes = request.lanes;
+  if (std::find(lanes.begin(), lanes.end(), spec.lane) == lanes.end()) violated("claims respect lanes", "{}", id);
+  if (shadow->removed) return;
+  const auto context = reads::context(watcher_->store(), claimed.execution_id);
+  if (!context || context->payload != claimed.payload) violated("a claim brings the payload", "{}", id);
+}
+
+// ---------------------------------------------------------------- holding
+
+Command World::random_fenced(const Held& held) {
+  switch (random_.below(10)) {
+    case 0:
+    case 1:
+      return RenewCommand{held.fence, random_.chance(500) ? 0 : static_cast<std::uint32_t>(random_.between(100, 9000))};
+    case 2: {
+      ProgressReport report;
+      report.percent = static_cast<std::uint8_t>(random_.below(101));
+      return ProgressCommand{held.fence, report};
+    }
+    case 3:
+    case 4: {
+      FailRequest request;
+      request.category = random_.chance(500) ? "error" : "other";
+      request.retryable = static_cast<FailRequest::Retryable>(random_.below(3));
+      return FailCommand{held.fence, request};
+    }
+    case 5: return DelayCommand{held.fence, now_ms() + random_.between(-500, 6000)};
+    case 6: return CancelHeldCommand{held.fence, "not needed"};
+    default: {
+      CompleteRequest request;
+      const std::size_t size = random_.chance(80) ? large_result : 1 + random_.below(12);
+      request.result.assign(size, static_cast<char>(random_.below(256)));
+      return CompleteCommand{held.fence, request};
+    }
+  }
+}
+
+void World::use_handle(Worker&, Held& held) {
+  if (!held.sent.empty() && random_.chance(300)) return send_fenced(held, random_.pick(held.sent));
+  Command command = random_fenced(held);
+  held.sent.push_back(command);
+  send_fenced(held, std::move(command));
+}
+
+void World::send_fenced(const Held& held, Command command) {
+  Process& process = live_process();
+  if (process.state->dead) return;
+  const auto fence = process.runtime->fence_of(held.claimed.handle);
+  if (!fence || *fence != held.fence) violated("a handle is good on every engine", "process {}", process.state->number);
+  const std::string what =
+      fmt::format("{} {} epoch {}", name_of(command), to_string(held.fence.execution_id), held.fence.lease_epoch);
+  send(process, command, what, [this, held, command](Process& answering, const Result<Reply>& reply) {
+    judge_fenced(answering, held, command, reply);
+  });
+}
+
+void World::judge_fenced(Process& process, const Held& held, const Command& command, const Result<Reply>& reply) {
+  const Shadow* shadow = watcher_->find(held.fence.execution_id);
+  // The id has been used again since: nothing of the old life can be told from the shadow.
+  if (shadow->incarnation != held.incarnation) return;
+  if (reply) {
+    judge_success(process, held, command, *reply);
+  } else if (refuses_holder(reply.error().code)) {
+    judge_refusal(held, reply.error());
+  }
+}
+
+void World::judge_success(Process& process, const Held& held, const Command& command, const Reply& reply) {
+  Shadow* shadow = watcher_->find(held.fence.execution_id);
+  const LeaseSpan& span = shadow->life.leases().at(held.fence.lease_epoch);
+  const bool keeps = std::holds_alternative<RenewCommand>(command) || std::holds_alternative<ProgressCommand>(command);
+  if (keeps) {
+    // It may have ended since, but not before the commit that is being answered.
+    if (span.ended_commit == 0 || span.ended_commit >= process.state->reply_commit) return;
+    violated("no write by a stale holder", "{} of {} under epoch {}, which ended in commit {}", name_of(command),
+             to_string(held.fence.execution_id), held.fence.lease_epoch, span.ended_commit);
+  }
+  if (span.ended_commit == 0 || !is_end_by(command, span)) {
+    violated("no write by a stale holder", "{} of {} under epoch {} was acknowledged; {} ended that lease",
+             name_of(command), to_string(held.fence.execution_id), held.fence.lease_epoch,
+             span.ended_commit == 0 ? "nothing" : to_string(span.ended_by));
+  }
+  if (const auto* complete = std::get_if<CompleteCommand>(&command)) check_completion(held, complete->request);
+  if (std::holds_alternative<FailCommand>(command)) {
+    const auto& answer = std::get<FailReply>(reply);
+    const auto key = std::tuple(held.fence.execution_id, held.incarnation, held.fence.lease_epoch);
+    if (fail_replies_.try_emplace(key, answer).first->second != answer) {
+      violated("a repeated call gets the first answer", "fail of {}", to_string(held.fence.execution_id));
+    }
+  }
+}
+
+void World::check_completion(const Held& held, const CompleteRequest& request) {
+  if (watcher_->find(held.fence.execution_id)->removed) return;
+  if (watcher_->result_of(held.fence.execution_id, held.fence.attempt_index) != request.result) {
+    violated("an acknowledged completion is there", "{} has another result", to_string(held.fence.execution_id));
+  }
+  completions_.push_back({held.fence.execution_id, held.incarnation, held.fence.attempt_index, request.result});
+}
+
+// A holder in good standing is never turned away.
+void World::judge_refusal(const Held& held, const Error& error) {
+  Shadow* shadow = watcher_->find(held.fence.execution_id);
+  const LeaseSpan& span = shadow->life.leases().at(held.fence.lease_epoch);
+  if (span.ended_commit == 0) {
+    violated("a holder in good standing is served", "{} of {} epoch {}", to_string(error.code),
+             to_string(held.fence.execution_id), held.fence.lease_epoch);
+  }
+  if (error.code == Errc::not_found && !shadow->removed) {
+    violated("nothing is lost", "{} was not found", to_string(held.fence.execution_id));
+  }
+}
+
+}  // namespace flowfabric::simulation

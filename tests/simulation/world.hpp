@@ -1,0 +1,199 @@
+// One simulated run: a database, one to three engines on it, clients, time, and everything that can go wrong.
+//
+// One thread. What the engine would do with threads (its writers, its clock, other processes) happens here between any
+// two store calls, because the fault store comes back to `interleave`.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/runtime.hpp"
+#include "simulation/fault_store.hpp"
+#include "simulation/random.hpp"
+#include "simulation/trace.hpp"
+#include "simulation/watcher.hpp"
+
+namespace flowfabric::simulation {
+
+struct RunResult {
+  bool passed = true;
+  Violation violation;
+  int step = 0;
+  std::uint64_t trace_hash = 0;
+  std::size_t executions = 0;
+};
+
+RunResult run_seed(std::uint64_t seed, bool verbose);
+
+// One engine with its store, as a process of its own.
+struct Process {
+  std::shared_ptr<ProcessState> state = std::make_shared<ProcessState>();
+  FaultStore* store = nullptr;  // owned by the runtime
+  std::unique_ptr<Runtime> runtime;
+  std::vector<bool> writer_busy;
+  bool tick_busy = false;
+  int frames = 0;  // how many of its threads are on the stack; it is buried when there are none
+};
+
+// A request that the clients remember, so that they can send it again.
+struct SentCreate {
+  CreateRequest request;
+  int outstanding = 0;
+  bool may_exist = false;  // acknowledged, or its outcome is unknown
+};
+
+// What a worker has in its hands, or had once: it may come back with it at any time.
+struct Held {
+  ClaimedExecution claimed;
+  Fence fence;
+  int incarnation = 1;
+  std::vector<Command> sent;
+};
+
+struct Worker {
+  std::string id;
+  std::string instance;
+  std::vector<std::string> capabilities;
+  std::vector<Held> held;
+};
+
+// What the operators know of a lane for certain.
+struct LaneBook {
+  LaneState acknowledged = LaneState::active;
+  bool certain = true;
+  int in_flight = 0;
+  std::uint64_t changes_sent = 0;
+};
+
+class World final : public Environment {
+ public:
+  World(std::uint64_t seed, bool verbose);
+  ~World() override;
+  RunResult run();
+
+  // ---- Environment.
+  Random& random() override { return random_; }
+  Trace& trace() override { return trace_; }
+  const FaultRates& rates() const override { return calm_ ? no_faults_ : rates_; }
+  void interleave() override;
+  void step_clock() override;
+  std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) override;
+  void news_lost() override { news_lost_ = true; }
+
+ private:
+  using Answer = std::function<void(Process&, const Result<Reply>&)>;
+  using ClaimAnswer = std::function<void(Process&, const Result<std::vector<ClaimedExecution>>&)>;
+  struct Call {
+    Process* process = nullptr;
+    std::string what;
+    bool parks = false;  // a claim or a wait: it may take its time
+    ClaimRequest claim;
+    TimestampMs until = 0;
+    std::optional<ExecutionId> awaited;
+    std::function<void(const Error&)> crashed;
+  };
+
+  // world.cpp: processes, time, steps.
+  void choose_profile();
+  void step();
+  void open_process(Process& process);
+  void bury_the_dead();
+  void run_in(Process& process, const std::function<void()>& work);
+  bool pump(Process& process, std::size_t writer);
+  void tick(Process& process);
+  bool drive_something();
+  void advance(std::int64_t ms);
+  void stop_gracefully(Process& process);
+  Process& live_process();
+  TimestampMs now_ms() const { return now_us_ / 1000; }
+
+  // calm.cpp: what must be true when everything has had its turn, and the end of a run.
+  void settle();
+  void check_calm();
+  void check_nothing_sleeps();
+  void check_call_may_wait(const Call& call);
+  void let_time_pass(std::int64_t ms, bool with_traffic);
+  void drain();
+  bool drain_round(std::int64_t patience_ms);
+  void finish_claimed(Process& process, const std::vector<ClaimedExecution>& claims);
+  void check_the_end();
+
+  // clients.cpp: calls and what their answers must mean.
+  std::uint64_t open_call(Process& process, Call call);
+  bool close_call(std::uint64_t number);
+  void send(Process& process, Command command, const std::string& what, Answer answer);
+  void send_create(Process& process, std::size_t index);
+  void send_claim(Process& process, ClaimRequest request, ClaimAnswer answer);
+  void create_something();
+  void check_created(const SentCreate& sent, const Created& created);
+  void check_not_created(const SentCreate& sent, const Error& error);
+  CreateRequest random_create();
+  Policy random_policy();
+
+  // workers.cpp
+  void work_somehow();
+  void claim_something(Worker& worker);
+  void take_claims(Worker& worker, const ClaimRequest& request, const std::vector<ClaimedExecution>& claims);
+  void check_claimed(const ClaimRequest& request, const ClaimedExecution& claimed);
+  void use_handle(Worker& worker, Held& held);
+  Command random_fenced(const Held& held);
+  void send_fenced(const Held& held, Command command);
+  void judge_fenced(Process& process, const Held& held, const Command& command, const Result<Reply>& reply);
+  void judge_success(Process& process, const Held& held, const Command& command, const Reply& reply);
+  void judge_refusal(const Held& held, const Error& error);
+  void check_completion(const Held& held, const CompleteRequest& request);
+
+  // operators.cpp
+  void operate_somehow();
+  std::optional<ExecutionId> any_execution();
+  void operate_on_execution();
+  void operate_on_lane();
+  void set_lane(const std::string& lane, LaneState state);
+  void set_retention();
+  void wait_for_some_end();
+
+  Random random_;
+  Trace trace_;
+  std::uint64_t seed_;
+  std::int64_t now_us_ = 0;
+  std::int64_t latest_us_ = 0;
+  std::int64_t steady_lead_us_ = 0;  // steady clock - store clock
+  std::shared_ptr<MemoryDatabase> database_;
+  std::unique_ptr<Watcher> watcher_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  FaultRates rates_;
+  const FaultRates no_faults_;
+  bool calm_ = false;
+  bool clock_goes_back_ = false;
+  bool news_lost_ = false;
+  int depth_ = 0;
+  std::uint64_t lives_ = 0;
+  std::uint32_t writers_ = 1;
+  std::uint64_t checked_commit_ = 0;
+
+  std::map<std::uint64_t, Call> calls_;
+  std::uint64_t last_call_ = 0;
+  std::vector<SentCreate> creates_;
+  std::vector<Worker> workers_;
+  std::map<std::string, LaneBook> lanes_;
+  std::map<std::string, std::map<std::uint64_t, Created>> keys_;
+  std::set<std::pair<ExecutionId, int>> created_;  // acknowledged as new, with the incarnation
+  struct Completion {
+    ExecutionId id;
+    int incarnation;
+    std::uint32_t attempt_index;
+    std::string result;
+  };
+  std::vector<Completion> completions_;  // acknowledged
+  std::map<std::tuple<ExecutionId, int, std::uint64_t>, FailReply> fail_replies_;
+};
+
+extern const std::vector<std::string> lane_names;
+extern const std::vector<std::string> capability_names;
+
+}  // namespace flowfabric::simulation
