@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,8 +87,8 @@ class Engine {
   // ---- Reading
   Result<ExecutionDescription> describe_execution(const ExecutionId& id);
   Result<PublicState> read_execution_state(const ExecutionId& id);
-  // The result of the current life, or of an earlier attempt.
-  Result<ExecutionResult> get_execution_result(const ExecutionId& id);
+  // The result of the current life, or what one attempt of any life ended with.
+  Result<ExecutionResult> get_execution_result(const ExecutionId& id, std::optional<std::uint32_t> attempt_index = {});
   Result<ExecutionContext> read_execution_context(const ExecutionId& id);
   Result<std::vector<Attempt>> list_attempts(const ExecutionId& id, std::uint32_t from = 0, std::uint32_t limit = 100);
   Result<Tags> get_tags(const ExecutionId& id);

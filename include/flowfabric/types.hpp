@@ -198,6 +198,7 @@ struct Attempt {
   std::string requested_by;
   std::optional<Failure> failure;
   bool has_result = false;
+  std::string result_encoding;
 
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };

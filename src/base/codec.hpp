@@ -66,7 +66,7 @@ class Decoder {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const std::uint8_t byte = u8();
-      if (!ok_) return 0;
+      if (!ok_ || (shift == 63 && byte > 1)) return broken();
       value |= static_cast<std::uint64_t>(byte & 127) << shift;
       if (byte < 128) return value;
     }
@@ -80,6 +80,16 @@ class Decoder {
     const std::uint64_t value = unsigned_number();
     if (value > UINT32_MAX) return broken();
     return static_cast<std::uint32_t>(value);
+  }
+  std::uint16_t u16() {
+    const std::uint64_t value = unsigned_number();
+    if (value > UINT16_MAX) return broken();
+    return static_cast<std::uint16_t>(value);
+  }
+  std::int32_t i32() {
+    const std::int64_t value = number();
+    if (value < INT32_MIN || value > INT32_MAX) return broken();
+    return static_cast<std::int32_t>(value);
   }
   bool boolean() {
     const std::uint8_t value = u8();

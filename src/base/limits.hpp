@@ -49,6 +49,8 @@ inline constexpr std::uint32_t max_max_reclaims = 1000000;
 inline constexpr std::uint32_t max_max_replays = 1000000;
 
 // Pages.
+inline constexpr std::size_t max_listed_states = 64;
+inline constexpr std::size_t max_cursor_bytes = 512;
 inline constexpr std::uint32_t default_page = 100;
 inline constexpr std::uint32_t max_page = 1000;
 

@@ -51,9 +51,9 @@ bool has_control_characters(std::string_view text) {
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
-  for (const auto& part : parts) {
-    if (!text.empty()) text += separator;
-    text += part;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += separator;
+    text += parts[i];
   }
   return text;
 }

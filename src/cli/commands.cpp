@@ -103,8 +103,21 @@ void print_overview(std::FILE* out) {
              "\nA store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:.\n--version prints the version.\n");
 }
 
+// Databases like to explain themselves over several lines; an error here is one.
+std::string in_one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == '\n' || c == '\t' || c == ' ';
+    if (!space) line.push_back(c);
+    if (space && !line.empty() && line.back() != ' ') line.push_back(' ');
+  }
+  while (line.ends_with(' ')) line.pop_back();
+  return line;
+}
+
 int complain(const std::string& who, const Error& error) {
-  fmt::print(stderr, "{}: {}\n", who, error.message);
+  std::fflush(stdout);
+  fmt::print(stderr, "{}: {}\n", who, in_one_line(error.message));
   return describe(error.code).exit_code;
 }
 

@@ -132,6 +132,7 @@ class Demo {
       fmt::print("every execution is accounted for\n");
       return 0;
     }
+    std::fflush(stdout);  // The table comes first, also when both go into one pipe.
     for (std::size_t i = 0; i < offenders.size() && i < max_offenders_shown; ++i) {
       fmt::print(stderr, "{}\n", offenders[i]);
     }
@@ -222,7 +223,7 @@ Result<int> run_demo(const Arguments& arguments) {
     if (options.keep) folder.keep();
   }
   FF_TRY(engine, Engine::open(url));
-  fmt::print("{} executions, {} workers (one more dies), store {}\n", options.executions, options.workers,
+  fmt::print("{} executions, {} workers and one that dies\n{}\n", options.executions, options.workers,
              without_password(url));
   Demo demo(*engine, options);
   FF_TRY(through, demo.run());

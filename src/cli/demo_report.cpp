@@ -127,7 +127,7 @@ class Report {
 
   void print_table() const {
     const bool colour = colour_wanted();
-    fmt::print("{:<10}{:>7}  {:<10}{:>13}{:>15}{:>13}{:>11}\n", "kind", "made", "must end", "so ended", "attempts",
+    fmt::print("{:<9}{:>8}  {:<9}{:>12}{:>12}{:>11}{:>9}\n", "kind", "made", "must end", "so ended", "attempts",
                "retries", "reclaims");
     for (std::size_t i = 0; i < job_kinds; ++i) {
       if (made_[i] == 0) continue;
@@ -135,7 +135,7 @@ class Report {
       const bool good = happened_[i] == must_[i];
       const auto pair = [](std::uint64_t happened, std::uint64_t must) { return fmt::format("{}/{}", happened, must); };
       const Sums &happened = happened_[i], &must = must_[i];
-      fmt::print("{:<10}{:>7}  {:<10}{:>13}{:>15}{:>13}{:>11}  {}{}{}\n", to_string(kind), made_[i],
+      fmt::print("{:<9}{:>8}  {:<9}{:>12}{:>12}{:>11}{:>9}  {}{}{}\n", to_string(kind), made_[i],
                  to_string(Plan::fate({kind, 0, 0}).end), pair(happened.ended, must.ended),
                  pair(happened.attempts, must.attempts), pair(happened.retries, must.retries),
                  pair(happened.reclaims, must.reclaims), colour ? (good ? "\x1b[32m" : "\x1b[31m") : "",

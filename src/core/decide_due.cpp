@@ -29,10 +29,12 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
   }
   Execution* execution = slot.execution();
   if (execution == nullptr || slot.erased) return Done{};
+  // What ends just now is retired another time, so that its end is logged even when it is not to be kept at all.
+  const bool was_terminal = execution->facts.phase == Phase::terminal;
   settle(slot, context);
   // The entry may be there for a time that has moved on: writing the record puts the entry right.
   slot.changed = true;
-  if (execution->facts.phase == Phase::terminal && execution->facts.retain_until <= context.now) {
+  if (was_terminal && execution->facts.retain_until <= context.now) {
     retire(workspace, slot, context);
   }
   return Done{};

@@ -17,7 +17,6 @@ void archive_result(Transition& transition) {
   facts.has_result = false;
   facts.result_is_inline = false;
   facts.result.clear();
-  facts.result_encoding.clear();
 }
 
 void start_over(Transition& transition, const Operator& by) {
@@ -76,7 +75,7 @@ Result<Reply> decide_one(Workspace& workspace, const RevokeCommand& command, con
     return fail(Errc::stale_lease, "the execution is held under another lease than the one named", "lease_id");
   }
   lose_lease(*slot, context, LeaseLoss::revoked, command.by.name,
-             command.by.reason.empty() ? "lease_revoked" : command.by.reason);
+             command.by.reason.empty() ? "lease_revoked" : command.by.reason, context.now);
   return RevokeReply{lease_id, facts.lease_epoch, public_state(facts)};
 }
 
@@ -134,7 +133,7 @@ Result<Reply> decide_one(Workspace& workspace, const LaneCommand& command, const
   Slot& slot = workspace.at(lane_key(command.lane));
   auto* record = std::get_if<LaneRecord>(&slot.record);
   const LaneState before = record == nullptr ? LaneState::active : record->info.state;
-  if (record != nullptr && before == command.state) return record->info;
+  if (before == command.state) return record != nullptr ? record->info : LaneInfo{command.lane, before, 0, {}, {}};
   LaneInfo info{command.lane, command.state, context.now, command.by.name, command.by.reason};
   slot.record = LaneRecord{info};
   slot.changed = true;

@@ -190,7 +190,7 @@ Result<Reply> decide_one(Workspace& workspace, const CompleteCommand& command, c
   Facts& facts = transition.facts();
   facts.has_result = true;
   facts.attempt->has_result = true;
-  facts.result_encoding = command.request.result_encoding;
+  facts.attempt->result_encoding = command.request.result_encoding;
   facts.result_is_inline = command.request.result.size() <= limits::max_inline_bytes;
   if (facts.result_is_inline) {
     facts.result = command.request.result;
@@ -214,7 +214,7 @@ Result<Reply> decide_one(Workspace& workspace, const FailCommand& command, const
   const std::string actor = facts.lease->worker_instance_id;
   const FailRequest& request = command.request;
   FailReply reply = fail_attempt(*slot, context, Failure{request.category, request.message, request.detail},
-                                 request.retryable, actor);
+                                 request.retryable, actor, context.now);
   release.fail = reply;
   facts.release = std::move(release);
   return reply;
@@ -246,7 +246,7 @@ Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command,
   FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
   const Release release =
       release_of(command.fence, Release::Operation::cancel, digest_of(command.reason));
-  if (is_repeat(slot->execution()->facts, release)) return CancelReply{true};
+  if (is_repeat(slot->execution()->facts, release)) return CancelReply{false};
   FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
 
   Transition transition(*slot, context);

@@ -259,6 +259,9 @@ Result<void> admit(const Operator& by) {
 Result<void> admit(const TagChanges& changes) {
   if (changes.set.empty() && changes.remove.empty()) return refuse("nothing to set or to remove", "tags");
   FF_TRY_VOID(admit_tags(changes.set));
+  if (changes.remove.size() > limits::max_tags) {
+    return refuse("has more than " + std::to_string(limits::max_tags) + " keys to remove", "tags");
+  }
   for (const auto& key : changes.remove) FF_TRY_VOID(admit_tag_key(key));
   return {};
 }
@@ -271,6 +274,8 @@ Result<void> admit(const ListRequest& request) {
     FF_TRY_VOID(admit_tag_key(request.tag->first));
     FF_TRY_VOID(admit_tag_value(request.tag->first, request.tag->second));
   }
+  FF_TRY_VOID(admit_range<std::size_t>(request.states.size(), "states", 0, limits::max_listed_states));
+  FF_TRY_VOID(admit_range<std::size_t>(request.cursor.size(), "cursor", 0, limits::max_cursor_bytes));
   return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
 }
 

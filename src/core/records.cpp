@@ -177,6 +177,7 @@ void put_attempt(Encoder& out, const Attempt& attempt) {
   out.text(attempt.requested_by);
   put_optional(out, attempt.failure, put_failure);
   out.boolean(attempt.has_result);
+  out.text(attempt.result_encoding);
 }
 
 Attempt get_attempt(Decoder& in) {
@@ -199,6 +200,7 @@ Attempt get_attempt(Decoder& in) {
   attempt.requested_by = in.text();
   attempt.failure = get_optional(in, get_failure);
   attempt.has_result = in.boolean();
+  attempt.result_encoding = in.text();
   return attempt;
 }
 
@@ -399,7 +401,6 @@ std::string encode(const Facts& facts) {
   out.boolean(facts.has_result);
   out.boolean(facts.result_is_inline);
   out.text(facts.result);
-  out.text(facts.result_encoding);
   return out.take();
 }
 
@@ -409,7 +410,7 @@ Result<Facts> decode_facts(std::string_view bytes) {
   Facts facts;
   facts.phase = in.enumerator(Phase::terminal);
   facts.outcome = in.enumerator(Outcome::skipped);
-  facts.priority = static_cast<std::int32_t>(in.number());
+  facts.priority = in.i32();
   facts.gates = in.u32();
   facts.delay_until = in.number();
   facts.delay_cause = in.enumerator(DelayCause::reclaim_grace);
@@ -440,7 +441,6 @@ Result<Facts> decode_facts(std::string_view bytes) {
   facts.has_result = in.boolean();
   facts.result_is_inline = in.boolean();
   facts.result = in.text();
-  facts.result_encoding = in.text();
   return finished(in, std::move(facts), "an execution's facts");
 }
 
@@ -513,7 +513,7 @@ Result<IdempotencyRecord> decode_idempotency(std::string_view bytes) {
   Decoder in(bytes);
   if (!known_layout(in)) return tl::unexpected(unknown_layout("an idempotency key"));
   IdempotencyRecord record;
-  record.execution_id.partition = static_cast<std::uint16_t>(in.u32());
+  record.execution_id.partition = in.u16();
   record.execution_id.uuid = in.uuid();
   record.request_digest = in.unsigned_number();
   record.expires_at = in.number();
@@ -572,10 +572,11 @@ Result<Event> decode_event(std::string_view bytes) {
   if (!known_layout(in)) return tl::unexpected(unknown_layout("an event"));
   Event event;
   event.type = in.enumerator(EventType::namespace_changed);
+  if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, [](Decoder& i) {
     ExecutionId id;
-    id.partition = static_cast<std::uint16_t>(i.u32());
+    id.partition = i.u16();
     id.uuid = i.uuid();
     return id;
   });

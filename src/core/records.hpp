@@ -111,7 +111,6 @@ struct Facts {
   bool has_result = false;
   bool result_is_inline = false;
   std::string result;
-  std::string result_encoding;
 
   friend bool operator==(const Facts&, const Facts&) = default;
 };

@@ -123,7 +123,7 @@ Facts full_facts() {
   facts.has_result = true;
   facts.result_is_inline = true;
   facts.result = std::string("\0r", 2);
-  facts.result_encoding = "raw";
+  facts.attempt->result_encoding = "raw";
   return facts;
 }
 

@@ -103,8 +103,9 @@ std::vector<Reason> explain_runnable(const Execution& execution, const LaneInfo&
   }
   if (execution.facts.delay_until == 0) {
     reasons.push_back({"waiting_for_worker",
-                       ahead == 0 ? "It is next in its queue and waits for a worker to claim it."
-                                  : std::to_string(ahead) + " executions are ahead of it in its queue.",
+                       ahead == 0   ? "It is next in its queue and waits for a worker to claim it."
+                       : ahead == 1 ? "One execution is ahead of it in its queue."
+                                    : std::to_string(ahead) + " executions are ahead of it in its queue.",
                        0});
   }
   return reasons;

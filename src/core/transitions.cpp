@@ -76,11 +76,11 @@ bool settle_once(Slot& slot, const Context& context) {
   }
   if (facts.lease && facts.attempt && facts.attempt->timeout_at == due) {
     fail_attempt(slot, context, Failure{"timeout", "the attempt ran past its timeout", {}},
-                 FailRequest::Retryable::by_policy, clock_actor);
+                 FailRequest::Retryable::by_policy, clock_actor, due);
     return true;
   }
   if (facts.lease && facts.lease->expires_at == due) {
-    lose_lease(slot, context, LeaseLoss::expired, clock_actor, "lease_expired");
+    lose_lease(slot, context, LeaseLoss::expired, clock_actor, "lease_expired", due);
     return true;
   }
   FF_CHECK(facts.phase == Phase::runnable && facts.delay_until == due);
@@ -98,7 +98,7 @@ Transition::Transition(Slot& slot, const Context& context)
 
 void Transition::record(EventType type, std::string actor, std::string reason, TimestampMs next_at) {
   Facts& now_facts = facts();
-  now_facts.last_transition_at = now();
+  if (type != EventType::tags_changed && type != EventType::priority_changed) now_facts.last_transition_at = now();
   touch();
   Event event;
   event.type = type;
@@ -158,7 +158,7 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
 }
 
 void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::string& actor,
-                const std::string& reason) {
+                const std::string& reason, TimestampMs since) {
   Transition transition(slot, context);
   Facts& facts = transition.facts();
   FF_CHECK(facts.phase == Phase::active && facts.lease && facts.attempt);
@@ -186,12 +186,12 @@ void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::
   }
   ++facts.reclaim_count;
   facts.pending = PendingAttempt{AttemptType::reclaim, facts.attempt->attempt_index, reason, actor};
-  make_runnable(transition, transition.now() + policy.reclaim_grace_ms, DelayCause::reclaim_grace);
+  make_runnable(transition, since + policy.reclaim_grace_ms, DelayCause::reclaim_grace);
   transition.record(type, actor, reason, facts.delay_until);
 }
 
 FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, FailRequest::Retryable retryable,
-                       const std::string& actor) {
+                       const std::string& actor, TimestampMs since) {
   Transition transition(slot, context);
   Facts& facts = transition.facts();
   FF_CHECK(facts.phase == Phase::active && facts.lease && facts.attempt);
@@ -207,7 +207,7 @@ FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, Fail
     return {FailReply::Decision::failed, 0, 0, decision.reason};
   }
   const std::int64_t delay = retry_delay_ms(policy, facts.retry_count, context.entropy);
-  const TimestampMs retry_at = transition.now() + delay;
+  const TimestampMs retry_at = since + delay;
   if (facts.lease) ++facts.lease_epoch;
   ++facts.retry_count;
   facts.pending = PendingAttempt{AttemptType::retry, facts.attempt->attempt_index, category, actor};

@@ -51,12 +51,14 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
             std::string reason);
 
 // The one loss of every lease. Raises the epoch, interrupts the attempt, and does what the policy says: requeue, wait
-// for a manual reclaim, or end at the cap.
-void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::string& actor, const std::string& reason);
+// for a manual reclaim, or end at the cap. A grace counts from `since`, the moment of the loss, not from when it was
+// noticed.
+void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::string& actor, const std::string& reason,
+                TimestampMs since);
 
-// Ends the running attempt as failed and decides what follows.
+// Ends the running attempt as failed and decides what follows. A backoff counts from `since`.
 FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, FailRequest::Retryable retryable,
-                       const std::string& actor);
+                       const std::string& actor, TimestampMs since);
 
 // Applies everything that time has brought about by `now`, in order of due time, so that no decision depends on whether
 // the clock loop came by first. Returns whether anything changed. Retention is not included.

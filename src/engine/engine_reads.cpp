@@ -25,7 +25,9 @@ Result<PublicState> Engine::read_execution_state(const ExecutionId& id) {
   return public_state(execution.facts);
 }
 
-Result<ExecutionResult> Engine::get_execution_result(const ExecutionId& id) {
+Result<ExecutionResult> Engine::get_execution_result(const ExecutionId& id,
+                                                     std::optional<std::uint32_t> attempt_index) {
+  if (attempt_index) return reads::attempt_result(impl_->runtime->store(), id, *attempt_index);
   return reads::result(impl_->runtime->store(), id);
 }
 

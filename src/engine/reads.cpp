@@ -138,13 +138,34 @@ Result<ExecutionResult> result(Store& store, const ExecutionId& id) {
   out.failure = facts.failure;
   if (facts.attempt) out.attempt_index = facts.attempt->attempt_index;
   if (!facts.has_result) return out;
-  out.result_encoding = facts.result_encoding;
+  out.result_encoding = facts.attempt->result_encoding;
   if (facts.result_is_inline) {
     out.result = facts.result;
   } else {
     FF_TRY(body, satellite_body(store, id, SatelliteKind::result, facts.attempt->attempt_index));
     out.result = std::move(body);
   }
+  return out;
+}
+
+Result<ExecutionResult> attempt_result(Store& store, const ExecutionId& id, std::uint32_t attempt_index) {
+  FF_TRY(current, result(store, id));
+  if (current.attempt_index == attempt_index && current.outcome == Outcome::success) return current;
+  FF_TRY(found, attempts(store, id, attempt_index, 1));
+  if (found.empty() || found.front().attempt_index != attempt_index) {
+    return fail(Errc::not_found, "execution " + to_string(id) + " has no attempt " + std::to_string(attempt_index),
+                "attempt_index");
+  }
+  const Attempt& attempt = found.front();
+  ExecutionResult out;
+  out.attempt_index = attempt_index;
+  out.failure = attempt.failure;
+  out.finished_at = attempt.ended_at;
+  if (!attempt.has_result) return out;
+  out.outcome = Outcome::success;
+  out.result_encoding = attempt.result_encoding;
+  FF_TRY(body, satellite_body(store, id, SatelliteKind::result, attempt_index));
+  out.result = std::move(body);
   return out;
 }
 

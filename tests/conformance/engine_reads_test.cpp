@@ -168,7 +168,7 @@ TEST_P(EngineReads, list_cursors_neither_skip_nor_repeat_under_writes) {
     request.cursor = page.next_cursor;
     second().make();
     value_of(second().complete(second().take()));
-    call<Done>(PriorityCommand{before[seen.size() % before.size()], static_cast<std::int32_t>(seen.size()), {}});
+    call<Tags>(TagsCommand{before[seen.size() % before.size()], {{{"app.at", std::to_string(seen.size())}}, {}}, {}});
     clock_.advance_ms(1);
   } while (!request.cursor.empty());
   EXPECT_EQ(std::set<ExecutionId>(seen.begin(), seen.end()).size(), seen.size()) << "one came twice";

@@ -181,8 +181,7 @@ void World::check_created(const SentCreate& sent, const Created& created) {
   if (spec.request_digest != request_digest(request) || spec.payload_bytes != request.payload.size()) {
     violated("an acknowledged create is what was asked for", "{}", to_string(created.execution_id));
   }
-  const bool is_first = created_.insert({created.execution_id, shadow->incarnation}).second;
-  if (!created.duplicate && !is_first) {
+  if (!created.duplicate && !created_.insert({created.execution_id, shadow->incarnation}).second) {
     violated("an execution is created once", "{}", to_string(created.execution_id));
   }
   if (created.duplicate && request.id && request.idempotency_key.empty() && created.execution_id != id_of(request)) {
@@ -194,8 +193,9 @@ void World::check_created(const SentCreate& sent, const Created& created) {
     const Spec& before = watcher_->find(earlier.execution_id)->execution.spec;
     if (earlier.execution_id == created.execution_id) continue;
     if (before.created_at + before.policy.dedup_window_ms > spec.created_at && before.created_at <= spec.created_at) {
-      violated("an idempotency key makes one execution", "{} and {}", to_string(earlier.execution_id),
-               to_string(created.execution_id));
+      violated("an idempotency key makes one execution", "{} at {} for {} ms and {} at {}",
+               to_string(earlier.execution_id), before.created_at, before.policy.dedup_window_ms,
+               to_string(created.execution_id), spec.created_at);
     }
   }
   made.emplace(watcher_->commits(), created);

@@ -17,20 +17,30 @@ tl::unexpected<Error> outcome_unknown() {
 template <class C>
 class Memory {
  public:
-  void note(const std::vector<C>& found) {
+  struct Old {
+    C candidate;
+    std::uint64_t commit = 0;  // the last one before it was found
+  };
+
+  void note(const std::vector<C>& found, std::uint64_t commit) {
     for (const C& candidate : found) {
       if (kept_.size() < remembered_candidates) {
-        kept_.push_back(candidate);
+        kept_.push_back({candidate, commit});
       } else {
-        kept_[next_++ % remembered_candidates] = candidate;
+        kept_[next_++ % remembered_candidates] = {candidate, commit};
       }
     }
   }
-  bool empty() const { return kept_.empty(); }
-  const std::vector<C>& kept() const { return kept_; }
+  // One of them, unless its record has been erased since: versions start over with a new record, and a candidate that
+  // is so old is more than any store would propose.
+  const C* pick(Environment& environment) const {
+    if (kept_.empty()) return nullptr;
+    const Old& old = environment.random().pick(kept_);
+    return environment.erased_since(old.candidate.entry.key, old.commit) ? nullptr : &old.candidate;
+  }
 
  private:
-  std::vector<C> kept_;
+  std::vector<Old> kept_;
   std::size_t next_ = 0;
 };
 
@@ -75,27 +85,25 @@ Result<ReadReply> FaultSession::read(const ReadRequest& request) {
 
 void FaultSession::propose_old_work(const ReadRequest& request, ReadReply& reply) {
   Environment& environment = store_.environment();
-  const bool again = environment.random().chance(environment.rates().stale_candidate);
-  if (again && !ready_.empty() && !request.ready.empty()) {
-    const Candidate old = environment.random().pick(ready_.kept());
-    const bool wanted = std::any_of(request.ready.begin(), request.ready.end(),
-                                    [&](const RouteDemand& demand) { return demand.route == old.entry.route; });
-    if (wanted && !proposes(reply.ready, old.entry.key)) {
+  if (environment.random().chance(environment.rates().stale_candidate)) {
+    const Candidate* old = request.ready.empty() ? nullptr : ready_.pick(environment);
+    const bool wanted = old != nullptr && std::any_of(request.ready.begin(), request.ready.end(), [&](const auto& demand) {
+                          return demand.route == old->entry.route;
+                        });
+    if (wanted && !proposes(reply.ready, old->entry.key)) {
       const auto group = std::find_if(reply.ready.begin(), reply.ready.end(),
-                                      [&](const Candidate& c) { return c.entry.route >= old.entry.route; });
-      reply.ready.insert(group, old);
+                                      [&](const Candidate& c) { return c.entry.route >= old->entry.route; });
+      reply.ready.insert(group, *old);
       environment.trace().line("store {}: proposes an old ready candidate", store_.process().number);
     }
-  }
-  if (again && !due_.empty() && request.due_limit > 0) {
-    const DueCandidate old = environment.random().pick(due_.kept());
-    if (!proposes(reply.due, old.entry.key)) {
-      reply.due.insert(reply.due.begin(), old);
+    const DueCandidate* old_due = request.due_limit == 0 ? nullptr : due_.pick(environment);
+    if (old_due != nullptr && !proposes(reply.due, old_due->entry.key)) {
+      reply.due.insert(reply.due.begin(), *old_due);
       environment.trace().line("store {}: proposes an old due candidate", store_.process().number);
     }
   }
-  ready_.note(reply.ready);
-  due_.note(reply.due);
+  ready_.note(reply.ready, environment.commits());
+  due_.note(reply.due, environment.commits());
 }
 
 Result<std::vector<Verdict>> FaultSession::commit(const std::vector<ChangeSet>& sets) {

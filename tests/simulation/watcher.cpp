@@ -93,6 +93,7 @@ void Watcher::check_version(const RootChange& change) {
   if (change.action == RootChange::Action::erase) {
     if (!records.empty()) violated("erased is gone", "{}", name_of(change.key));
     versions_.erase(change.key);
+    erased_[change.key] = commit_;
     return;
   }
   if (records.empty()) violated("nothing is lost", "{} is gone after it was written", name_of(change.key));
@@ -101,6 +102,11 @@ void Watcher::check_version(const RootChange& change) {
              records.front().version);
   }
   known = records.front().version;
+}
+
+bool Watcher::erased_since(const Key& key, std::uint64_t commit) const {
+  const auto erased = erased_.find(key);
+  return erased != erased_.end() && erased->second > commit;
 }
 
 std::vector<Event> Watcher::new_events(const Key& key, std::string& position) {

@@ -40,7 +40,7 @@ RunResult World::run() {
   RunResult result;
   try {
     choose_profile();
-    const int steps = static_cast<int>(random_.between(80, 260));
+    const int steps = static_cast<int>(random_.between(100, 500));
     for (int i = 1; i <= steps; ++i) {
       trace_.set_step(i);
       step();
@@ -94,13 +94,13 @@ void World::choose_profile() {
 
 void World::step() {
   const auto dice = random_.below(1000);
-  if (dice < 120) {
+  if (dice < 90) {
     create_something();
-  } else if (dice < 420) {
+  } else if (dice < 340) {
     work_somehow();
-  } else if (dice < 500) {
+  } else if (dice < 410) {
     operate_somehow();
-  } else if (dice < 800) {
+  } else if (dice < 830) {
     drive_something();
   } else if (dice < 920) {
     advance(random_.chance(30) ? random_.between(1, 4) * hour_ms : random_.between(1, 3000));

@@ -336,7 +336,8 @@ void PostgresServer::crash() { impl_->crash(); }
 void PostgresServer::start_again() { impl_->start_again(); }
 
 PostgresServer& shared_postgres() {
-  static PostgresServer server = PostgresServer::start();
+  // Nothing on this server has to outlive the machine, and every case makes a schema of its own.
+  static PostgresServer server = PostgresServer::start({.fsync = false});
   return server;
 }
 
