@@ -18,7 +18,14 @@ constexpr std::int64_t store_retry_pause_ms = 1000;
 
 }  // namespace
 
-void Runtime::set_alarm(std::function<void()> alarm) { alarm_ = std::move(alarm); }
+void Runtime::ring() {
+  if (options_.alarm) options_.alarm();
+}
+
+// Wakes the clock only if it would sleep past that moment.
+void Runtime::ring_before(std::int64_t steady_ms) {
+  if (steady_ms < next_tick_ms_) ring();
+}
 
 void Runtime::note_store_time(TimestampMs now) {
   store_offset_ms_ = now - steady_ms();
@@ -34,7 +41,7 @@ void Runtime::note_due(TimestampMs due_at) {
     if (due_at >= next_due_) return;
     next_due_ = due_at;
   }
-  if (alarm_) alarm_();
+  ring();
 }
 
 void Runtime::sweep_finished(std::size_t found, std::size_t committed) {
@@ -52,7 +59,7 @@ void Runtime::sweep_finished(std::size_t found, std::size_t committed) {
       next_due_ = 0;  // a full batch: there is more
     }
   }
-  if (alarm_) alarm_();
+  ring();
 }
 
 void Runtime::on_foreign_wakeup(const Wakeup& wakeup) {
@@ -68,7 +75,7 @@ void Runtime::on_foreign_wakeup(const Wakeup& wakeup) {
     foreign_->ready_routes.erase(std::unique(foreign_->ready_routes.begin(), foreign_->ready_routes.end()),
                                  foreign_->ready_routes.end());
   }
-  if (alarm_) alarm_();
+  ring();
 }
 
 void Runtime::handle_foreign_news() {
@@ -128,6 +135,7 @@ void Runtime::ask_store_for_next_due() {
 }
 
 std::int64_t Runtime::tick() {
+  next_tick_ms_ = never;  // whoever parks from here on rings: we may have looked already
   handle_foreign_news();
   const std::int64_t now = steady_ms();
   for (const ClaimPtr& claim : parking_.take_expired_claims(now)) claim->done(std::vector<ClaimedExecution>{});
@@ -149,7 +157,9 @@ std::int64_t Runtime::tick() {
     next_due_ = never;
     enqueue(next_claim_writer_++ % writers_.size(), QueuedSweep{}, true);
   }
-  return time_to_next_tick(now);
+  const std::int64_t wait = time_to_next_tick(now);
+  next_tick_ms_ = now + wait;
+  return wait;
 }
 
 // Called with clock_mutex_ held.

@@ -76,18 +76,19 @@ Result<void> call_done(Runtime& runtime, Command command) {
 
 }  // namespace
 
-Engine::Impl::Impl(std::unique_ptr<Runtime> runtime_in) : runtime(std::move(runtime_in)) {}
-
 Engine::Impl::~Impl() { stop(); }
 
-void Engine::Impl::start() {
-  runtime->set_alarm([this] {
+Result<void> Engine::Impl::start(std::unique_ptr<Store> store, RuntimeOptions options) {
+  options.alarm = [this] {
     const std::lock_guard lock(clock_mutex_);
     alarm_ = true;
     clock_wake_.notify_one();
-  });
+  };
+  FF_TRY(opened, Runtime::open(std::move(store), std::move(options)));
+  runtime = std::move(opened);
   for (std::size_t i = 0; i < runtime->writers(); ++i) writers_.emplace_back([this, i] { write(i); });
   clock_ = std::thread([this] { keep_time(); });
+  return {};
 }
 
 void Engine::Impl::write(std::size_t i) {
@@ -113,7 +114,7 @@ void Engine::Impl::keep_time() {
 
 void Engine::Impl::stop() {
   const std::lock_guard once(stop_mutex_);
-  if (stopped_) return;
+  if (stopped_ || runtime == nullptr) return;
   stopped_ = true;
   runtime->refuse_new_work();
   {
@@ -150,9 +151,8 @@ Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const
   runtime_options.writers = options.writers;
   runtime_options.max_queued_commands = options.max_queued_commands;
   runtime_options.default_retention_ms = options.default_retention_ms;
-  FF_TRY(runtime, Runtime::open(std::move(store), runtime_options));
-  auto impl = std::make_unique<Engine::Impl>(std::move(runtime));
-  impl->start();
+  auto impl = std::make_unique<Engine::Impl>();
+  FF_TRY_VOID(impl->start(std::move(store), std::move(runtime_options)));
   return std::make_unique<Engine>(std::move(impl));
 }
 

@@ -14,10 +14,9 @@
 namespace flowfabric {
 
 struct Engine::Impl {
-  explicit Impl(std::unique_ptr<Runtime> runtime_in);
   ~Impl();
 
-  void start();
+  Result<void> start(std::unique_ptr<Store> store, RuntimeOptions options);
   void stop();
 
   std::unique_ptr<Runtime> runtime;

@@ -53,6 +53,11 @@ void Parking::compact(std::list<EntryPtr>& line) {
   std::erase_if(line, [](const EntryPtr& entry) { return entry->gone; });
 }
 
+void Parking::forget_deadline(std::int64_t until_ms) {
+  const auto found = waiter_deadlines_.find(until_ms);
+  if (found != waiter_deadlines_.end()) waiter_deadlines_.erase(found);
+}
+
 std::vector<ClaimPtr> Parking::wake_route(RouteNo route, std::size_t count) {
   const std::lock_guard lock(mutex_);
   route_moved_[route] += count;
@@ -122,9 +127,9 @@ std::vector<ClaimPtr> Parking::take_expired_claims(std::int64_t now_ms) {
 
 bool Parking::add_waiter(const Key& key, std::int64_t until_ms, WaiterDone done) {
   const std::lock_guard lock(mutex_);
-  if (waiting_ >= limits::max_parked_waiters) return false;
+  if (waiter_deadlines_.size() >= limits::max_parked_waiters) return false;
   waiters_[key.bytes].push_back({until_ms, std::move(done)});
-  ++waiting_;
+  waiter_deadlines_.insert(until_ms);
   return true;
 }
 
@@ -136,7 +141,7 @@ void Parking::wake_waiters(const Key& key) {
     if (found == waiters_.end()) return;
     woken = std::move(found->second);
     waiters_.erase(found);
-    waiting_ -= woken.size();
+    for (const Waiter& waiter : woken) forget_deadline(waiter.until_ms);
   }
   for (auto& waiter : woken) waiter.done({});
 }
@@ -145,6 +150,7 @@ void Parking::expire_waiters(std::int64_t now_ms) {
   std::vector<Waiter> expired;
   {
     const std::lock_guard lock(mutex_);
+    if (waiter_deadlines_.empty() || *waiter_deadlines_.begin() > now_ms) return;
     for (auto it = waiters_.begin(); it != waiters_.end();) {
       auto& line = it->second;
       const auto late = std::partition(line.begin(), line.end(),
@@ -153,7 +159,7 @@ void Parking::expire_waiters(std::int64_t now_ms) {
       line.erase(late, line.end());
       it = line.empty() ? waiters_.erase(it) : std::next(it);
     }
-    waiting_ -= expired.size();
+    for (const Waiter& waiter : expired) forget_deadline(waiter.until_ms);
   }
   for (auto& waiter : expired) waiter.done(fail(Errc::timed_out, "the execution has not ended within the given time"));
 }
@@ -163,7 +169,7 @@ void Parking::fail_waiters(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     all.swap(waiters_);
-    waiting_ = 0;
+    waiter_deadlines_.clear();
   }
   for (auto& [key, line] : all) {
     for (auto& waiter : line) waiter.done(tl::unexpected(error));
@@ -186,17 +192,15 @@ std::int64_t Parking::next_deadline_ms() const {
     next = until;
     break;
   }
-  for (const auto& [key, line] : waiters_) {
-    for (const Waiter& waiter : line) {
-      if (next == 0 || waiter.until_ms < next) next = waiter.until_ms;
-    }
+  if (!waiter_deadlines_.empty() && (next == 0 || *waiter_deadlines_.begin() < next)) {
+    next = *waiter_deadlines_.begin();
   }
   return next;
 }
 
 bool Parking::empty() const {
   const std::lock_guard lock(mutex_);
-  return parked_ == 0 && waiting_ == 0;
+  return parked_ == 0 && waiter_deadlines_.empty();
 }
 
 }  // namespace flowfabric

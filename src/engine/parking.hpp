@@ -12,6 +12,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -67,6 +68,7 @@ class Parking {
   std::uint64_t signature_locked(const ClaimRequest& request) const;
   void take(const EntryPtr& entry, std::vector<ClaimPtr>& out);
   void compact(std::list<EntryPtr>& line);
+  void forget_deadline(std::int64_t until_ms);
 
   const RouteTable& routes_;
   mutable std::mutex mutex_;
@@ -76,7 +78,7 @@ class Parking {
   std::multimap<std::int64_t, EntryPtr> by_deadline_;
   std::size_t parked_ = 0;
   std::unordered_map<std::string, std::vector<Waiter>> waiters_;  // by key bytes
-  std::size_t waiting_ = 0;
+  std::multiset<std::int64_t> waiter_deadlines_;
 };
 
 }  // namespace flowfabric

@@ -164,7 +164,7 @@ void Runtime::wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterD
   const auto facts = decode_facts(records->front().body);
   if (!facts) return answer(tl::unexpected(facts.error()));
   if (facts->phase == Phase::terminal) return answer({});
-  if (alarm_) alarm_();
+  ring_before(steady_ms() + wait_ms);
 }
 
 void Runtime::enqueue(std::size_t i, Work work, bool internal) {
@@ -233,8 +233,7 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
     claim->stale = 0;
     switch (parking_.park(claim)) {
       case Parking::Parked::yes:
-        if (alarm_) alarm_();
-        return;
+        return ring_before(claim->wait_until_ms);
       case Parking::Parked::search_again: return enqueue_claims({claim});
       case Parking::Parked::full:
         return claim->done(fail(Errc::overloaded, "too many claims are waiting; back off and repeat"));

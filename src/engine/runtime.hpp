@@ -37,6 +37,8 @@ struct RuntimeOptions {
   Entropy entropy = system_entropy();
   // A clock that never goes back, in milliseconds; only differences matter.
   std::function<std::int64_t()> steady_ms;
+  // Called, from any thread, when `tick` is wanted earlier than it said.
+  std::function<void()> alarm;
 };
 
 struct RuntimeStatistics {
@@ -67,7 +69,6 @@ class Runtime {
   void wait_for_work(std::size_t i);
   // Does what time asks for; returns how many milliseconds may pass before the next call.
   std::int64_t tick();
-  void set_alarm(std::function<void()> alarm);  // called when tick is wanted earlier than it said
 
   // From here on everything new is refused; what is queued stays and is pumped out.
   void refuse_new_work();
@@ -109,6 +110,8 @@ class Runtime {
   std::vector<Work> take_batch(Writer& writer);
   void answer_unserved(const ClaimPtr& claim);
   void note_due(TimestampMs due_at);
+  void ring();
+  void ring_before(std::int64_t steady_ms);
   void note_store_time(TimestampMs now);
   TimestampMs store_now() const;
   // What a commit means to those who wait.
@@ -146,7 +149,7 @@ class Runtime {
   std::int64_t ask_not_before_ms_ = 0;
   std::atomic<std::int64_t> last_contact_ms_{0};
   std::optional<Wakeup> foreign_;
-  std::function<void()> alarm_;
+  std::atomic<std::int64_t> next_tick_ms_{std::numeric_limits<std::int64_t>::max()};  // when tick said it wants to be called, by the steady clock
 
   std::atomic<std::uint64_t> log_version_{0};
   std::mutex log_mutex_;

@@ -155,8 +155,9 @@ void Ledger::verify_events(Engine& engine, const Listing& listing) const {
     for (const Event& event : page->events) {
       if (!event.execution_id) continue;
       if (event.type == EventType::created) ++creations[to_string(*event.execution_id)];
-      if (is_terminal(event.type)) ++ends[to_string(*event.execution_id)];
-      if (is_terminal(event.type)) EXPECT_EQ(to_string(event.type), to_string(EventType::completed));
+      if (!is_terminal(event.type)) continue;
+      EXPECT_EQ(to_string(event.type), to_string(EventType::completed));
+      ++ends[to_string(*event.execution_id)];
     }
     cursor = page->next_cursor;
   }

@@ -113,7 +113,7 @@ CreateRequest World::random_create() {
   if (random_.chance(200)) request.delay_until = now_ms() + random_.between(-1000, 10000);
   if (random_.chance(20)) request.delay_until = now_ms() + hour_ms;
   if (random_.chance(150)) request.deadline_at = now_ms() + random_.between(-100, 30000);
-  if (random_.chance(300)) request.tags["tag"] = "value";
+  if (random_.chance(300)) request.tags["app.tag"] = "value";
   request.creator = "creator";
   if (random_.chance(300)) request.idempotency_key = fmt::format("key-{}", random_.below(4));
   if (random_.chance(500)) {

@@ -87,9 +87,9 @@ void FaultSession::propose_old_work(const ReadRequest& request, ReadReply& reply
   Environment& environment = store_.environment();
   if (environment.random().chance(environment.rates().stale_candidate)) {
     const Candidate* old = request.ready.empty() ? nullptr : ready_.pick(environment);
-    const bool wanted = old != nullptr && std::any_of(request.ready.begin(), request.ready.end(), [&](const auto& demand) {
-                          return demand.route == old->entry.route;
-                        });
+    const bool wanted =
+        old != nullptr && std::any_of(request.ready.begin(), request.ready.end(),
+                                      [&](const auto& demand) { return demand.route == old->entry.route; });
     if (wanted && !proposes(reply.ready, old->entry.key)) {
       const auto group = std::find_if(reply.ready.begin(), reply.ready.end(),
                                       [&](const Candidate& c) { return c.entry.route >= old->entry.route; });

@@ -58,8 +58,8 @@ void World::operate_on_execution() {
     }
     default: {
       TagChanges changes;
-      if (random_.chance(500)) changes.set["colour"] = random_.chance(500) ? "red" : "blue";
-      if (random_.chance(500)) changes.remove.emplace_back("tag");
+      if (random_.chance(500)) changes.set["app.colour"] = random_.chance(500) ? "red" : "blue";
+      if (random_.chance(500)) changes.remove.emplace_back("app.tag");
       return send(live_process(), TagsCommand{*id, changes, by}, "tags " + name, [](Process&, const auto&) {});
     }
   }
