@@ -10,17 +10,13 @@ int run(const std::string& file) {
   auto engine = flowfabric::Engine::open("sqlite:" + file);
   if (!engine) return std::fprintf(stderr, "%s\n", engine.error().message.c_str()), 1;
 
-  flowfabric::CreateRequest request;
-  request.kind = "greet";
-  request.payload = "world";
-  auto created = (*engine)->create(request);  // Durable from here on.
+  auto created = (*engine)->create({.kind = "greet", .payload = "world"});  // Durable from here on.
   if (!created) return std::fprintf(stderr, "%s\n", created.error().message.c_str()), 1;
 
-  flowfabric::ClaimRequest claim;  // Under a lease: should this worker die, another one gets the execution.
-  claim.worker_id = claim.worker_instance_id = "greeter";
-  auto claimed = (*engine)->claim(claim);
+  // Claimed under a lease: should this worker die, another one gets the execution.
+  auto claimed = (*engine)->claim({.worker_id = "greeter", .worker_instance_id = "greeter-1"});
   if (!claimed) return std::fprintf(stderr, "%s\n", claimed.error().message.c_str()), 1;
-  for (const auto& work : *claimed) (*engine)->complete(work.handle, {"hello, " + work.payload, "text/plain"});
+  for (const auto& work : *claimed) (*engine)->complete(work.handle, {.result = "hello, " + work.payload});
 
   auto ended = (*engine)->wait(created->execution_id, 1000);
   if (!ended) return std::fprintf(stderr, "%s\n", ended.error().message.c_str()), 1;

@@ -16,22 +16,22 @@ namespace flowfabric {
 struct CreateRequest {
   std::string name_space = "default";
   std::string lane = "default";
-  std::string kind;     // selects the handler
-  std::string payload;  // bytes, untouched
-  std::string payload_encoding;
+  std::string kind{};     // selects the handler
+  std::string payload{};  // bytes, untouched
+  std::string payload_encoding{};
   std::int32_t priority = 0;  // higher first
-  Tags tags;
-  std::vector<std::string> required_capabilities;
-  Policy policy;
+  Tags tags{};
+  std::vector<std::string> required_capabilities{};
+  Policy policy{};
   TimestampMs delay_until = 0;
   TimestampMs deadline_at = 0;  // must end before this, whatever phase it is in
-  std::string creator;
-  std::string idempotency_key;
-  std::optional<Uuid> id;  // minted (UUIDv7) when absent
+  std::string creator{};
+  std::string idempotency_key{};
+  std::optional<Uuid> id{};  // minted (UUIDv7) when absent
 };
 
 struct Created {
-  ExecutionId execution_id;
+  ExecutionId execution_id{};
   PublicState public_state = PublicState::waiting;
   bool duplicate = false;  // an earlier request with this idempotency key or id made it
 
@@ -41,10 +41,10 @@ struct Created {
 // ---- Working -------------------------------------------------------------------------------------------------------
 
 struct ClaimRequest {
-  std::string worker_id;
-  std::string worker_instance_id;
+  std::string worker_id{};
+  std::string worker_instance_id{};
   std::vector<std::string> lanes = {"default"};
-  std::vector<std::string> capabilities;
+  std::vector<std::string> capabilities{};
   std::uint32_t max_executions = 1;
   std::uint32_t lease_ttl_ms = 30000;
   std::uint32_t wait_ms = 0;  // park this long when there is nothing
@@ -54,20 +54,20 @@ struct ClaimRequest {
 using Handle = std::string;
 
 struct ClaimedExecution {
-  ExecutionId execution_id;
-  std::string name_space;
-  std::string lane;
-  std::string kind;
-  std::string payload;
-  std::string payload_encoding;
+  ExecutionId execution_id{};
+  std::string name_space{};
+  std::string lane{};
+  std::string kind{};
+  std::string payload{};
+  std::string payload_encoding{};
   std::int32_t priority = 0;
-  Tags tags;
-  Attempt attempt;
-  Lease lease;
+  Tags tags{};
+  Attempt attempt{};
+  Lease lease{};
   TimestampMs created_at = 0;
   TimestampMs deadline_at = 0;
   HandleKind handle_kind = HandleKind::fresh;
-  Handle handle;
+  Handle handle{};
 };
 
 struct RenewVerdict {
@@ -78,20 +78,20 @@ struct RenewVerdict {
 };
 
 struct ProgressReport {
-  std::optional<std::uint8_t> percent;  // 0..100; absent keeps the last one
-  std::optional<std::string> message;
+  std::optional<std::uint8_t> percent{};  // 0..100; absent keeps the last one
+  std::optional<std::string> message{};
 };
 
 struct CompleteRequest {
-  std::string result;  // bytes
-  std::string result_encoding;
+  std::string result{};  // bytes
+  std::string result_encoding{};
 };
 
 struct FailRequest {
   enum class Retryable : std::uint8_t { by_policy, never, force };
   std::string category = "error";
-  std::string message;
-  std::string detail;  // bytes
+  std::string message{};
+  std::string detail{};  // bytes
   Retryable retryable = Retryable::by_policy;
 };
 
@@ -100,7 +100,7 @@ struct FailReply {
   Decision decision = Decision::failed;
   TimestampMs retry_at = 0;
   std::uint32_t next_attempt_index = 0;
-  std::string reason;  // why it was decided: "retries_left", "retries_exhausted", "never", "no_retry_policy", ...
+  std::string reason{};  // why it was decided: "retries_left", "retries_exhausted", "never", "no_retry_policy", ...
 
   friend bool operator==(const FailReply&, const FailReply&) = default;
 };
@@ -115,7 +115,7 @@ struct DelayReply {
 
 struct Operator {
   std::string name = "operator";  // stands in the event log
-  std::string reason;
+  std::string reason{};
 };
 
 struct CancelReply {
@@ -125,7 +125,7 @@ struct CancelReply {
 };
 
 struct RevokeReply {
-  Uuid lease_id;
+  Uuid lease_id{};
   std::uint64_t lease_epoch = 0;  // after the revocation
   PublicState public_state = PublicState::waiting;
 
@@ -140,23 +140,23 @@ struct ReplayReply {
 };
 
 struct TagChanges {
-  Tags set;
-  std::vector<std::string> remove;
+  Tags set{};
+  std::vector<std::string> remove{};
 };
 
 struct LaneInfo {
-  std::string lane;
+  std::string lane{};
   LaneState state = LaneState::active;
   TimestampMs changed_at = 0;
-  std::string changed_by;
-  std::string reason;
+  std::string changed_by{};
+  std::string reason{};
 
   friend bool operator==(const LaneInfo&, const LaneInfo&) = default;
 };
 
 struct NamespaceInfo {
-  std::string name_space;
-  RetentionPolicy retention;
+  std::string name_space{};
+  RetentionPolicy retention{};
 
   friend bool operator==(const NamespaceInfo&, const NamespaceInfo&) = default;
 };
@@ -165,21 +165,21 @@ struct NamespaceInfo {
 
 // One reason why an execution is not running right now. `code` is stable; `sentence` is for people.
 struct Reason {
-  std::string code;
-  std::string sentence;
+  std::string code{};
+  std::string sentence{};
   TimestampMs until = 0;  // when time alone removes it
 
   friend bool operator==(const Reason&, const Reason&) = default;
 };
 
 struct ExecutionSummary {
-  ExecutionId execution_id;
-  std::string name_space;
-  std::string lane;
-  std::string kind;
+  ExecutionId execution_id{};
+  std::string name_space{};
+  std::string lane{};
+  std::string kind{};
   PublicState public_state = PublicState::waiting;
   std::int32_t priority = 0;
-  Tags tags;
+  Tags tags{};
   TimestampMs created_at = 0;
   TimestampMs started_at = 0;
   TimestampMs finished_at = 0;
@@ -189,17 +189,17 @@ struct ExecutionSummary {
 };
 
 struct ExecutionDescription {
-  ExecutionSummary summary;
-  StateVector state;
-  std::string creator;
-  std::string payload_encoding;
+  ExecutionSummary summary{};
+  StateVector state{};
+  std::string creator{};
+  std::string payload_encoding{};
   std::uint64_t payload_bytes = 0;
-  std::vector<std::string> required_capabilities;
-  Policy policy;
-  std::optional<Lease> lease;
+  std::vector<std::string> required_capabilities{};
+  Policy policy{};
+  std::optional<Lease> lease{};
   std::uint64_t lease_epoch = 0;
-  std::optional<Attempt> attempt;  // the current or last one
-  std::vector<Attempt> attempts;   // all of them, oldest first, up to a page
+  std::optional<Attempt> attempt{};  // the current or last one
+  std::vector<Attempt> attempts{};   // all of them, oldest first, up to a page
   std::uint32_t retry_count = 0;
   std::uint32_t reclaim_count = 0;
   std::uint32_t replay_count = 0;
@@ -207,64 +207,64 @@ struct ExecutionDescription {
   TimestampMs deadline_at = 0;
   TimestampMs last_transition_at = 0;
   TimestampMs last_mutation_at = 0;
-  std::optional<Progress> progress;
-  std::optional<Failure> failure;
-  std::string cancellation_reason;
-  std::string cancelled_by;
-  std::vector<Reason> explain;  // empty while it runs
+  std::optional<Progress> progress{};
+  std::optional<Failure> failure{};
+  std::string cancellation_reason{};
+  std::string cancelled_by{};
+  std::vector<Reason> explain{};  // empty while it runs
 };
 
 struct ExecutionResult {
   Outcome outcome = Outcome::none;
   std::uint32_t attempt_index = 0;
-  std::string result;
-  std::string result_encoding;
-  std::optional<Failure> failure;
+  std::string result{};
+  std::string result_encoding{};
+  std::optional<Failure> failure{};
   TimestampMs finished_at = 0;
 };
 
 struct ExecutionContext {
-  std::string kind;
-  std::string payload;
-  std::string payload_encoding;
-  Tags tags;
+  std::string kind{};
+  std::string payload{};
+  std::string payload_encoding{};
+  Tags tags{};
 };
 
 struct ListRequest {
-  std::optional<std::string> name_space;
-  std::optional<std::string> lane;
-  std::optional<std::string> kind;
-  std::vector<PublicState> states;
-  std::optional<std::pair<std::string, std::string>> tag;
-  std::optional<Uuid> flow;
-  std::optional<TimestampMs> created_from, created_before;
-  std::optional<TimestampMs> finished_from, finished_before;
-  std::string cursor;
+  std::optional<std::string> name_space{};
+  std::optional<std::string> lane{};
+  std::optional<std::string> kind{};
+  std::vector<PublicState> states{};
+  std::optional<std::pair<std::string, std::string>> tag{};
+  std::optional<Uuid> flow{};
+  std::optional<TimestampMs> created_from{}, created_before{};
+  std::optional<TimestampMs> finished_from{}, finished_before{};
+  std::string cursor{};
   std::uint32_t limit = 100;
 };
 
 struct ListReply {
-  std::vector<ExecutionSummary> executions;
-  std::string next_cursor;  // empty at the end
+  std::vector<ExecutionSummary> executions{};
+  std::string next_cursor{};  // empty at the end
 };
 
 struct LaneCounts {
-  std::string lane;
-  std::map<PublicState, std::uint64_t> counts;
+  std::string lane{};
+  std::map<PublicState, std::uint64_t> counts{};
 
   friend bool operator==(const LaneCounts&, const LaneCounts&) = default;
 };
 
 struct EventFilter {
-  std::optional<std::string> name_space;
-  std::optional<std::string> lane;
-  std::optional<ExecutionId> execution_id;
-  std::vector<EventType> types;
+  std::optional<std::string> name_space{};
+  std::optional<std::string> lane{};
+  std::optional<ExecutionId> execution_id{};
+  std::vector<EventType> types{};
 };
 
 struct EventPage {
-  std::vector<Event> events;
-  std::string next_cursor;
+  std::vector<Event> events{};
+  std::string next_cursor{};
 };
 
 }  // namespace flowfabric

@@ -56,9 +56,9 @@ std::string_view to_string(Errc code);
 
 struct Error {
   Errc code = Errc::internal;
-  std::string message;
-  std::string field;  // which input was wrong, when one was
-  std::vector<std::pair<std::string, std::string>> details;
+  std::string message{};
+  std::string field{};  // which input was wrong, when one was
+  std::vector<std::pair<std::string, std::string>> details{};
 
   friend bool operator==(const Error&, const Error&) = default;
 };

@@ -116,18 +116,18 @@ struct RetryPolicy {
   std::int64_t max_delay_ms = 60000;
   std::uint32_t multiplier_percent = 200;  // 200: each delay is twice the one before
   Jitter jitter = Jitter::none;            // full: uniform in [0, delay]
-  std::vector<std::string> retryable_categories;  // empty: every category is retried
+  std::vector<std::string> retryable_categories{};  // empty: every category is retried
 
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
 
 // How long an ended execution is kept, by outcome. Unset: the namespace's default, then the engine's (7 days).
 struct RetentionPolicy {
-  std::optional<std::int64_t> completed_ms;
-  std::optional<std::int64_t> failed_ms;
-  std::optional<std::int64_t> cancelled_ms;
-  std::optional<std::int64_t> expired_ms;
-  std::optional<std::int64_t> skipped_ms;
+  std::optional<std::int64_t> completed_ms{};
+  std::optional<std::int64_t> failed_ms{};
+  std::optional<std::int64_t> cancelled_ms{};
+  std::optional<std::int64_t> expired_ms{};
+  std::optional<std::int64_t> skipped_ms{};
 
   friend bool operator==(const RetentionPolicy&, const RetentionPolicy&) = default;
 };
@@ -135,14 +135,14 @@ struct RetentionPolicy {
 enum class OnLeaseLost : std::uint8_t { requeue, manual };
 
 struct Policy {
-  std::optional<RetryPolicy> retry;  // absent: a failed attempt ends the execution
-  std::optional<std::int64_t> attempt_timeout_ms;
+  std::optional<RetryPolicy> retry{};  // absent: a failed attempt ends the execution
+  std::optional<std::int64_t> attempt_timeout_ms{};
   OnLeaseLost on_lease_lost = OnLeaseLost::requeue;
   std::int64_t reclaim_grace_ms = 0;
   std::uint32_t max_reclaims = 1000;
   std::uint32_t max_replays = 10;
   std::int64_t dedup_window_ms = 24 * 3600 * 1000;  // how long an idempotency key is remembered
-  RetentionPolicy retention;
+  RetentionPolicy retention{};
 
   friend bool operator==(const Policy&, const Policy&) = default;
 };
@@ -158,10 +158,10 @@ using Tags = std::map<std::string, std::string>;
 // ---- Leases, attempts, failures. -----------------------------------------------------------------------------------
 
 struct Lease {
-  Uuid lease_id;
+  Uuid lease_id{};
   std::uint64_t lease_epoch = 0;
-  std::string worker_id;
-  std::string worker_instance_id;
+  std::string worker_id{};
+  std::string worker_instance_id{};
   std::uint32_t lease_ttl_ms = 0;
   TimestampMs acquired_at = 0;
   TimestampMs renewed_at = 0;
@@ -171,21 +171,21 @@ struct Lease {
 };
 
 struct Failure {
-  std::string category;
-  std::string message;
-  std::string detail;  // bytes
+  std::string category{};
+  std::string message{};
+  std::string detail{};  // bytes
 
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 
 struct Attempt {
   std::uint32_t attempt_index = 0;
-  Uuid attempt_id;
+  Uuid attempt_id{};
   AttemptType attempt_type = AttemptType::initial;
   AttemptState attempt_state = AttemptState::started;
   std::uint64_t lease_epoch = 0;  // of its latest lease
-  std::string worker_id;
-  std::string worker_instance_id;
+  std::string worker_id{};
+  std::string worker_instance_id{};
   TimestampMs started_at = 0;
   TimestampMs suspended_at = 0;
   TimestampMs resumed_at = 0;
@@ -193,19 +193,19 @@ struct Attempt {
   TimestampMs timeout_at = 0;          // while it runs under a timeout
   std::int64_t timeout_left_ms = 0;    // while it is suspended under one
   // Lineage: why this attempt exists.
-  std::optional<std::uint32_t> previous_attempt_index;
-  std::string reason;
-  std::string requested_by;
-  std::optional<Failure> failure;
+  std::optional<std::uint32_t> previous_attempt_index{};
+  std::string reason{};
+  std::string requested_by{};
+  std::optional<Failure> failure{};
   bool has_result = false;
-  std::string result_encoding;
+  std::string result_encoding{};
 
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };
 
 struct Progress {
-  std::optional<std::uint8_t> percent;
-  std::string message;
+  std::optional<std::uint8_t> percent{};
+  std::string message{};
   TimestampMs updated_at = 0;
 
   friend bool operator==(const Progress&, const Progress&) = default;
@@ -241,18 +241,18 @@ bool is_terminal(EventType type);
 struct Event {
   EventType type = EventType::created;
   TimestampMs at = 0;
-  std::optional<ExecutionId> execution_id;  // absent for lane and namespace events
-  std::string name_space;
-  std::string lane;
-  std::string kind;
-  std::optional<std::uint32_t> attempt_index;
+  std::optional<ExecutionId> execution_id{};  // absent for lane and namespace events
+  std::string name_space{};
+  std::string lane{};
+  std::string kind{};
+  std::optional<std::uint32_t> attempt_index{};
   std::uint64_t lease_epoch = 0;
   PublicState state_before = PublicState::waiting;
   PublicState state_after = PublicState::waiting;
-  std::string actor;   // who caused it: a worker instance, an operator, or "clock"
-  std::string reason;  // free text or a short code, as the type defines
+  std::string actor{};   // who caused it: a worker instance, an operator, or "clock"
+  std::string reason{};  // free text or a short code, as the type defines
   TimestampMs next_at = 0;  // when it runs next, for delayed, retry_scheduled and lease losses
-  std::string cursor;       // position in the log, filled when read
+  std::string cursor{};       // position in the log, filled when read
 
   friend bool operator==(const Event&, const Event&) = default;
 };

@@ -26,6 +26,11 @@ std::string utc_now() {
   return format_utc(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
 }
 
+// A record is one line, whatever others put into their messages.
+void append_flat(std::string& line, std::string_view text) {
+  for (const char c : text) line += c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
+}
+
 }  // namespace
 
 bool log_enabled(LogLevel level) {
@@ -39,12 +44,12 @@ void log(LogLevel level, std::string_view message, std::initializer_list<LogFiel
   line += ' ';
   line += level_names[static_cast<int>(level)];
   line += ' ';
-  line += message;
+  append_flat(line, message);
   for (const auto& [key, value] : fields) {
     line += ' ';
     line += key;
     line += '=';
-    line += value;
+    append_flat(line, value);
   }
   line += '\n';
   std::fwrite(line.data(), 1, line.size(), stderr);

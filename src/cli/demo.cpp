@@ -179,6 +179,7 @@ class Demo {
       events = tally_.events();
       if (Clock::now() - last_event > patience) {
         complaints_.add("nothing happened for a minute, but not everything has ended");
+        display.finish(view());
         return true;
       }
       display.show(view());

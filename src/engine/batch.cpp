@@ -122,6 +122,7 @@ bool Batch::new_routes_matter(const std::vector<Route>& routes) const {
 Result<void> Batch::read() {
   for (int round = 0;; ++round) {
     const ReadRequest request = first_request();
+    const std::int64_t asked_ms = runtime_.steady_ms();
     FF_TRY(reply, session_.read(request));
     const bool grew = runtime_.routes_.add(reply.routes);
     if (grew && new_routes_matter(reply.routes) && round < max_route_rounds) {
@@ -130,7 +131,7 @@ Result<void> Batch::read() {
       session_.release();
       continue;
     }
-    runtime_.note_store_time(reply.now_ms());
+    runtime_.note_store_time(reply.now_ms(), asked_ms);
     context_.now = reply.now_ms();
     context_.next_sequence = [this, now_us = reply.now_us] { return runtime_.next_sequence(now_us); };
     return take_in(reply, request);
@@ -288,7 +289,7 @@ void Batch::commit() {
   if (plan.sets.empty()) {
     session_.release();
     if (sweeping_) runtime_.sweep_finished(due_found_, 0);
-    const Wakeup unused = unused_offers();
+    const Wakeup unused = unused_offers(plan, {});
     answer_all(plan, {});
     runtime_.after_commit(plan, {}, unused);
     return;
@@ -301,16 +302,21 @@ void Batch::commit() {
   runtime_.statistics_.stale += verdicts->size() - committed;
   if (sweeping_) runtime_.sweep_finished(due_found_, committed);
   answer_all(plan, *verdicts);
-  runtime_.after_commit(plan, *verdicts, unused_offers());
+  runtime_.after_commit(plan, *verdicts, unused_offers(plan, *verdicts));
 }
 
-// Candidates that were reserved but not taken: others may have passed them over meanwhile and parked.
-Wakeup Batch::unused_offers() const {
+// Candidates that were reserved but not taken: others may have passed them over meanwhile and parked. The same goes for
+// those whose guard failed: what changed them may have left them claimable, and the claim that they were meant for may
+// be content with others.
+Wakeup Batch::unused_offers(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) const {
+  const auto is_left = [&](const Offer& offer) {
+    const auto set = plan.set_of_key.find(offer.entry.key.bytes);
+    return !offer.used || (set != plan.set_of_key.end() && verdicts[set->second] != Verdict::committed);
+  };
   Wakeup wakeup;
   for (const auto& [route, line] : offers_) {
     if (paused_routes_.contains(route)) continue;  // nobody could take these
-    const bool unused = std::any_of(line.begin(), line.end(), [](const Offer& offer) { return !offer.used; });
-    if (unused) wakeup.ready_routes.push_back(route);
+    if (std::any_of(line.begin(), line.end(), is_left)) wakeup.ready_routes.push_back(route);
   }
   return wakeup;
 }
@@ -367,6 +373,7 @@ void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std
 void Batch::fail_all(const Error& error) {
   session_.release();
   if (sweeping_) runtime_.sweep_finished(limits::max_due_batch, 0);
+  if (error.code == Errc::outcome_unknown) runtime_.outcome_is_unknown();
   for (CommandState& state : commands_) state.queued->done(tl::unexpected(error));
   for (ClaimState& state : claims_) state.queued->done(tl::unexpected(error));
 }

@@ -51,7 +51,7 @@ class Batch {
   void answer_claim(ClaimState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   bool may_have_missed_work(const ClaimState& state) const;
   void fail_all(const Error& error);
-  Wakeup unused_offers() const;
+  Wakeup unused_offers(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) const;
 
   Runtime& runtime_;
   Session& session_;

@@ -27,10 +27,9 @@ void Runtime::ring_before(std::int64_t steady_ms) {
   if (steady_ms < next_tick_ms_) ring();
 }
 
-void Runtime::note_store_time(TimestampMs now) {
-  store_offset_ms_ = now - steady_ms();
-  last_contact_ms_ = steady_ms();
-}
+// `asked_ms` is when the question was put. The answer may have taken long, and a clock that is believed to be ahead only
+// sweeps too early and learns better, while one believed to be behind lets things wait.
+void Runtime::note_store_time(TimestampMs now, std::int64_t asked_ms) { store_offset_ms_ = now - asked_ms; }
 
 TimestampMs Runtime::store_now() const { return steady_ms() + store_offset_ms_; }
 
@@ -78,6 +77,14 @@ void Runtime::on_foreign_wakeup(const Wakeup& wakeup) {
   ring();
 }
 
+// A commit whose reply was lost may have happened: whoever waits here or elsewhere has to look for himself.
+void Runtime::outcome_is_unknown() {
+  Wakeup wakeup;
+  wakeup.everything = true;
+  on_foreign_wakeup(wakeup);
+  store_->announce(wakeup);
+}
+
 void Runtime::handle_foreign_news() {
   std::optional<Wakeup> news;
   {
@@ -109,9 +116,11 @@ void Runtime::look_at_waited_for() {
   if (keys.empty()) return;
   const auto records = store_->load(keys);
   if (!records) return;
-  for (const Record& record : *records) {
-    const auto facts = decode_facts(record.body);
-    if (facts && facts->phase == Phase::terminal) parking_.wake_waiters(record.key);
+  for (const Key& key : keys) {
+    const auto record = std::find_if(records->begin(), records->end(), [&](const Record& r) { return r.key == key; });
+    // It was there when the wait began: what is gone now has ended and been removed by retention since.
+    const auto facts = record == records->end() ? Result<Facts>() : decode_facts(record->body);
+    if (record == records->end() || (facts && facts->phase == Phase::terminal)) parking_.wake_waiters(key);
   }
 }
 
@@ -123,7 +132,7 @@ void Runtime::ask_store_for_next_due() {
   }
   const auto due = store_->next_due();
   const std::lock_guard lock(clock_mutex_);
-  last_contact_ms_ = steady_ms();
+  last_asked_ms_ = steady_ms();
   if (!due) {
     log(LogLevel::warn, "the clock cannot reach the store", {{"error", due.error().message}});
     ask_next_due_ = true;
@@ -134,6 +143,13 @@ void Runtime::ask_store_for_next_due() {
   next_due_ = std::min(due->value_or(never), noted_due_);
 }
 
+// The safety net for news that never came.
+void Runtime::look_at_everything() {
+  enqueue_claims(parking_.wake_all());
+  look_at_waited_for();
+  advance_log();
+}
+
 std::int64_t Runtime::tick() {
   next_tick_ms_ = never;  // whoever parks from here on rings: we may have looked already
   handle_foreign_news();
@@ -142,12 +158,13 @@ std::int64_t Runtime::tick() {
   parking_.expire_waiters(now);
 
   bool ask = false;
+  bool keep_alive = false;
   {
     const std::lock_guard lock(clock_mutex_);
-    const bool keep_alive = now - last_contact_ms_ >= options_.keep_alive_ms;
+    keep_alive = now - last_asked_ms_ >= options_.keep_alive_ms;
     ask = (ask_next_due_ || keep_alive) && !sweep_queued_ && now >= ask_not_before_ms_;
-    if (keep_alive && ask) enqueue_claims(parking_.wake_all());
   }
+  if (keep_alive && ask) look_at_everything();
   if (ask) ask_store_for_next_due();
 
   const std::lock_guard lock(clock_mutex_);
@@ -164,7 +181,7 @@ std::int64_t Runtime::tick() {
 
 // Called with clock_mutex_ held.
 std::int64_t Runtime::time_to_next_tick(std::int64_t now) {
-  std::int64_t wait = std::max<std::int64_t>(options_.keep_alive_ms - (now - last_contact_ms_), 1);
+  std::int64_t wait = std::max<std::int64_t>(options_.keep_alive_ms - (now - last_asked_ms_), 1);
   const auto consider = [&](std::int64_t at_ms) { wait = std::min(wait, std::max<std::int64_t>(at_ms - now, 0)); };
   if (const std::int64_t parked = parking_.next_deadline_ms(); parked != 0) consider(parked);
   if (sweep_queued_) return wait;  // its end rings the alarm

@@ -125,12 +125,23 @@ std::vector<ClaimPtr> Parking::take_expired_claims(std::int64_t now_ms) {
   return expired;
 }
 
-bool Parking::add_waiter(const Key& key, std::int64_t until_ms, WaiterDone done) {
+std::uint64_t Parking::add_waiter(const Key& key, std::int64_t until_ms, WaiterDone done) {
   const std::lock_guard lock(mutex_);
-  if (waiter_deadlines_.size() >= limits::max_parked_waiters) return false;
-  waiters_[key.bytes].push_back({until_ms, std::move(done)});
+  if (waiter_deadlines_.size() >= limits::max_parked_waiters) return 0;
+  waiters_[key.bytes].push_back({++last_ticket_, until_ms, std::move(done)});
   waiter_deadlines_.insert(until_ms);
-  return true;
+  return last_ticket_;
+}
+
+void Parking::forget_waiter(const Key& key, std::uint64_t ticket) {
+  const std::lock_guard lock(mutex_);
+  const auto found = waiters_.find(key.bytes);
+  if (found == waiters_.end()) return;
+  std::erase_if(found->second, [&](const Waiter& waiter) {
+    if (waiter.ticket == ticket) forget_deadline(waiter.until_ms);
+    return waiter.ticket == ticket;
+  });
+  if (found->second.empty()) waiters_.erase(found);
 }
 
 void Parking::wake_waiters(const Key& key) {

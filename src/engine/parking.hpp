@@ -42,8 +42,10 @@ class Parking {
   // Claims whose time is up.
   std::vector<ClaimPtr> take_expired_claims(std::int64_t now_ms);
 
-  // Registers a waiter; false when there are too many.
-  bool add_waiter(const Key& key, std::int64_t until_ms, WaiterDone done);
+  // Registers a waiter and returns its ticket; 0 when there are too many.
+  std::uint64_t add_waiter(const Key& key, std::int64_t until_ms, WaiterDone done);
+  // Takes a waiter back that was answered otherwise. Harmless when it is gone already.
+  void forget_waiter(const Key& key, std::uint64_t ticket);
   // Tells everyone who waits for this record.
   void wake_waiters(const Key& key);
   void expire_waiters(std::int64_t now_ms);
@@ -61,6 +63,7 @@ class Parking {
   };
   using EntryPtr = std::shared_ptr<Entry>;
   struct Waiter {
+    std::uint64_t ticket;
     std::int64_t until_ms;
     WaiterDone done;
   };
@@ -78,6 +81,7 @@ class Parking {
   std::multimap<std::int64_t, EntryPtr> by_deadline_;
   std::size_t parked_ = 0;
   std::unordered_map<std::string, std::vector<Waiter>> waiters_;  // by key bytes
+  std::uint64_t last_ticket_ = 0;
   std::multiset<std::int64_t> waiter_deadlines_;
 };
 

@@ -65,10 +65,11 @@ Result<void> Runtime::start() {
   FF_TRY_VOID(load_keyring());
   ReadRequest request;
   request.want_routes = true;
+  const std::int64_t asked_ms = steady_ms();
   FF_TRY(reply, writers_.front()->session->read(request));
   writers_.front()->session->release();
   routes_.add(reply.routes);
-  note_store_time(reply.now_ms());
+  note_store_time(reply.now_ms(), asked_ms);
   return {};
 }
 
@@ -155,15 +156,21 @@ void Runtime::wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterD
   WaiterDone answer = [once, done = std::move(done)](Result<void> outcome) {
     if (!once->exchange(true)) done(std::move(outcome));
   };
-  if (!parking_.add_waiter(key, steady_ms() + wait_ms, answer)) {
-    return answer(fail(Errc::overloaded, "too many callers are waiting for executions to end"));
-  }
+  const std::uint64_t ticket = parking_.add_waiter(key, steady_ms() + wait_ms, answer);
+  if (ticket == 0) return answer(fail(Errc::overloaded, "too many callers are waiting for executions to end"));
+  // An answer at once must not leave its waiter behind: it would count until its time is up.
+  const auto answer_now = [&](Result<void> outcome) {
+    parking_.forget_waiter(key, ticket);
+    answer(std::move(outcome));
+  };
   const auto records = store_->load({key});
-  if (!records) return answer(tl::unexpected(records.error()));
-  if (records->empty()) return answer(fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id"));
+  if (!records) return answer_now(tl::unexpected(records.error()));
+  if (records->empty()) {
+    return answer_now(fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id"));
+  }
   const auto facts = decode_facts(records->front().body);
-  if (!facts) return answer(tl::unexpected(facts.error()));
-  if (facts->phase == Phase::terminal) return answer({});
+  if (!facts) return answer_now(tl::unexpected(facts.error()));
+  if (facts->phase == Phase::terminal) return answer_now({});
   ring_before(steady_ms() + wait_ms);
 }
 

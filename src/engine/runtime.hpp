@@ -112,13 +112,15 @@ class Runtime {
   void note_due(TimestampMs due_at);
   void ring();
   void ring_before(std::int64_t steady_ms);
-  void note_store_time(TimestampMs now);
+  void note_store_time(TimestampMs now, std::int64_t asked_ms);
   TimestampMs store_now() const;
   // What a commit means to those who wait.
   void after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup);
   void on_foreign_wakeup(const Wakeup& wakeup);
+  void outcome_is_unknown();
   void handle_foreign_news();
   void look_at_waited_for();
+  void look_at_everything();
   void ask_store_for_next_due();
   std::int64_t time_to_next_tick(std::int64_t now);
   void sweep_finished(std::size_t found, std::size_t committed);
@@ -147,7 +149,7 @@ class Runtime {
   bool sweep_queued_ = false;
   std::int64_t sweep_not_before_ms_ = 0;
   std::int64_t ask_not_before_ms_ = 0;
-  std::atomic<std::int64_t> last_contact_ms_{0};
+  std::atomic<std::int64_t> last_asked_ms_{0};
   std::optional<Wakeup> foreign_;
   std::atomic<std::int64_t> next_tick_ms_{std::numeric_limits<std::int64_t>::max()};  // when tick said it wants to be called, by the steady clock
 

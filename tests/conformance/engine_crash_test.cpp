@@ -32,7 +32,7 @@ class EngineCrashes : public EngineSuite {
     if (number == 3) request.delay_until = 1;
     return request;
   }
-  static constexpr int jobs = 5;
+  static constexpr int jobs = 4;
 
   // A client that creates, works in every way there is, and lets time pass; it goes on whatever it is answered.
   void live(Driver& driver, const std::string& lane, Acknowledged& acknowledged) {
@@ -54,8 +54,10 @@ class EngineCrashes : public EngineSuite {
   void work_on(Driver& driver, const ClaimedExecution& claimed, int round, std::size_t i, Acknowledged& acknowledged) {
     const ExecutionId& id = claimed.execution_id;
     const Fence fence = driver.fence(claimed);
-    driver.call(ProgressCommand{fence, {50, "half"}});
-    driver.renew(claimed);
+    if (round == 0) {
+      driver.call(ProgressCommand{fence, {50, "half"}});
+      driver.renew(claimed);
+    }
     switch ((static_cast<std::size_t>(round) * 2 + i) % 6) {
       case 0: driver.fail(claimed); return;
       case 1: driver.delay(claimed, now() + 50); return;
@@ -308,8 +310,8 @@ TEST_P(EngineCrashes, limits_are_refused_by_name_before_anything_is_written) {
   const int calls = watch->calls;
   const int commits = watch->commits;
   Refusals all = bad_creates(*threaded);
-  for (auto& more : {bad_claims(*threaded), bad_worker_calls(*threaded, claimed.handle),
-                     bad_operator_calls(*threaded, id)}) {
+  for (auto& more :
+       {bad_claims(*threaded), bad_worker_calls(*threaded, claimed.handle), bad_operator_calls(*threaded, id)}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   for (const auto& [field, call] : all) {
@@ -342,8 +344,10 @@ TEST_P(EngineCrashes, limits_themselves_are_accepted) {
   asked.worker_id = asked.worker_instance_id = std::string(limits::max_worker_id_bytes, 'w');
   const ClaimedExecution claimed = claim(asked).at(0);
   EXPECT_EQ(claimed.tags, request.tags);
-  FailRequest fail{std::string(limits::max_category_bytes, 'c'), std::string(limits::max_message_bytes, 'm'),
-                   std::string(limits::max_failure_detail_bytes, '\0'), {}};
+  FailRequest fail{std::string(limits::max_category_bytes, 'c'),
+                   std::string(limits::max_message_bytes, 'm'),
+                   std::string(limits::max_failure_detail_bytes, '\0'),
+                   {}};
   call<FailReply>(FailCommand{engine().fence(claimed), fail});
   EXPECT_EQ(facts(id).failure, (Failure{fail.category, fail.message, fail.detail}));
   EXPECT_TRUE(value_of(engine().create(request)).duplicate);

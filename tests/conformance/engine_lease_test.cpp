@@ -239,9 +239,8 @@ TEST_P(EngineLeases, C14_timeout_deadline_and_expiry_are_independent_and_determi
   struct Times {
     std::int64_t lease, timeout, deadline;
   };
-  const std::vector<Times> rows = {{100, 200, 300}, {100, 300, 200}, {200, 100, 300}, {300, 100, 200},
-                                   {200, 300, 100}, {300, 200, 100}, {200, 200, 200}, {200, 200, 300},
-                                   {200, 300, 200}, {300, 200, 200}};
+  const std::vector<Times> rows = {{100, 200, 300}, {100, 300, 200}, {200, 100, 300}, {300, 100, 200}, {200, 300, 100},
+                                   {300, 200, 100}, {200, 200, 200}, {200, 200, 300}, {200, 300, 200}, {300, 200, 200}};
   std::map<std::size_t, std::vector<Events>> seen;
   for (const bool at_once : {false, true}) {
     std::vector<ExecutionId> ids;
@@ -371,8 +370,8 @@ TEST_P(EngineLeases, race_of_cancel_and_replay_leaves_one_winner_each_time) {
   EXPECT_EQ(refused(ReplayCommand{id, {}}), Errc::not_terminal);
   EXPECT_FALSE(call<CancelReply>(CancelCommand{id, {}}).already_cancelled);
   EXPECT_TRUE(std::get<CancelReply>(value_of(second().call(CancelCommand{id, {}}))).already_cancelled);
-  EXPECT_EQ(engine().history(id), (Events{EventType::created, EventType::cancelled, EventType::replayed,
-                                          EventType::cancelled}));
+  EXPECT_EQ(engine().history(id),
+            (Events{EventType::created, EventType::cancelled, EventType::replayed, EventType::cancelled}));
 }
 
 TEST_P(EngineLeases, race_of_two_engines_on_one_record_never_surfaces_as_contended) {

@@ -516,6 +516,14 @@ TEST_P(EngineLifecycle, wait_times_out) {
   EXPECT_EQ(refusal(waiting.get()), Errc::timed_out);
 }
 
+TEST_P(EngineLifecycle, wait_that_is_answered_at_once_leaves_nobody_waiting) {
+  const ExecutionId id = engine().make();
+  value_of(engine().complete(engine().take()));
+  EXPECT_TRUE(engine().wait_later(id, 5000).get());
+  EXPECT_FALSE(engine().wait_later({1, Uuid{{1}}}, 5000).get());
+  EXPECT_GT(engine().runtime().tick(), 5000) << "the clock still has somebody to send away";
+}
+
 TEST_P(EngineLifecycle, wait_is_woken_by_an_end_in_another_engine) {
   const ExecutionId id = engine().make();
   const auto waiting = engine().wait_later(id, 3600000);

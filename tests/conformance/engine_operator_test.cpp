@@ -126,8 +126,8 @@ TEST_P(EngineOperators, replay_keeps_the_results_of_earlier_lives) {
     EXPECT_TRUE(value_of(reads::result(engine().store(), id)).result == result);
     if (result != "last") call<ReplayReply>(ReplayCommand{id, {}});
   }
-  const auto kept = value_of(engine().store().load_satellites(
-      execution_key(id), static_cast<std::uint8_t>(SatelliteKind::result), 0, 10));
+  const auto kept = value_of(
+      engine().store().load_satellites(execution_key(id), static_cast<std::uint8_t>(SatelliteKind::result), 0, 10));
   ASSERT_EQ(kept.size(), 2u);
   EXPECT_EQ(kept[0].body, results[0]);
   EXPECT_EQ(kept[1].body, results[1]);
@@ -229,7 +229,8 @@ TEST_P(EngineOperators, tags_can_change_after_the_end) {
 }
 
 TEST_P(EngineOperators, tags_obey_one_grammar_and_one_limit_at_create_and_update) {
-  for (const std::string bad : {"", "plain", "App.a", "app.", ".a", "1app.a", "app-x.a", "app.A", "a\x1f.b", "app..a"}) {
+  for (const std::string bad :
+       {"", "plain", "App.a", "app.", ".a", "1app.a", "app-x.a", "app.A", "a\x1f.b", "app..a"}) {
     CreateRequest request = job();
     request.tags = {{bad, "v"}};
     const auto reply = engine().create(request);
@@ -244,7 +245,8 @@ TEST_P(EngineOperators, tags_obey_one_grammar_and_one_limit_at_create_and_update
   EXPECT_EQ(call<Tags>(TagsCommand{id, {{{"app.more", "v"}}, {"app.k0"}}, {}}).size(), limits::max_tags);
   request.tags["app.more"] = "v";
   EXPECT_EQ(refusal(engine().create(request)), Errc::invalid_argument);
-  request.tags = {{"app.k", std::string("a\x1f" "b")}};
+  request.tags = {{"app.k", std::string("a\x1f"
+                                        "b")}};
   EXPECT_EQ(refusal(engine().create(request)), Errc::invalid_argument) << "a value cannot pretend to be two tags";
 }
 

@@ -43,7 +43,7 @@ TEST_P(EngineReads, describe_and_explain_what_waits) {
   const ExecutionId first = engine().make();
   const ExecutionId behind = engine().make();
   EXPECT_NE(engine().describe(first).explain.back().sentence.find("next in its queue"), std::string::npos);
-  EXPECT_EQ(engine().describe(behind).explain.back().sentence.substr(0, 2), "1 ");
+  EXPECT_NE(engine().describe(behind).explain.back().sentence.find("ahead of it"), std::string::npos);
 }
 
 TEST_P(EngineReads, describe_and_explain_what_runs_and_what_was_lost) {

@@ -28,7 +28,7 @@ ON_EVERY_STORE(EngineRetention);
 
 TEST_P(EngineRetention, the_default_is_seven_days) {
   const ExecutionId id = ended(job(), Outcome::success);
-  engine().advance(7 * day - 1);
+  engine().jump(7 * day - 1);
   EXPECT_TRUE(exists(id));
   engine().advance(1);
   EXPECT_FALSE(exists(id));
@@ -102,7 +102,7 @@ TEST_P(EngineRetention, a_replay_saves_an_execution) {
   const ExecutionId id = ended(request, Outcome::cancelled);
   engine().advance(999);
   call<ReplayReply>(ReplayCommand{id, {}});
-  engine().advance(30 * day);
+  engine().jump(30 * day);
   EXPECT_EQ(state(id), PublicState::waiting);
   call<CancelReply>(CancelCommand{id, {}});
   engine().advance(1000);
@@ -120,7 +120,7 @@ TEST_P(EngineRetention, a_live_execution_is_never_removed) {
   request.lane = "other";
   const ExecutionId stuck = make(request);
   engine().take("other", 1000);
-  engine().advance(60 * day);
+  engine().jump(60 * day);
   EXPECT_EQ(state(ready), PublicState::waiting);
   EXPECT_EQ(state(delayed), PublicState::delayed);
   EXPECT_EQ(state(stuck), PublicState::active);
@@ -237,7 +237,7 @@ TEST_P(EngineRetention, idempotency_window_defaults_to_a_day_and_outlives_the_ex
   const auto again = value_of(engine().create(request));
   EXPECT_TRUE(again.duplicate) << "work that was done is not done twice";
   EXPECT_EQ(again.execution_id, first.execution_id);
-  engine().advance(day - 2000);
+  engine().jump(day - 2000);
   EXPECT_FALSE(value_of(engine().create(request)).duplicate);
 }
 

@@ -22,8 +22,8 @@
 #include "support/stores.hpp"
 
 // Runs the cases of one suite on every store.
-#define ON_EVERY_STORE(suite)                                                        \
-  INSTANTIATE_TEST_SUITE_P(Stores, suite, testing::ValuesIn(store_kinds()),          \
+#define ON_EVERY_STORE(suite)                                               \
+  INSTANTIATE_TEST_SUITE_P(Stores, suite, testing::ValuesIn(store_kinds()), \
                            [](const testing::TestParamInfo<StoreKind>& info) { return info.param.name; })
 
 namespace flowfabric::test {
@@ -89,8 +89,12 @@ inline std::vector<ExecutionId> ids_of(const Claims& claims) {
 
 // Everything that a holder can do, with one fence.
 inline std::vector<Command> everything_fenced(const Fence& fence) {
-  return {RenewCommand{fence, 0},  ProgressCommand{fence, {10, "m"}}, CompleteCommand{fence, {"r", {}}},
-          FailCommand{fence, {}},  DelayCommand{fence, 1},            CancelHeldCommand{fence, "enough"}};
+  return {RenewCommand{fence, 0},
+          ProgressCommand{fence, {10, "m"}},
+          CompleteCommand{fence, {"r", {}}},
+          FailCommand{fence, {}},
+          DelayCommand{fence, 1},
+          CancelHeldCommand{fence, "enough"}};
 }
 
 inline long count_of(const Events& events, EventType type) { return std::count(events.begin(), events.end(), type); }
@@ -195,9 +199,7 @@ class EngineSuite : public testing::TestWithParam<StoreKind> {
     }
     return all;
   }
-  std::string start_cursor(const std::string& where) {
-    return value_of(reads::start_cursor(engine().store(), where));
-  }
+  std::string start_cursor(const std::string& where) { return value_of(reads::start_cursor(engine().store(), where)); }
 
   ManualClock clock_;
   std::unique_ptr<TestDatabase> database_;

@@ -126,13 +126,15 @@ INSTANTIATE_TEST_SUITE_P(Stores, ProcessCrash, ::testing::ValuesIn([] {
 
 // The engine lives through the crashes of its server: the same object, the same callers.
 TEST_F(CrashTest, EngineOutlivesItsServer) {
-  auto server = test::PostgresServer::start();
+  // A restarting server first flushes its whole folder, file by file unless told otherwise; on a busy disk that takes
+  // longer than everything else here.
+  auto server = test::PostgresServer::start({true, {"recovery_init_sync_method=syncfs"}});
   const auto engine = open_engine(server.url());
   const LoadOptions load = options("alive");
   const Witness witness = [this](const std::string& line) { ledger_.note(line); };
   std::atomic<bool> stop{false};
   std::thread loading([&] { run_load(*engine, load, witness, stop); });
-  const auto works = [&] { return ledger_.wait_for_acknowledgements(ledger_.acknowledgements() + 100); };
+  const auto works = [&] { return ledger_.wait_for_acknowledgements(ledger_.acknowledgements() + 200); };
   bool working = works();
   for (int crash = 0; working && crash < std::max(kills() / 5, 1); ++crash) {
     sleep_between(0, 100);

@@ -137,7 +137,8 @@ void run_holder(Engine& engine, const LoadOptions& options, std::uint32_t count,
                 const std::atomic<bool>& stop) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::string key = options.name + "-held-" + std::to_string(i);
-    const CreateRequest request = request_for(key);
+    CreateRequest request = request_for(key);
+    request.priority = 10;  // whoever takes them over does so at once, however much other work there is
     const auto created = persist([&] { return engine.create(request); }, stop);
     if (created) witness("created " + to_string(created->execution_id) + " " + key);
   }

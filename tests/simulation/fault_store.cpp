@@ -125,7 +125,6 @@ Result<std::vector<Verdict>> FaultSession::commit(const std::vector<ChangeSet>& 
   store_.enter("after commit");
   if (lost) {
     environment.trace().line("store {}: reply of commit {} lost", store_.process().number, number);
-    environment.news_lost();
     return outcome_unknown();
   }
   store_.process().reply_commit = number;

@@ -68,7 +68,9 @@ void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) 
     }
   }
   require(event.state_after == state(), event, "state_after is not the state after");
-  last_at_ = event.at;
+  // Tags and priority change what it is, not where it stands.
+  const bool is_note = event.type == EventType::tags_changed || event.type == EventType::priority_changed;
+  if (!is_note) last_at_ = event.at;
 }
 
 void Life::take_queue_event(const Event& event) {

@@ -71,22 +71,19 @@ void World::operate_on_lane() {
 }
 
 void World::set_lane(const std::string& lane, LaneState state) {
+  Process& process = live_process();
+  if (process.state->dead) return;
   LaneBook& book = lanes_[lane];
+  book.overlapping = book.in_flight > 0;
   ++book.in_flight;
   ++book.changes_sent;
-  const std::uint64_t change = book.changes_sent;
-  Process& process = live_process();
-  if (process.state->dead) {
-    --book.in_flight;
-    return;
-  }
   const std::string what = fmt::format("lane {} {}", lane, to_string(state));
   send(process, LaneCommand{lane, state, {"operator", ""}}, what,
-       [this, lane, state, change](Process&, const auto& reply) {
+       [this, lane, state](Process&, const auto& reply) {
          LaneBook& after = lanes_[lane];
          --after.in_flight;
          // With changes overlapping, or one without an answer, nobody knows which came last.
-         after.certain = reply.has_value() && after.changes_sent == change && after.in_flight == 0;
+         after.certain = reply.has_value() && !after.overlapping;
          if (reply) after.acknowledged = state;
        });
 }

@@ -158,13 +158,16 @@ void World::open_process(Process& process) {
 }
 
 void World::bury_the_dead() {
-  for (const auto& process : processes_) {
+  // Others may die while one opens, so the round is made until nobody is left to bury.
+  for (std::size_t i = 0; i < processes_.size();) {
+    Process* process = processes_[i++].get();
     if (!process->state->dead || process->frames > 0) continue;
+    i = 0;
     // Callers of a dead process learn nothing; the runtime's own last words are not heard either.
     process->runtime.reset();
     std::vector<std::uint64_t> lost;
     for (const auto& [number, call] : calls_) {
-      if (call.process == process.get()) lost.push_back(number);
+      if (call.process == process) lost.push_back(number);
     }
     for (const std::uint64_t number : lost) {
       const auto crashed = calls_.at(number).crashed;

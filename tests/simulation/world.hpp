@@ -67,6 +67,7 @@ struct LaneBook {
   LaneState acknowledged = LaneState::active;
   bool certain = true;
   int in_flight = 0;
+  bool overlapping = false;  // since there was last none in flight
   std::uint64_t changes_sent = 0;
 };
 
