@@ -9,8 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <thread>
 #include <vector>
+
+#include "base/gate.hpp"
 
 namespace flowfabric::bench {
 namespace {
@@ -69,6 +72,71 @@ std::uint64_t run_caller(Engine& engine, const LoadOptions& options, int number,
   return cycles;
 }
 
+// A caller without a thread: each answer starts its next call.
+class AsyncCaller {
+ public:
+  AsyncCaller(Engine& engine, const LoadOptions& options, int number, const std::atomic<bool>& stop, Samples& samples)
+      : engine_(engine), stop_(stop), samples_(samples) {
+    create_.kind = "bench";
+    create_.payload = std::string(options.payload_bytes, 'p');
+    claim_.worker_id = "bench";
+    claim_.worker_instance_id = "bench-" + std::to_string(number);
+    claim_.wait_ms = 10000;
+    complete_.result = std::string(options.result_bytes, 'r');
+  }
+  void create() {
+    if (stop_) return stopped_.open();
+    begin();
+    engine_.create_async(create_, [this](Result<Created> created) {
+      expect(std::move(created), "create");
+      end(samples_.create);
+      claim();
+    });
+  }
+  std::uint64_t wait() {
+    stopped_.wait();
+    return cycles_;
+  }
+
+ private:
+  void claim() {
+    begin();
+    engine_.claim_async(claim_, [this](Result<std::vector<ClaimedExecution>> claimed) {
+      const auto work = expect(std::move(claimed), "claim");
+      end(samples_.claim);
+      if (work.empty()) {
+        std::fprintf(stderr, "bench: a claim found nothing although every caller had created first\n");
+        std::exit(1);
+      }
+      complete(work.front().handle);
+    });
+  }
+  void complete(const Handle& handle) {
+    begin();
+    engine_.complete_async(handle, complete_, [this](Result<void> done) {
+      if (!done) {
+        std::fprintf(stderr, "bench: complete failed: %s\n", done.error().message.c_str());
+        std::exit(1);
+      }
+      end(samples_.complete);
+      ++cycles_;
+      create();
+    });
+  }
+  void begin() { began_ = Clock::now(); }
+  void end(std::vector<float>& samples) { samples.push_back(static_cast<float>(seconds_since(began_) * 1000)); }
+
+  Engine& engine_;
+  const std::atomic<bool>& stop_;
+  Samples& samples_;
+  CreateRequest create_;
+  ClaimRequest claim_;
+  CompleteRequest complete_;
+  Clock::time_point began_;
+  std::uint64_t cycles_ = 0;
+  Gate stopped_;
+};
+
 double percentile(std::vector<float>& samples, double fraction) {
   if (samples.empty()) return 0;
   const auto at = static_cast<std::ptrdiff_t>(fraction * static_cast<double>(samples.size() - 1));
@@ -100,14 +168,20 @@ LoadFigures run_load(Engine& engine, const LoadOptions& options) {
   const double cpu_before = process_cpu_seconds();
   const auto start = Clock::now();
   std::vector<std::thread> callers;
+  std::vector<std::unique_ptr<AsyncCaller>> async_callers;
   for (int i = 0; i < options.callers; ++i) {
-    callers.emplace_back([&, i] {
-      cycles += run_caller(engine, options, i, stop, samples[static_cast<std::size_t>(i)]);
-    });
+    Samples& own = samples[static_cast<std::size_t>(i)];
+    if (options.threads) {
+      callers.emplace_back([&, i] { cycles += run_caller(engine, options, i, stop, own); });
+    } else {
+      async_callers.push_back(std::make_unique<AsyncCaller>(engine, options, i, stop, own));
+    }
   }
+  for (auto& caller : async_callers) caller->create();
   std::this_thread::sleep_for(std::chrono::duration<double>(options.seconds));
   stop = true;
   for (auto& caller : callers) caller.join();
+  for (auto& caller : async_callers) cycles += caller->wait();
   const double elapsed = seconds_since(start);
   const auto after = engine.statistics();
 
@@ -128,6 +202,7 @@ LoadFigures run_load(Engine& engine, const LoadOptions& options) {
   figures.complete_p99_ms = percentile(all.complete, 0.99);
   figures.commands_per_batch = static_cast<double>(after.commands - before.commands) /
                                std::max(1.0, static_cast<double>(after.batches - before.batches));
+  figures.stale = after.stale - before.stale;
   figures.cpu_us_per_cycle = (process_cpu_seconds() - cpu_before) / done * 1e6;
   return figures;
 }

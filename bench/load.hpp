@@ -14,6 +14,7 @@ struct LoadOptions {
   double seconds = 5;
   std::size_t payload_bytes = 128;
   std::size_t result_bytes = 32;
+  bool threads = true;  // a thread for each caller, blocked in its call; or callers without threads (the async calls)
 };
 
 struct LoadFigures {
@@ -23,6 +24,7 @@ struct LoadFigures {
   double complete_p50_ms = 0, complete_p99_ms = 0;
   double commands_per_batch = 0;
   double cpu_us_per_cycle = 0;  // of this process
+  std::uint64_t stale = 0;      // change sets that lost a race
 };
 
 // Runs the load; prints and exits on the first error, because a figure with errors in it is none.

@@ -1,6 +1,7 @@
 // Our figures beside the raw limit of the same database in the same run.
 //
 //   bench [--only postgres,sqlite,idle,memory] [--callers N] [--seconds S] [--rounds N] [--waiting N] [--idle-seconds S]
+//         [--writers N]
 //
 // Ours and the raw loop take turns, round by round, because the machine is not ours alone; the table shows the median of
 // the rounds and the ratio of the medians.
@@ -35,6 +36,7 @@ struct Settings {
   int rounds = 3;
   int waiting = 1000000;
   int idle_seconds = 60;
+  int writers = 0;
   bool wants(const char* what) const { return only.find(what) != std::string::npos; }
 };
 
@@ -49,9 +51,10 @@ std::string listed(const std::vector<double>& values) {
   return text;
 }
 
-std::unique_ptr<Engine> open_engine(const std::string& url) {
+std::unique_ptr<Engine> open_engine(const std::string& url, int writers = 0) {
   EngineOptions options;
   options.migrate = true;
+  options.writers = static_cast<std::uint32_t>(writers);
   auto engine = Engine::open(url, options);
   if (engine) return std::move(*engine);
   fmt::print(stderr, "bench: {}\n", engine.error().message);
@@ -69,9 +72,9 @@ void print_load(const char* name, const std::vector<LoadFigures>& figures, const
   print_line(name, median(cycles), "cycles/s", fmt::format("{} [{}]", target, listed(cycles)));
   const LoadFigures& last = figures.back();
   fmt::print("    last round: create {:.2f}/{:.2f} claim {:.2f}/{:.2f} complete {:.2f}/{:.2f} ms (p50/p99), {:.0f} commands "
-             "a batch, {:.0f} us of client CPU a cycle\n",
+             "a batch, {:.0f} us of client CPU a cycle, {} stale\n",
              last.create_p50_ms, last.create_p99_ms, last.claim_p50_ms, last.claim_p99_ms, last.complete_p50_ms,
-             last.complete_p99_ms, last.commands_per_batch, last.cpu_us_per_cycle);
+             last.complete_p99_ms, last.commands_per_batch, last.cpu_us_per_cycle, last.stale);
 }
 
 test::PostgresServer start_server() {
@@ -93,7 +96,7 @@ void bench_postgres(const Settings& settings, const std::string& url) {
       best = std::max(best, raw_postgres_cycles(url, "raw_limit", connections, 100, settings.load.seconds / 2));
     }
     raw.push_back(best);
-    const auto engine = open_engine(url + "?schema=ours");
+    const auto engine = open_engine(url + "?schema=ours", settings.writers);
     ours.push_back(run_load(*engine, settings.load));
   }
   std::vector<double> cycles;
@@ -208,7 +211,7 @@ Settings parse(int argc, char** argv) {
     const std::string name = argv[i];
     const char* value = i + 1 < argc ? argv[++i] : nullptr;
     if (value == nullptr) {
-      fmt::print(stderr, "bench: {} needs a value; options: --only --callers --seconds --rounds --waiting --idle-seconds\n",
+      fmt::print(stderr, "bench: {} needs a value; options: --only --callers --seconds --rounds --waiting --idle-seconds --writers\n",
                  name);
       std::exit(2);
     }
@@ -218,6 +221,8 @@ Settings parse(int argc, char** argv) {
     else if (name == "--rounds") settings.rounds = std::max(1, std::atoi(value));
     else if (name == "--waiting") settings.waiting = std::atoi(value);
     else if (name == "--idle-seconds") settings.idle_seconds = std::atoi(value);
+    else if (name == "--threads") settings.load.threads = std::atoi(value) != 0;
+    else if (name == "--writers") settings.writers = std::atoi(value);
     else {
       fmt::print(stderr, "bench: unknown option {}\n", name);
       std::exit(2);

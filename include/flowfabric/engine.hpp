@@ -26,7 +26,7 @@ struct EngineOptions {
   std::size_t max_payload_bytes = 1024 * 1024;
   std::size_t max_result_bytes = 1024 * 1024;
   std::uint32_t writers = 0;  // connections that write; 0: the store's default (SQLite 1, PostgreSQL 2)
-  std::size_t max_queued_commands = 65536;  // per writer; beyond it calls are refused as `overloaded`
+  std::size_t max_queued_commands = 65536;  // beyond it calls are refused as `overloaded`
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
   bool migrate = false;  // let open() bring a server's schema up to date; embedded stores always do
 };
@@ -72,6 +72,17 @@ class Engine {
   // Gives the lease up; the same attempt goes on after `delay_until`.
   Result<DelayReply> delay(const Handle& handle, TimestampMs delay_until);
   Result<CancelReply> cancel_held(const Handle& handle, std::string reason);
+
+  // ---- The same without blocking, for callers that have no thread to spare: servers, event loops. `done` is called once,
+  // on a thread of the engine (or on the caller's, when the request is refused at once). It must be quick and must not
+  // call anything of the engine that blocks; starting another call is fine.
+  template <class T>
+  using Done = std::function<void(Result<T>)>;
+  void create_async(CreateRequest request, Done<Created> done);
+  void claim_async(ClaimRequest request, Done<std::vector<ClaimedExecution>> done);
+  void renew_async(const Handle& handle, Done<RenewVerdict> done);
+  void complete_async(const Handle& handle, CompleteRequest request, Done<void> done);
+  void fail_async(const Handle& handle, FailRequest request, Done<FailReply> done);
 
   // ---- Operating
   Result<CancelReply> cancel(const ExecutionId& id, Operator by = {});

@@ -30,6 +30,15 @@ void remove_duplicates(std::vector<Key>& keys) {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
+// A create stands once its execution is committed, whatever became of a change to its lane in the same batch.
+bool create_stands(const Command& command, const Result<Reply>& reply, const PlannedCommit& plan,
+                   const std::vector<Verdict>& verdicts) {
+  const auto* create = std::get_if<CreateCommand>(&command);
+  if (create == nullptr || !reply || std::get<Created>(*reply).duplicate) return false;
+  const auto set = plan.set_of_key.find(execution_key(create->id).bytes);
+  return set != plan.set_of_key.end() && verdicts[set->second] == Verdict::committed;
+}
+
 }  // namespace
 
 Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
@@ -330,11 +339,12 @@ void Batch::answer_command(CommandState& state, const PlannedCommit& plan, const
   for (const Key& key : state.touched) {
     const auto set = plan.set_of_key.find(key.bytes);
     if (set == plan.set_of_key.end() || verdicts[set->second] == Verdict::committed) continue;
+    if (create_stands(state.queued->command, *state.reply, plan, verdicts)) break;
     if (std::holds_alternative<DueCommand>(state.queued->command)) return;  // the next sweep meets it again
     if (++state.queued->stale > limits::max_stale_retries) {
       return state.queued->done(fail(Errc::contended, "the record changed under every try; repeat the call"));
     }
-    runtime_.enqueue(runtime_.writer_for(key.partition()), std::move(state.queued), true);
+    runtime_.enqueue(std::move(state.queued), true);
     return;
   }
   state.queued->done(std::move(*state.reply));
@@ -373,7 +383,7 @@ void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std
 void Batch::fail_all(const Error& error) {
   session_.release();
   if (sweeping_) runtime_.sweep_finished(limits::max_due_batch, 0);
-  if (error.code == Errc::outcome_unknown) runtime_.outcome_is_unknown();
+  runtime_.batch_failed(error);
   for (CommandState& state : commands_) state.queued->done(tl::unexpected(error));
   for (ClaimState& state : claims_) state.queued->done(tl::unexpected(error));
 }

@@ -77,11 +77,19 @@ void Runtime::on_foreign_wakeup(const Wakeup& wakeup) {
   ring();
 }
 
-// A commit whose reply was lost may have happened: whoever waits here or elsewhere has to look for himself.
-void Runtime::outcome_is_unknown() {
+// A batch has failed. Claims in it used up wake-ups that others might have had, and when the outcome is unknown, there
+// may be work and due times that nobody was told of. All who wait look again as soon as the store answers.
+void Runtime::batch_failed(const Error& error) {
+  {
+    const std::lock_guard lock(clock_mutex_);
+    look_again_ = true;
+    ask_next_due_ = true;
+    ask_not_before_ms_ = steady_ms() + store_retry_pause_ms;
+  }
+  ring();
+  if (error.code != Errc::outcome_unknown) return;
   Wakeup wakeup;
   wakeup.everything = true;
-  on_foreign_wakeup(wakeup);
   store_->announce(wakeup);
 }
 
@@ -124,7 +132,7 @@ void Runtime::look_at_waited_for() {
   }
 }
 
-void Runtime::ask_store_for_next_due() {
+bool Runtime::ask_store_for_next_due() {
   {
     const std::lock_guard lock(clock_mutex_);
     ask_next_due_ = false;
@@ -137,13 +145,14 @@ void Runtime::ask_store_for_next_due() {
     log(LogLevel::warn, "the clock cannot reach the store", {{"error", due.error().message}});
     ask_next_due_ = true;
     ask_not_before_ms_ = steady_ms() + store_retry_pause_ms;
-    return;
+    return false;
   }
   // What was committed while we asked may or may not be in the answer; it has been noted meanwhile.
   next_due_ = std::min(due->value_or(never), noted_due_);
+  return true;
 }
 
-// The safety net for news that never came.
+// For news that never came.
 void Runtime::look_at_everything() {
   enqueue_claims(parking_.wake_all());
   look_at_waited_for();
@@ -158,21 +167,24 @@ std::int64_t Runtime::tick() {
   parking_.expire_waiters(now);
 
   bool ask = false;
-  bool keep_alive = false;
+  bool look = false;
   {
     const std::lock_guard lock(clock_mutex_);
-    keep_alive = now - last_asked_ms_ >= options_.keep_alive_ms;
+    const bool keep_alive = now - last_asked_ms_ >= options_.keep_alive_ms;
     ask = (ask_next_due_ || keep_alive) && !sweep_queued_ && now >= ask_not_before_ms_;
+    look = ask && (keep_alive || look_again_);
+    if (look) look_again_ = false;
   }
-  if (keep_alive && ask) look_at_everything();
-  if (ask) ask_store_for_next_due();
+  const bool answered = ask && ask_store_for_next_due();
+  if (look && answered) look_at_everything();
+  if (look && !answered) look_again_ = true;
 
   const std::lock_guard lock(clock_mutex_);
   const bool due = next_due_ <= store_now();
   if (due && !sweep_queued_ && now >= sweep_not_before_ms_ && !refusing_) {
     sweep_queued_ = true;
     next_due_ = never;
-    enqueue(next_claim_writer_++ % writers_.size(), QueuedSweep{}, true);
+    enqueue(QueuedSweep{}, true);
   }
   const std::int64_t wait = time_to_next_tick(now);
   next_tick_ms_ = now + wait;

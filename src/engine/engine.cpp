@@ -216,6 +216,45 @@ std::vector<Result<RenewVerdict>> Engine::renew_many(const std::vector<Handle>& 
   return answers.take();
 }
 
+void Engine::create_async(CreateRequest request, Done<Created> done) {
+  impl_->runtime->submit_create(std::move(request), [done = std::move(done)](Result<Reply> reply) {
+    done(reply_as<Created>(std::move(reply)));
+  });
+}
+
+void Engine::claim_async(ClaimRequest request, Done<std::vector<ClaimedExecution>> done) {
+  impl_->runtime->submit_claim(std::move(request), std::move(done));
+}
+
+void Engine::renew_async(const Handle& handle, Done<RenewVerdict> done) {
+  const auto fence = impl_->runtime->fence_of(handle);
+  if (!fence) return done(tl::unexpected(fence.error()));
+  impl_->runtime->submit(RenewCommand{*fence, 0}, [done = std::move(done)](Result<Reply> reply) {
+    done(reply_as<RenewVerdict>(std::move(reply)));
+  });
+}
+
+void Engine::complete_async(const Handle& handle, CompleteRequest request, Done<void> done) {
+  const auto fence = impl_->runtime->fence_of(handle);
+  if (!fence) return done(tl::unexpected(fence.error()));
+  if (auto admitted = admit(request, impl_->runtime->ingress()); !admitted) {
+    return done(tl::unexpected(admitted.error()));
+  }
+  impl_->runtime->submit(CompleteCommand{*fence, std::move(request)}, [done = std::move(done)](Result<Reply> reply) {
+    if (!reply) return done(tl::unexpected(std::move(reply).error()));
+    done({});
+  });
+}
+
+void Engine::fail_async(const Handle& handle, FailRequest request, Done<FailReply> done) {
+  const auto fence = impl_->runtime->fence_of(handle);
+  if (!fence) return done(tl::unexpected(fence.error()));
+  if (auto admitted = admit(request); !admitted) return done(tl::unexpected(admitted.error()));
+  impl_->runtime->submit(FailCommand{*fence, std::move(request)}, [done = std::move(done)](Result<Reply> reply) {
+    done(reply_as<FailReply>(std::move(reply)));
+  });
+}
+
 Result<void> Engine::report_progress(const Handle& handle, ProgressReport report) {
   FF_TRY(fence, impl_->runtime->fence_of(handle));
   FF_TRY_VOID(admit(report));

@@ -20,8 +20,6 @@ std::int64_t system_steady_ms() {
 
 Error shutting_down() { return Error{Errc::shutting_down, "the engine is stopping", {}, {}}; }
 
-std::uint16_t partition_of_command(const Command& command) { return keys_touched(command).front().partition(); }
-
 // The record that decides where a create is placed: the idempotency key if there is one, else the execution itself.
 std::uint16_t placement(const CreateRequest& request, const Uuid& uuid) {
   if (request.idempotency_key.empty()) return partition_of(uuid);
@@ -57,17 +55,15 @@ Result<void> Runtime::start() {
   store_->listen([this](const Wakeup& wakeup) { on_foreign_wakeup(wakeup); });
   const std::uint32_t count = options_.writers != 0 ? options_.writers : store_->preferred_sessions();
   for (std::uint32_t i = 0; i < count; ++i) {
-    auto writer = std::make_unique<Writer>();
     FF_TRY(session, store_->open_session());
-    writer->session = std::move(session);
-    writers_.push_back(std::move(writer));
+    writers_.push_back(std::move(session));
   }
   FF_TRY_VOID(load_keyring());
   ReadRequest request;
   request.want_routes = true;
   const std::int64_t asked_ms = steady_ms();
-  FF_TRY(reply, writers_.front()->session->read(request));
-  writers_.front()->session->release();
+  FF_TRY(reply, writers_.front()->read(request));
+  writers_.front()->release();
   routes_.add(reply.routes);
   note_store_time(reply.now_ms(), asked_ms);
   return {};
@@ -75,7 +71,7 @@ Result<void> Runtime::start() {
 
 // Several engines may open an empty store at once; the guard lets one of them write the key and the others read it.
 Result<void> Runtime::load_keyring() {
-  Session& session = *writers_.front()->session;
+  Session& session = *writers_.front();
   for (int i = 0; i < keyring_tries; ++i) {
     ReadRequest request;
     request.keys = {keyring_key()};
@@ -110,8 +106,7 @@ Result<KeyringRecord> Runtime::create_keyring(Session& session) {
 
 void Runtime::submit(Command command, CommandDone done) {
   if (refusing_) return done(tl::unexpected(shutting_down()));
-  const std::size_t i = writer_for(partition_of_command(command));
-  enqueue(i, make_work(std::move(command), std::move(done)), false);
+  enqueue(make_work(std::move(command), std::move(done)), false);
 }
 
 Result<RouteNo> Runtime::route_for(const CreateRequest& request) {
@@ -134,8 +129,7 @@ void Runtime::submit_create(CreateRequest request, CommandDone done) {
   command.route = *route;
   command.request_digest = request_digest(request);
   command.request = std::move(request);
-  const std::size_t i = writer_for(command.id.partition);
-  enqueue(i, make_work(std::move(command), std::move(done)), false);
+  enqueue(make_work(std::move(command), std::move(done)), false);
 }
 
 void Runtime::submit_claim(ClaimRequest request, ClaimDone done) {
@@ -145,7 +139,7 @@ void Runtime::submit_claim(ClaimRequest request, ClaimDone done) {
   claim->wait_until_ms = steady_ms() + request.wait_ms;
   claim->request = std::move(request);
   claim->done = std::move(done);
-  enqueue(next_claim_writer_++ % writers_.size(), std::move(claim), false);
+  enqueue(std::move(claim), false);
 }
 
 void Runtime::wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterDone done) {
@@ -174,14 +168,22 @@ void Runtime::wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterD
   ring_before(steady_ms() + wait_ms);
 }
 
-void Runtime::enqueue(std::size_t i, Work work, bool internal) {
-  Writer& writer = *writers_[i];
+// A batch costs its dozen statements whether it has five commands or fifty. So while one writer is at work, another
+// starts only when enough is waiting to be worth a batch of its own; else what waits goes into the next batch of the
+// first. Called with queue_mutex_ held.
+bool Runtime::batch_may_start() const {
+  if (queue_.empty()) return false;
+  return busy_writers_ == 0 || queue_.size() >= limits::worthwhile_batch_commands;
+}
+
+void Runtime::enqueue(Work work, bool internal) {
   {
-    std::unique_lock lock(writer.mutex);
-    if (internal || writer.queue.size() < options_.max_queued_commands) {
-      writer.queue.push_back(std::move(work));
+    std::unique_lock lock(queue_mutex_);
+    if (internal || queue_.size() < options_.max_queued_commands) {
+      queue_.push_back(std::move(work));
+      const bool start = batch_may_start();
       lock.unlock();
-      writer.wake.notify_one();
+      if (start) queue_wake_.notify_one();
       return;
     }
   }
@@ -191,24 +193,26 @@ void Runtime::enqueue(std::size_t i, Work work, bool internal) {
 }
 
 void Runtime::enqueue_claims(std::vector<ClaimPtr> claims) {
-  for (ClaimPtr& claim : claims) enqueue(next_claim_writer_++ % writers_.size(), std::move(claim), true);
+  for (ClaimPtr& claim : claims) enqueue(std::move(claim), true);
 }
 
 // Everything queued, up to the limits of a batch. A sweep is a batch of its own.
-std::vector<Work> Runtime::take_batch(Writer& writer) {
+std::vector<Work> Runtime::take_batch() {
   std::vector<Work> batch;
   std::size_t bytes = 0;
   std::vector<ClaimPtr> handed_over;
   {
-    const std::lock_guard lock(writer.mutex);
-    while (!writer.queue.empty() && batch.size() < limits::max_batch_commands && bytes < limits::max_batch_bytes) {
-      const bool sweep = std::holds_alternative<QueuedSweep>(writer.queue.front());
+    const std::lock_guard lock(queue_mutex_);
+    while (!queue_.empty() && batch.size() < limits::max_batch_commands && bytes < limits::max_batch_bytes) {
+      const bool sweep = std::holds_alternative<QueuedSweep>(queue_.front());
       if (sweep && !batch.empty()) break;
-      bytes += work_bytes(writer.queue.front());
-      batch.push_back(std::move(writer.queue.front()));
-      writer.queue.pop_front();
+      bytes += work_bytes(queue_.front());
+      batch.push_back(std::move(queue_.front()));
+      queue_.pop_front();
       if (sweep) break;
     }
+    if (!batch.empty()) ++busy_writers_;
+    if (batch_may_start()) queue_wake_.notify_one();
   }
   // A parked claim joins the batch whose create it waits for: the execution is made and leased in one commit.
   for (const Work& work : batch) {
@@ -222,17 +226,18 @@ std::vector<Work> Runtime::take_batch(Writer& writer) {
 }
 
 bool Runtime::pump(std::size_t i) {
-  Writer& writer = *writers_[i];
-  std::vector<Work> work = take_batch(writer);
+  std::vector<Work> work = take_batch();
   if (work.empty()) return false;
-  Batch(*this, *writer.session, std::move(work)).run();
+  Batch(*this, *writers_[i], std::move(work)).run();
+  // What has come meanwhile this writer sees for itself.
+  const std::lock_guard lock(queue_mutex_);
+  --busy_writers_;
   return true;
 }
 
-void Runtime::wait_for_work(std::size_t i) {
-  Writer& writer = *writers_[i];
-  std::unique_lock lock(writer.mutex);
-  writer.wake.wait(lock, [&] { return !writer.queue.empty() || interrupted_; });
+void Runtime::wait_for_work(std::size_t) {
+  std::unique_lock lock(queue_mutex_);
+  queue_wake_.wait(lock, [&] { return batch_may_start() || interrupted_; });
 }
 
 void Runtime::answer_unserved(const ClaimPtr& claim) {
@@ -265,7 +270,9 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
   wakeup.ready_routes.clear();
   for (const auto& [route, count] : ready) {
     wakeup.ready_routes.push_back(route);
-    enqueue_claims(parking_.wake_route(route, count));
+    // A sweep may have met work on a route that another engine has made: only a search will tell whom it suits.
+    const bool known = route <= routes_.known();
+    enqueue_claims(known ? parking_.wake_route(route, count) : parking_.wake_all());
   }
   for (const auto& lane : wakeup.lanes_changed) enqueue_claims(parking_.wake_lane(lane));
   if (plan.earliest_due != 0) {
@@ -314,33 +321,29 @@ void Runtime::refuse_new_work() {
 
 void Runtime::interrupt_waits() {
   interrupted_ = true;
-  for (auto& writer : writers_) {
-    { const std::lock_guard lock(writer->mutex); }
-    writer->wake.notify_all();
-  }
+  { const std::lock_guard lock(queue_mutex_); }
+  queue_wake_.notify_all();
   { const std::lock_guard lock(log_mutex_); }
   log_wake_.notify_all();
 }
 
 bool Runtime::queues_empty() const {
-  return std::all_of(writers_.begin(), writers_.end(), [](const auto& writer) {
-    const std::lock_guard lock(writer->mutex);
-    return writer->queue.empty();
-  });
+  const std::lock_guard lock(queue_mutex_);
+  return queue_.empty();
 }
 
 void Runtime::refuse_everything() {
   refuse_new_work();
-  for (auto& writer : writers_) {
-    std::deque<Work> queue;
-    {
-      const std::lock_guard lock(writer->mutex);
-      queue.swap(writer->queue);
+  std::deque<Work> queue;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    queue.swap(queue_);
+  }
+  for (Work& work : queue) {
+    if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&work)) {
+      (*command)->done(tl::unexpected(shutting_down()));
     }
-    for (Work& work : queue) {
-      if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&work)) (*command)->done(tl::unexpected(shutting_down()));
-      if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(tl::unexpected(shutting_down()));
-    }
+    if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(tl::unexpected(shutting_down()));
   }
 }
 

@@ -65,7 +65,7 @@ class Runtime {
   std::size_t writers() const { return writers_.size(); }
   // Runs one batch of writer i if something is queued. Returns whether it did.
   bool pump(std::size_t i);
-  // Blocks until writer i has work or `interrupt_waits` is called.
+  // Blocks until there is work for writer i or `interrupt_waits` is called.
   void wait_for_work(std::size_t i);
   // Does what time asks for; returns how many milliseconds may pass before the next call.
   std::int64_t tick();
@@ -92,22 +92,16 @@ class Runtime {
  private:
   friend class Batch;
 
-  struct Writer {
-    std::unique_ptr<Session> session;
-    std::mutex mutex;
-    std::condition_variable wake;
-    std::deque<Work> queue;
-  };
 
   Runtime(std::unique_ptr<Store> store, RuntimeOptions options);
   Result<void> start();
   Result<void> load_keyring();
   Result<KeyringRecord> create_keyring(Session& session);
   Result<RouteNo> route_for(const CreateRequest& request);
-  void enqueue(std::size_t i, Work work, bool internal);
+  void enqueue(Work work, bool internal);
   void enqueue_claims(std::vector<ClaimPtr> claims);
-  std::size_t writer_for(std::uint16_t partition) const { return partition % writers_.size(); }
-  std::vector<Work> take_batch(Writer& writer);
+  bool batch_may_start() const;
+  std::vector<Work> take_batch();
   void answer_unserved(const ClaimPtr& claim);
   void note_due(TimestampMs due_at);
   void ring();
@@ -117,11 +111,11 @@ class Runtime {
   // What a commit means to those who wait.
   void after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup);
   void on_foreign_wakeup(const Wakeup& wakeup);
-  void outcome_is_unknown();
+  void batch_failed(const Error& error);
   void handle_foreign_news();
   void look_at_waited_for();
   void look_at_everything();
-  void ask_store_for_next_due();
+  bool ask_store_for_next_due();
   std::int64_t time_to_next_tick(std::int64_t now);
   void sweep_finished(std::size_t found, std::size_t committed);
   void advance_log();
@@ -132,8 +126,14 @@ class Runtime {
   std::unique_ptr<HandleSigner> signer_;
   RouteTable routes_;
   Parking parking_;
-  std::vector<std::unique_ptr<Writer>> writers_;
-  std::atomic<std::size_t> next_claim_writer_{0};
+  std::vector<std::unique_ptr<Session>> writers_;
+
+  // All writers share one queue: whoever is free takes everything that waits.
+  mutable std::mutex queue_mutex_;
+  std::condition_variable queue_wake_;
+  std::deque<Work> queue_;
+  std::size_t busy_writers_ = 0;
+
   std::atomic<bool> refusing_{false};
   std::atomic<bool> interrupted_{false};
 
@@ -146,6 +146,7 @@ class Runtime {
   TimestampMs next_due_ = std::numeric_limits<TimestampMs>::max();
   TimestampMs noted_due_ = std::numeric_limits<TimestampMs>::max();
   bool ask_next_due_ = true;
+  std::atomic<bool> look_again_{false};  // a batch failed: all who wait look again
   bool sweep_queued_ = false;
   std::int64_t sweep_not_before_ms_ = 0;
   std::int64_t ask_not_before_ms_ = 0;

@@ -253,7 +253,9 @@ TEST_P(EngineReads, a_subscription_from_the_earliest_sees_everything_once_and_ev
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto rest = events_from(all[i].cursor);
     ASSERT_EQ(rest.size(), all.size() - i - 1);
-    if (!rest.empty()) EXPECT_EQ(rest[0], all[i + 1]);
+    if (!rest.empty()) {
+      EXPECT_EQ(rest[0], all[i + 1]);
+    }
   }
   EXPECT_EQ(refusal(reads::events(engine().store(), {}, "nonsense!", 10)), Errc::invalid_argument);
 }

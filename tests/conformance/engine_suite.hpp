@@ -24,7 +24,7 @@
 // Runs the cases of one suite on every store.
 #define ON_EVERY_STORE(suite)                                               \
   INSTANTIATE_TEST_SUITE_P(Stores, suite, testing::ValuesIn(store_kinds()), \
-                           [](const testing::TestParamInfo<StoreKind>& info) { return info.param.name; })
+                           [](const testing::TestParamInfo<StoreKind>& each) { return each.param.name; })
 
 namespace flowfabric::test {
 

@@ -78,14 +78,13 @@ void World::set_lane(const std::string& lane, LaneState state) {
   ++book.in_flight;
   ++book.changes_sent;
   const std::string what = fmt::format("lane {} {}", lane, to_string(state));
-  send(process, LaneCommand{lane, state, {"operator", ""}}, what,
-       [this, lane, state](Process&, const auto& reply) {
-         LaneBook& after = lanes_[lane];
-         --after.in_flight;
-         // With changes overlapping, or one without an answer, nobody knows which came last.
-         after.certain = reply.has_value() && !after.overlapping;
-         if (reply) after.acknowledged = state;
-       });
+  send(process, LaneCommand{lane, state, {"operator", ""}}, what, [this, lane, state](Process&, const auto& reply) {
+    LaneBook& after = lanes_[lane];
+    --after.in_flight;
+    // With changes overlapping, or one without an answer, nobody knows which came last.
+    after.certain = reply.has_value() && !after.overlapping;
+    if (reply) after.acknowledged = state;
+  });
 }
 
 void World::set_retention() {

@@ -20,6 +20,17 @@ std::string name_of(const Command& command) {
   return "cancel_held";
 }
 
+// Tells apart what a worker may ask under one lease; the same text is the same request.
+std::string text_of(const Command& command) {
+  std::string text = name_of(command);
+  if (const auto* complete = std::get_if<CompleteCommand>(&command)) text += complete->request.result;
+  if (const auto* delay = std::get_if<DelayCommand>(&command)) text += std::to_string(delay->delay_until);
+  if (const auto* fail = std::get_if<FailCommand>(&command)) {
+    text += fail->request.category + std::to_string(static_cast<int>(fail->request.retryable));
+  }
+  return text;
+}
+
 // Whether this is how such a command ends a lease.
 bool is_end_by(const Command& command, const LeaseSpan& span) {
   if (std::holds_alternative<CompleteCommand>(command)) return span.ended_by == EventType::completed;
@@ -168,7 +179,7 @@ void World::judge_fenced(Process& process, const Held& held, const Command& comm
   if (reply) {
     judge_success(process, held, command, *reply);
   } else if (refuses_holder(reply.error().code)) {
-    judge_refusal(held, reply.error());
+    judge_refusal(held, command, reply.error());
   }
 }
 
@@ -187,6 +198,7 @@ void World::judge_success(Process& process, const Held& held, const Command& com
              name_of(command), to_string(held.fence.execution_id), held.fence.lease_epoch,
              span.ended_commit == 0 ? "nothing" : to_string(span.ended_by));
   }
+  released_.insert({held.fence.execution_id, held.incarnation, held.fence.lease_epoch, text_of(command)});
   if (const auto* complete = std::get_if<CompleteCommand>(&command)) check_completion(held, complete->request);
   if (std::holds_alternative<FailCommand>(command)) {
     const auto& answer = std::get<FailReply>(reply);
@@ -206,12 +218,20 @@ void World::check_completion(const Held& held, const CompleteRequest& request) {
 }
 
 // A holder in good standing is never turned away.
-void World::judge_refusal(const Held& held, const Error& error) {
+void World::judge_refusal(const Held& held, const Command& command, const Error& error) {
   Shadow* shadow = watcher_->find(held.fence.execution_id);
   const LeaseSpan& span = shadow->life.leases().at(held.fence.lease_epoch);
   if (span.ended_commit == 0) {
     violated("a holder in good standing is served", "{} of {} epoch {}", to_string(error.code),
              to_string(held.fence.execution_id), held.fence.lease_epoch);
+  }
+  // The answer to a release is remembered until another lease is given.
+  const bool is_last = shadow->life.leases().rbegin()->first == held.fence.lease_epoch;
+  const bool acknowledged =
+      released_.contains({held.fence.execution_id, held.incarnation, held.fence.lease_epoch, text_of(command)});
+  if (is_last && acknowledged && !shadow->removed) {
+    violated("a repeated call gets the first answer", "{} of {}: {}", name_of(command),
+             to_string(held.fence.execution_id), to_string(error.code));
   }
   if (error.code == Errc::not_found && !shadow->removed) {
     violated("nothing is lost", "{} was not found", to_string(held.fence.execution_id));

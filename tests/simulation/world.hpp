@@ -148,7 +148,7 @@ class World final : public Environment {
   void send_fenced(const Held& held, Command command);
   void judge_fenced(Process& process, const Held& held, const Command& command, const Result<Reply>& reply);
   void judge_success(Process& process, const Held& held, const Command& command, const Reply& reply);
-  void judge_refusal(const Held& held, const Error& error);
+  void judge_refusal(const Held& held, const Command& command, const Error& error);
   void check_completion(const Held& held, const CompleteRequest& request);
 
   // operators.cpp
@@ -192,7 +192,8 @@ class World final : public Environment {
     std::uint32_t attempt_index;
     std::string result;
   };
-  std::vector<Completion> completions_;  // acknowledged
+  std::vector<Completion> completions_;                                          // acknowledged
+  std::set<std::tuple<ExecutionId, int, std::uint64_t, std::string>> released_;  // acknowledged, by lease epoch
   std::map<std::tuple<ExecutionId, int, std::uint64_t>, FailReply> fail_replies_;
 };
 

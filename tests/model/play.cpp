@@ -1,0 +1,370 @@
+#include "model/play.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "base/hashing.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric::test {
+namespace {
+
+const std::vector<std::string> lanes = {"default", "mail", "video"};
+const std::vector<std::string> capabilities = {"cpu", "gpu"};
+constexpr std::size_t large = 3000;  // more than what lies inside a record
+constexpr std::uint32_t page = 1000;
+
+std::string show(const Error& error) { return fmt::format("{} ({})", to_string(error.code), error.field); }
+std::string show(const Done&) { return "done"; }
+std::string show(const Created& reply) {
+  return fmt::format("created {} {} {}", to_string(reply.execution_id), to_string(reply.public_state), reply.duplicate);
+}
+std::string show(const Tags& tags) {
+  std::string text = "tags";
+  for (const auto& [key, value] : tags) text += fmt::format(" {}={}", key, value);
+  return text;
+}
+std::string show(const ClaimedExecution& claim) {
+  return fmt::format("{} {}/{}/{} payload {} of {} priority {} {} attempt {} {} {} lease {} until {} deadline {} {} {}",
+                     to_string(claim.execution_id), claim.name_space, claim.lane, claim.kind, digest64(claim.payload),
+                     claim.payload.size(), claim.priority, show(claim.tags), claim.attempt.attempt_index,
+                     to_string(claim.attempt.attempt_type), to_string(claim.attempt.attempt_id),
+                     claim.lease.lease_epoch, claim.lease.expires_at, claim.deadline_at, to_string(claim.handle_kind),
+                     claim.handle);
+}
+std::string show(const RenewVerdict& reply) {
+  return fmt::format("until {} epoch {}", reply.expires_at, reply.lease_epoch);
+}
+std::string show(const FailReply& reply) {
+  return fmt::format("decision {} at {} next {} {}", int(reply.decision), reply.retry_at, reply.next_attempt_index,
+                     reply.reason);
+}
+std::string show(const DelayReply& reply) { return fmt::format("delayed until {}", reply.delay_until); }
+std::string show(const CancelReply& reply) { return fmt::format("cancelled {}", reply.already_cancelled); }
+std::string show(const RevokeReply& reply) {
+  return fmt::format("revoked {} epoch {} {}", to_string(reply.lease_id), reply.lease_epoch,
+                     to_string(reply.public_state));
+}
+std::string show(const ReplayReply& reply) {
+  return fmt::format("replay {} {}", reply.replay_count, to_string(reply.public_state));
+}
+std::string show(const LaneInfo& info) {
+  return fmt::format("lane {} {} at {} by {}", info.lane, to_string(info.state), info.changed_at, info.changed_by);
+}
+std::string show(const NamespaceInfo& info) {
+  return fmt::format("namespace {} {}", info.name_space, info.retention.completed_ms.value_or(-1));
+}
+std::string show(const Reply& reply) {
+  return std::visit([](const auto& value) { return show(value); }, reply);
+}
+std::string show(const std::vector<ClaimedExecution>& claims) {
+  std::string text = fmt::format("{} claimed", claims.size());
+  for (const auto& claim : claims) text += "; " + show(claim);
+  return text;
+}
+std::string show(const Event& event) {
+  return fmt::format("  {} at {} {}/{}/{} attempt {} epoch {} {} -> {} by {}: {} next {}", to_string(event.type),
+                     event.at, event.name_space, event.lane, event.kind,
+                     event.attempt_index ? std::to_string(*event.attempt_index) : "-", event.lease_epoch,
+                     to_string(event.state_before), to_string(event.state_after), event.actor, event.reason,
+                     event.next_at);
+}
+std::string show(const ExecutionSummary& summary) {
+  return fmt::format("  {} {} {} {} {} created {} started {} finished {} attempts {}", to_string(summary.execution_id),
+                     summary.lane, summary.kind, to_string(summary.public_state), show(summary.tags),
+                     summary.created_at, summary.started_at, summary.finished_at, summary.attempt_count);
+}
+
+template <class T>
+std::string show(const Result<T>& result) {
+  return result ? show(*result) : show(result.error());
+}
+
+// What the steps are played on. Nothing here looks at which store it is.
+class Stage {
+ public:
+  Stage(TestDatabase& database, std::uint64_t seed)
+      : driver_(database.open({clock_.source(), true}), clock_, seed, options()) {}
+
+  std::vector<std::string> run(const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      perform(step);
+      collect_pending();
+    }
+    driver_.advance(1000);
+    collect_pending();
+    tell_all();
+    return std::move(lines_);
+  }
+
+ private:
+  // Stores prefer different numbers of writers; the play must not depend on it.
+  static RuntimeOptions options() {
+    RuntimeOptions options;
+    options.writers = 2;
+    options.default_retention_ms = 3600 * 1000;
+    return options;
+  }
+
+  template <class T>
+  void say(const char* what, const T& answer) {
+    lines_.push_back(fmt::format("{}: {}", what, show(answer)));
+  }
+
+  void perform(const Step& step);
+  void operate(const Step& step);
+  void read(const Step& step);
+  void create(const Step& step);
+  void claim(const Step& step, bool waits);
+  void use(const Step& step, const ClaimedExecution& held);
+  void fail(std::uint32_t n, const Fence& fence);
+  void list(const Step& step);
+  void describe(const ExecutionId& id);
+  void collect_pending();
+  void keep(const Result<std::vector<ClaimedExecution>>& claims);
+  void tell_all();
+  void tell_events(const Key& key);
+  ExecutionId id(std::uint32_t n) const { return ids_.empty() ? ExecutionId{} : ids_[n % ids_.size()]; }
+
+  ManualClock clock_;
+  Driver driver_;
+  std::vector<std::string> lines_;
+  std::vector<ExecutionId> ids_;
+  std::vector<ClaimedExecution> held_;
+  std::vector<Pending<std::vector<ClaimedExecution>>> claims_;
+  std::vector<Pending<void>> waits_;
+};
+
+void Stage::perform(const Step& step) {
+  switch (step.verb) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: return create(step);
+    case 4:
+    case 5:
+    case 6: return claim(step, false);
+    case 7: return claim(step, true);
+    case 8: return driver_.advance(step.a % 5000);
+    case 9: return driver_.jump(step.a % 20000 + (step.b % 16 == 0 ? 4000 * 1000 : 0));
+    case 10:
+    case 11:
+    case 12:
+    case 13:
+    case 14:
+      if (!held_.empty()) use(step, held_[step.a % held_.size()]);
+      return;
+    case 15:
+    case 16:
+    case 17:
+    case 18: return operate(step);
+    default: return read(step);
+  }
+}
+
+void Stage::create(const Step& step) {
+  const std::uint32_t a = step.a;
+  const std::uint32_t b = step.b;
+  CreateRequest request;
+  request.lane = lanes[a % 3];
+  request.name_space = a % 5 == 0 ? "tenant" : "default";
+  request.kind = a % 2 == 0 ? "job" : "task";
+  request.payload = std::string(a % 11 == 0 ? large : a % 17, static_cast<char>(a));
+  request.priority = static_cast<std::int32_t>(b % 5) - 2;
+  if (a % 7 == 0) request.required_capabilities = {capabilities[b % 2]};
+  if (a % 4 == 0) request.tags = {{"app.name", std::to_string(b % 3)}};
+  if (b % 6 == 0) request.delay_until = clock_.now_ms() + a % 4000;
+  if (b % 7 == 0) request.deadline_at = clock_.now_ms() + a % 20000;
+  if (b % 3 == 0) request.idempotency_key = "key-" + std::to_string(a % 6);
+  if (b % 4 == 0) {
+    request.policy.retry = RetryPolicy{};
+    request.policy.retry->initial_delay_ms = a % 2000;
+    request.policy.retry->jitter = a % 3 == 0 ? RetryPolicy::Jitter::full : RetryPolicy::Jitter::none;
+  }
+  if (b % 9 == 0) request.policy.attempt_timeout_ms = 100 + a % 3000;
+  if (b % 10 == 0) request.policy.on_lease_lost = OnLeaseLost::manual;
+  if (b % 8 == 0) request.policy.reclaim_grace_ms = a % 1500;
+  if (a % 9 == 0) request.policy.max_reclaims = b % 2;
+  if (a % 8 == 0) request.policy.dedup_window_ms = 1 + b % 3000;
+  if (b % 5 == 0) request.policy.retention.completed_ms = a % 5000;
+  const auto created = driver_.create(request);
+  say("create", created);
+  const bool is_new = created && std::find(ids_.begin(), ids_.end(), created->execution_id) == ids_.end();
+  if (is_new) ids_.push_back(created->execution_id);
+}
+
+void Stage::claim(const Step& step, bool waits) {
+  ClaimRequest request;
+  request.worker_id = "worker";
+  request.worker_instance_id = "w-" + std::to_string(step.a % 3);
+  request.lanes = step.a % 2 == 0 ? lanes : std::vector<std::string>{lanes[step.b % 3]};
+  if (step.b % 2 == 0) request.capabilities = capabilities;
+  request.max_executions = 1 + step.b % 4;
+  request.lease_ttl_ms = 100 + step.a % 8000;
+  if (waits) request.wait_ms = 1 + step.b % 6000;
+  if (waits) {
+    claims_.push_back(driver_.claim_later(request));
+  } else {
+    keep(driver_.claim(request));
+  }
+}
+
+void Stage::keep(const Result<std::vector<ClaimedExecution>>& claims) {
+  say("claim", claims);
+  if (!claims) return;
+  held_.insert(held_.end(), claims->begin(), claims->end());
+}
+
+void Stage::collect_pending() {
+  std::erase_if(claims_, [&](const auto& pending) {
+    if (pending.done()) keep(pending.get());
+    return pending.done();
+  });
+  std::erase_if(waits_, [&](const auto& pending) {
+    if (pending.done()) lines_.push_back(pending.get() ? "wait: ended" : "wait: " + show(pending.get().error()));
+    return pending.done();
+  });
+}
+
+void Stage::use(const Step& step, const ClaimedExecution& held) {
+  const Fence fence = driver_.fence(held);
+  const std::uint32_t n = step.b / 8;
+  switch (step.b % 8) {
+    case 0: return fail(n, fence);
+    case 1: return say("renew", driver_.call(RenewCommand{fence, n % 2 == 0 ? 0 : 100 + n % 5000}));
+    case 2: {
+      ProgressReport report;
+      report.percent = static_cast<std::uint8_t>(n % 101);
+      if (n % 4 == 0) report.message = "halfway";
+      return say("progress", driver_.call(ProgressCommand{fence, report}));
+    }
+    case 3: return say("delay", driver_.call(DelayCommand{fence, clock_.now_ms() + n * 7}));
+    case 4: return say("cancel_held", driver_.call(CancelHeldCommand{fence, "enough"}));
+    default: {
+      const std::string result(n % 13 == 0 ? large : n % 3, 'r');
+      return say("complete", driver_.call(CompleteCommand{fence, {result, "text"}}));
+    }
+  }
+}
+
+void Stage::fail(std::uint32_t n, const Fence& fence) {
+  FailRequest request;
+  request.category = n % 2 == 0 ? "error" : "other";
+  request.message = "it broke";
+  request.detail = std::string(n % 5, '\0');
+  request.retryable = static_cast<FailRequest::Retryable>(n % 3);
+  say("fail", driver_.call(FailCommand{fence, request}));
+}
+
+void Stage::operate(const Step& step) {
+  const Operator by{"operator", step.b % 2 == 0 ? "" : "a reason"};
+  const ExecutionId chosen = id(step.a);
+  switch (step.verb * 2 + step.b % 2) {
+    case 30: return say("cancel", driver_.call(CancelCommand{chosen, by}));
+    case 31: return say("revoke", driver_.call(RevokeCommand{chosen, {}, by}));
+    case 32: return say("replay", driver_.call(ReplayCommand{chosen, by}));
+    case 33:
+      return say("priority", driver_.call(PriorityCommand{chosen, static_cast<std::int32_t>(step.b % 9) - 4, by}));
+    case 34: {
+      TagChanges changes;
+      changes.set["app.colour"] = step.b % 3 == 0 ? "red" : "blue";
+      if (step.b % 5 == 0) changes.remove = {"app.name"};
+      return say("tags", driver_.call(TagsCommand{chosen, changes, by}));
+    }
+    case 35:
+    case 36: {
+      const auto state = step.b % 3 == 0 ? static_cast<LaneState>(step.a % 4) : LaneState::active;
+      return say("lane", driver_.call(LaneCommand{lanes[step.a % 3], state, by}));
+    }
+    default: {
+      NamespaceInfo info{step.a % 2 == 0 ? "default" : "tenant", {}};
+      if (step.b % 3 != 0) info.retention.completed_ms = step.b % 100000;
+      if (step.b % 4 == 0) info.retention.cancelled_ms = step.b % 10000;
+      return say("namespace", driver_.call(NamespaceCommand{info, by}));
+    }
+  }
+}
+
+void Stage::read(const Step& step) {
+  switch (step.verb) {
+    case 19: return list(step);
+    case 20: return describe(id(step.a));
+    default: waits_.push_back(driver_.wait_later(id(step.a), 1 + step.b % 9000));
+  }
+}
+
+void Stage::list(const Step& step) {
+  ListRequest request;
+  request.limit = 1 + step.a % 5;
+  if (step.b % 2 == 0) request.lane = lanes[step.a % 3];
+  if (step.b % 3 == 0) request.states = {PublicState::waiting, PublicState::completed};
+  if (step.b % 5 == 0) request.tag = {"app.name", std::to_string(step.a % 3)};
+  if (step.b % 7 == 0) request.finished_from = clock_.now_ms() - 5000;
+  if (step.b % 11 == 0) request.created_before = clock_.now_ms() - 1000;
+  do {
+    const auto found = reads::list(driver_.store(), request);
+    FF_CHECK(found.has_value());
+    lines_.push_back(fmt::format("list: {} {}", found->executions.size(), found->next_cursor));
+    for (const auto& summary : found->executions) lines_.push_back(show(summary));
+    request.cursor = found->next_cursor;
+  } while (!request.cursor.empty());
+}
+
+void Stage::describe(const ExecutionId& chosen) {
+  const auto found = reads::describe(driver_.store(), chosen);
+  if (!found) return lines_.push_back("describe: " + show(found.error()));
+  lines_.push_back("describe:" + show(found->summary));
+  for (const Reason& reason : found->explain) lines_.push_back("  " + reason.sentence);
+  for (const Attempt& attempt : found->attempts) {
+    lines_.push_back(fmt::format("  attempt {} {} {} {} - {}", attempt.attempt_index, to_string(attempt.attempt_type),
+                                 to_string(attempt.attempt_state), attempt.started_at, attempt.ended_at));
+  }
+  const auto result = reads::result(driver_.store(), chosen);
+  FF_CHECK(result.has_value());
+  lines_.push_back(
+      fmt::format("  result {} of {} in {}", digest64(result->result), result->result.size(), result->result_encoding));
+}
+
+// Everything that is stored: facts, specs and versions of every record, events of every execution, counts.
+void Stage::tell_all() {
+  for (const RecordKind kind :
+       {RecordKind::execution, RecordKind::idempotency, RecordKind::lane, RecordKind::name_space}) {
+    const auto records = driver_.store().scan(kind, {}, page);
+    FF_CHECK(records.has_value());
+    for (const Record& record : *records) {
+      lines_.push_back(fmt::format("record {} version {} fixed {} body {}", to_hex(record.key.bytes), record.version,
+                                   to_hex(record.fixed), to_hex(record.body)));
+      if (kind == RecordKind::execution) describe(execution_id_of(record.key));
+      tell_events(record.key);
+    }
+  }
+  const auto counts = reads::counts(driver_.store(), std::nullopt);
+  for (const auto& lane : counts.value()) {
+    for (const auto& [state, count] : lane.counts) {
+      lines_.push_back(fmt::format("count {} {} {}", lane.lane, to_string(state), count));
+    }
+  }
+  const auto due = driver_.store().next_due();
+  lines_.push_back(fmt::format("next due {}", due.value().value_or(0)));
+  const auto findings = driver_.store().check_integrity();
+  for (const auto& finding : findings.value()) lines_.push_back("integrity: " + finding);
+}
+
+void Stage::tell_events(const Key& key) {
+  const auto entries = driver_.store().history(key, {}, page);
+  for (const auto& logged : entries.value()) {
+    lines_.push_back(show(decode_event(logged.entry.body).value()));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> play(StoreKindId kind, const std::vector<Step>& steps, std::uint64_t seed) {
+  const auto database = make_database(kind);
+  return Stage(*database, seed).run(steps);
+}
+
+}  // namespace flowfabric::test
