@@ -41,7 +41,7 @@ struct Key {
 
 Key make_key(RecordKind kind, std::string_view id, std::uint16_t partition);
 
-// A root record as loaded. `version` starts at 1 and grows by one with every commit that puts it.
+// A root record as loaded. `version` grows by one with every commit that puts it, from `RootChange::first_version` on.
 struct Record {
   Key key;
   std::uint64_t version = 0;
@@ -141,6 +141,11 @@ struct RootChange {
   std::string fixed;
   std::string body;
   std::optional<Listing> listing;  // present for kinds that are listed, in every put
+  // The version of a record that this put creates, 1 to 2^62. Where a key can be used again after its record was erased,
+  // it must be one that the key never had: else a guard that was taken from the old record would hold on the new one.
+  std::uint64_t first_version = 1;
+
+  std::uint64_t next_version() const { return expected_version == 0 ? first_version : expected_version + 1; }
 };
 
 // Commits whole or not at all: every guard holds, no counter refuses, and then everything below is written in one step.

@@ -161,7 +161,7 @@ void Workspace::tie(Slot& a, Slot& b) {
   }
 }
 
-PlannedCommit Workspace::plan() {
+PlannedCommit Workspace::plan(std::uint64_t first_version) {
   PlannedCommit plan;
   std::unordered_map<std::uint32_t, std::size_t> set_index;
   for (Slot* slot : order_) {
@@ -173,6 +173,7 @@ PlannedCommit Workspace::plan() {
     plan_ready(*slot, set, plan);
     plan_due(*slot, set, plan);
     set.roots.push_back(root_change(*slot));
+    set.roots.back().first_version = first_version;
     plan_log(*slot, set, plan);
     if (!slot->erased) {
       for (auto& satellite : slot->satellites) set.satellites.push_back(std::move(satellite));

@@ -62,7 +62,8 @@ class Workspace {
   // Says that two slots commit together or not at all.
   void tie(Slot& a, Slot& b);
 
-  PlannedCommit plan();
+  // Records that come into being get `first_version`; it must differ from batch to batch (see RootChange).
+  PlannedCommit plan(std::uint64_t first_version = 1);
 
  private:
   std::unordered_map<std::string, std::unique_ptr<Slot>> slots_;

@@ -294,7 +294,7 @@ Result<void> Batch::load_payloads() {
 }
 
 void Batch::commit() {
-  const PlannedCommit plan = workspace_.plan();
+  const PlannedCommit plan = workspace_.plan((context_.entropy() >> 2) + 1);
   if (plan.sets.empty()) {
     session_.release();
     if (sweeping_) runtime_.sweep_finished(due_found_, 0);

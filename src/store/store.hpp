@@ -5,7 +5,7 @@
 // the conformance suite; everything a store must promise is said here.
 //
 // 1. Guards. A change set commits only if every `RootChange::expected_version` equals the stored version at the moment
-//    of the commit (0: the record is absent). A put stores version expected + 1. A stale set changes nothing and never
+//    of the commit (0: the record is absent). A put stores `RootChange::next_version`. A stale set changes nothing and never
 //    harms the other sets of the same commit.
 // 2. Durability. When `commit` returns, what it reports as committed survives a crash of the process, and, for stores on
 //    disk, of the machine. An error from `commit` means that nothing of the batch was written, for certain; the one

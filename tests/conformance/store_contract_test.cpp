@@ -60,6 +60,24 @@ TEST_P(StoreContract, APutCreatesVersionOne) {
   EXPECT_EQ(record->body, "first");
 }
 
+// A guard that was taken from a record must not hold on its successor under the same key.
+TEST_P(StoreContract, AGuardDoesNotOutliveItsRecord) {
+  const Key key = execution("a");
+  ASSERT_EQ(commit_one(set_of({put(key, 0, "old")})), Verdict::committed);
+  RootChange erase;
+  erase.key = key;
+  erase.expected_version = 1;
+  erase.action = RootChange::Action::erase;
+  ASSERT_EQ(commit_one(set_of({erase})), Verdict::committed);
+  RootChange again = put(key, 0, "new");
+  again.first_version = std::uint64_t{1} << 62;
+  ASSERT_EQ(commit_one(set_of({again})), Verdict::committed);
+  EXPECT_EQ(version_of(key), std::uint64_t{1} << 62);
+  EXPECT_EQ(commit_one(set_of({put(key, 1, "by the old guard")})), Verdict::stale);
+  EXPECT_EQ(commit_one(set_of({put(key, std::uint64_t{1} << 62, "newer")})), Verdict::committed);
+  EXPECT_EQ(version_of(key), (std::uint64_t{1} << 62) + 1);
+}
+
 TEST_P(StoreContract, EveryPutRaisesTheVersionByOne) {
   const Key key = execution("a");
   for (std::uint64_t version = 0; version < 10; ++version) {

@@ -58,7 +58,7 @@ void World::check_calm() {
   calm_ = true;
   bury_the_dead();
   settle();
-  // Engines pause a little after the store failed them; and who missed an announcement finds out in a keep-alive period.
+  // Engines pause a little after the store failed them; who missed an announcement finds out in a keep-alive period.
   let_time_pass(news_lost_ ? 2 * keep_alive_ms : store_retry_ms, news_lost_ && random_.chance(500));
   news_lost_ = false;
   check_nothing_sleeps();

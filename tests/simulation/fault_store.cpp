@@ -17,30 +17,22 @@ tl::unexpected<Error> outcome_unknown() {
 template <class C>
 class Memory {
  public:
-  struct Old {
-    C candidate;
-    std::uint64_t commit = 0;  // the last one before it was found
-  };
-
-  void note(const std::vector<C>& found, std::uint64_t commit) {
+  void note(const std::vector<C>& found) {
     for (const C& candidate : found) {
       if (kept_.size() < remembered_candidates) {
-        kept_.push_back({candidate, commit});
+        kept_.push_back(candidate);
       } else {
-        kept_[next_++ % remembered_candidates] = {candidate, commit};
+        kept_[next_++ % remembered_candidates] = candidate;
       }
     }
   }
-  // One of them, unless its record has been erased since: versions start over with a new record, and a candidate that
-  // is so old is more than any store would propose.
+  // One of them, however old: its record may have been erased since, and made anew.
   const C* pick(Environment& environment) const {
-    if (kept_.empty()) return nullptr;
-    const Old& old = environment.random().pick(kept_);
-    return environment.erased_since(old.candidate.entry.key, old.commit) ? nullptr : &old.candidate;
+    return kept_.empty() ? nullptr : &environment.random().pick(kept_);
   }
 
  private:
-  std::vector<Old> kept_;
+  std::vector<C> kept_;
   std::size_t next_ = 0;
 };
 
@@ -102,8 +94,8 @@ void FaultSession::propose_old_work(const ReadRequest& request, ReadReply& reply
       environment.trace().line("store {}: proposes an old due candidate", store_.process().number);
     }
   }
-  ready_.note(reply.ready, environment.commits());
-  due_.note(reply.due, environment.commits());
+  ready_.note(reply.ready);
+  due_.note(reply.due);
 }
 
 Result<std::vector<Verdict>> FaultSession::commit(const std::vector<ChangeSet>& sets) {

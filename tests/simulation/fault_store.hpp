@@ -48,9 +48,6 @@ class Environment {
   virtual void step_clock() = 0;
   // Called right after a commit; returns its number.
   virtual std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) = 0;
-  // Whether the record has been there all along since this commit.
-  virtual bool erased_since(const Key& key, std::uint64_t commit) const = 0;
-  virtual std::uint64_t commits() const = 0;
   // Somebody has not been told of something: only the safety net will find it.
   virtual void news_lost() = 0;
 };

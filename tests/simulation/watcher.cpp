@@ -92,21 +92,19 @@ void Watcher::check_version(const RootChange& change) {
   std::uint64_t& known = versions_[change.key];
   if (change.action == RootChange::Action::erase) {
     if (!records.empty()) violated("erased is gone", "{}", name_of(change.key));
+    retired_[change.key] = known;
     versions_.erase(change.key);
-    erased_[change.key] = commit_;
     return;
   }
   if (records.empty()) violated("nothing is lost", "{} is gone after it was written", name_of(change.key));
-  if (records.front().version != known + 1) {
-    violated("versions grow by one", "{} went from version {} to {}", name_of(change.key), known,
-             records.front().version);
+  const std::uint64_t version = records.front().version;
+  if (known != 0 && version != known + 1) {
+    violated("versions grow by one", "{} went from version {} to {}", name_of(change.key), known, version);
   }
-  known = records.front().version;
-}
-
-bool Watcher::erased_since(const Key& key, std::uint64_t commit) const {
-  const auto erased = erased_.find(key);
-  return erased != erased_.end() && erased->second > commit;
+  if (known == 0 && retired_.contains(change.key) && version == retired_[change.key]) {
+    violated("no version comes back", "{} has version {} again", name_of(change.key), version);
+  }
+  known = version;
 }
 
 std::vector<Event> Watcher::new_events(const Key& key, std::string& position) {

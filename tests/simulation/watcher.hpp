@@ -32,7 +32,6 @@ class Watcher {
   std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts,
                           TimestampMs latest_ms);
   std::uint64_t commits() const { return commit_; }
-  bool erased_since(const Key& key, std::uint64_t commit) const;
 
   // Between steps, when no batch is on its way.
   void check_indexes();
@@ -65,7 +64,7 @@ class Watcher {
   std::int64_t default_retention_ms_;
   std::uint64_t commit_ = 0;
   std::map<Key, std::uint64_t> versions_;
-  std::map<Key, std::uint64_t> erased_;  // the last commit that did it
+  std::map<Key, std::uint64_t> retired_;  // the last version of a record that was erased
   std::map<Key, Shadow> shadows_;
   std::map<Key, std::string> other_positions_;  // newest events of lanes and namespaces
   std::map<std::string, Key> log_;              // what is in the log, by position

@@ -84,8 +84,6 @@ class World final : public Environment {
   void interleave() override;
   void step_clock() override;
   std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) override;
-  bool erased_since(const Key& key, std::uint64_t commit) const override { return watcher_->erased_since(key, commit); }
-  std::uint64_t commits() const override { return watcher_->commits(); }
   void news_lost() override { news_lost_ = true; }
 
  private:

@@ -208,7 +208,7 @@ class Rehearsal {
     }
     Record& record = records_[root.key];
     record.key = root.key;
-    record.version = root.expected_version + 1;
+    record.version = root.next_version();
     if (root.expected_version == 0) record.fixed = root.fixed;
     record.body = root.body;
     EXPECT_EQ(root.listing.has_value(), root.key.kind() == RecordKind::execution);

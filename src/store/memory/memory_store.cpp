@@ -401,7 +401,7 @@ void MemoryDatabase::apply_root(const RootChange& change) {
 void MemoryDatabase::put(const RootChange& change) {
   const auto [place, is_new] = records_.try_emplace(change.key);
   auto& stored = place->second;
-  stored.version = change.expected_version + 1;
+  stored.version = change.next_version();
   stored.body = change.body;
   if (is_new) {
     stored.fixed = change.fixed;

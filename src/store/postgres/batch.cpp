@@ -36,10 +36,8 @@ DELETE FROM due WHERE ctid = ANY (ARRAY(
 constexpr Statement insert_roots = {"insert_roots", R"sql(
 INSERT INTO root (key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, state, tags,
   body)
-SELECT key, record_kind, created_at, name_space, lane, kind, flow, fixed, 1, finished_at, state, tags, body
-FROM unnest($1::bytea[], $2::smallint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::bytea[],
-  $9::bigint[], $10::smallint[], $11::text[], $12::bytea[])
-  i(key, record_kind, created_at, name_space, lane, kind, flow, fixed, finished_at, state, tags, body))sql"};
+SELECT * FROM unnest($1::bytea[], $2::smallint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bytea[],
+  $8::bytea[], $9::bigint[], $10::bigint[], $11::smallint[], $12::text[], $13::bytea[]))sql"};
 
 // Guard: every key is at the expected version; `conflict()` ends the transaction. Waits for another transaction that
 // changes one and looks again. Index root_pkey; no indexed column changes.
@@ -213,7 +211,8 @@ Params insert_params(const std::vector<const RootChange*>& changes) {
       .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.lane; }))
       .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.kind; }))
       .array(Type::bytea, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.flow; }))
-      .array(Type::bytea, changes, [](const RootChange* c) { return Text(c->fixed); });
+      .array(Type::bytea, changes, [](const RootChange* c) { return Text(c->fixed); })
+      .array(Type::int8, changes, [](const RootChange* c) { return static_cast<Int>(c->first_version); });
   return add_changing(params, changes);
 }
 
@@ -315,7 +314,7 @@ void Batch::queue_roots(Connection& connection) const {
   if (!absences_.empty()) {
     connection.queue(insert_roots, insert_params(absences_));
     Params params = keys_params(absences_);
-    params.array(Type::int8, absences_, [](const RootChange*) { return Int(1); })
+    params.array(Type::int8, absences_, [](const RootChange* c) { return static_cast<Int>(c->first_version); })
         .int4(static_cast<Int>(absences_.size()));
     connection.queue(erase_roots, params);
   }

@@ -14,7 +14,7 @@ constexpr char find_root_sql[] = "SELECT id, version FROM root WHERE key = ?1";
 constexpr char insert_root_sql[] = R"(
   INSERT INTO root(key, version, record_kind, fixed, body, state, created_at, finished_at, name_space, lane, kind, flow,
                    tags)
-  VALUES(?1, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12))";
+  VALUES(?1, ?13, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12))";
 
 // The guard was checked before; none of these columns is indexed, so only the row itself is rewritten.
 constexpr char update_root_sql[] = "UPDATE root SET version = ?2, body = ?3 WHERE id = ?1";
@@ -197,7 +197,7 @@ Result<void> Batch::apply(const ChangeSet& set) {
 Result<void> Batch::put_root(const RootChange& change) {
   if (change.expected_version == 0) return create_root(change);
   Root& root = known_.find(change.key.bytes)->second;  // the guard has put it there
-  root.version = change.expected_version + 1;
+  root.version = change.next_version();
   Statement& update = change.listing ? statements_.update_listed_root : statements_.update_root;
   update.bind(1, root.id);
   update.bind(2, static_cast<std::int64_t>(root.version));
@@ -229,8 +229,9 @@ Result<void> Batch::create_root(const RootChange& change) {
   } else {
     for (int parameter = 5; parameter <= 12; ++parameter) insert.bind_null(parameter);
   }
+  insert.bind(13, static_cast<std::int64_t>(change.first_version));
   FF_TRY_VOID(insert.run());
-  known_.find(change.key.bytes)->second = Root{1, database_->last_insert_id()};
+  known_.find(change.key.bytes)->second = Root{change.first_version, database_->last_insert_id()};
   return {};
 }
 
