@@ -71,15 +71,16 @@ void print_load(const char* name, const std::vector<LoadFigures>& figures, const
   for (const LoadFigures& figure : figures) cycles.push_back(figure.cycles_per_second);
   print_line(name, median(cycles), "cycles/s", fmt::format("{} [{}]", target, listed(cycles)));
   const LoadFigures& last = figures.back();
-  fmt::print("    last round: create {:.2f}/{:.2f} claim {:.2f}/{:.2f} complete {:.2f}/{:.2f} ms (p50/p99), {:.0f} commands "
-             "a batch, {:.0f} us of client CPU a cycle, {} stale\n",
-             last.create_p50_ms, last.create_p99_ms, last.claim_p50_ms, last.claim_p99_ms, last.complete_p50_ms,
-             last.complete_p99_ms, last.commands_per_batch, last.cpu_us_per_cycle, last.stale);
+  fmt::print(
+      "    last round: create {:.2f}/{:.2f} claim {:.2f}/{:.2f} complete {:.2f}/{:.2f} ms (p50/p99), {:.0f} commands "
+      "a batch, {:.0f} us of client CPU a cycle, {} stale\n",
+      last.create_p50_ms, last.create_p99_ms, last.claim_p50_ms, last.claim_p99_ms, last.complete_p50_ms,
+      last.complete_p99_ms, last.commands_per_batch, last.cpu_us_per_cycle, last.stale);
 }
 
 test::PostgresServer start_server() {
   test::PostgresServer::Options options;
-  options.settings = {"shared_buffers=1GB",    "max_wal_size=4GB",     "wal_buffers=64MB", "checkpoint_timeout=15min",
+  options.settings = {"shared_buffers=1GB",   "max_wal_size=4GB",      "wal_buffers=64MB", "checkpoint_timeout=15min",
                       "random_page_cost=1.1", "synchronous_commit=on", "jit=off"};
   return test::PostgresServer::start(options);
 }
@@ -198,10 +199,11 @@ void bench_memory(const Settings& settings) {
              }),
              "MB", "target below 20");
   print_line(fmt::format("  {} executions waiting", settings.waiting).c_str(),
-             in_child([&] { return waiting_megabytes(folder.path().string() + "/waiting.db", settings.waiting); }), "MB",
-             "bounded: does not grow with the number");
+             in_child([&] { return waiting_megabytes(folder.path().string() + "/waiting.db", settings.waiting); }),
+             "MB", "bounded: does not grow with the number");
   print_line(fmt::format("  {} executions waiting", settings.waiting / 10).c_str(),
-             in_child([&] { return waiting_megabytes(folder.path().string() + "/fewer.db", settings.waiting / 10); }), "MB", "");
+             in_child([&] { return waiting_megabytes(folder.path().string() + "/fewer.db", settings.waiting / 10); }),
+             "MB", "");
   fmt::print("\n");
 }
 
@@ -211,18 +213,28 @@ Settings parse(int argc, char** argv) {
     const std::string name = argv[i];
     const char* value = i + 1 < argc ? argv[++i] : nullptr;
     if (value == nullptr) {
-      fmt::print(stderr, "bench: {} needs a value; options: --only --callers --seconds --rounds --waiting --idle-seconds --writers\n",
-                 name);
+      fmt::print(
+          stderr,
+          "bench: {} needs a value; options: --only --callers --seconds --rounds --waiting --idle-seconds --writers\n",
+          name);
       std::exit(2);
     }
-    if (name == "--only") settings.only = value;
-    else if (name == "--callers") settings.load.callers = std::atoi(value);
-    else if (name == "--seconds") settings.load.seconds = std::atof(value);
-    else if (name == "--rounds") settings.rounds = std::max(1, std::atoi(value));
-    else if (name == "--waiting") settings.waiting = std::atoi(value);
-    else if (name == "--idle-seconds") settings.idle_seconds = std::atoi(value);
-    else if (name == "--threads") settings.load.threads = std::atoi(value) != 0;
-    else if (name == "--writers") settings.writers = std::atoi(value);
+    if (name == "--only")
+      settings.only = value;
+    else if (name == "--callers")
+      settings.load.callers = std::atoi(value);
+    else if (name == "--seconds")
+      settings.load.seconds = std::atof(value);
+    else if (name == "--rounds")
+      settings.rounds = std::max(1, std::atoi(value));
+    else if (name == "--waiting")
+      settings.waiting = std::atoi(value);
+    else if (name == "--idle-seconds")
+      settings.idle_seconds = std::atoi(value);
+    else if (name == "--threads")
+      settings.load.threads = std::atoi(value) != 0;
+    else if (name == "--writers")
+      settings.writers = std::atoi(value);
     else {
       fmt::print(stderr, "bench: unknown option {}\n", name);
       std::exit(2);

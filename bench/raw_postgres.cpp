@@ -64,24 +64,31 @@ struct Prepared {
 
 constexpr Prepared statements[] = {
     {"create_root",
-     "INSERT INTO root (key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, state, "
+     "INSERT INTO root (key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, "
+     "state, "
      "tags, body) SELECT key, 101, 1700000000000, 'default', 'default', 'bench', '', $2::bytea, 1, 0, 0, '', $3::bytea "
      "FROM unnest($1::bytea[]) i(key)"},
-    {"create_ready", "INSERT INTO ready (route, priority, sequence, key) SELECT 1, 0, s, k FROM unnest($1::bytea[], "
-                     "$2::int8[]) i(k, s)"},
-    {"event", "INSERT INTO event (n, type, at, root, name_space, lane, body) SELECT ordinality, 1, 1700000000000, key, "
-              "'default', 'default', $2::bytea FROM unnest($1::bytea[]) WITH ORDINALITY i(key)"},
-    {"search", "SELECT r.sequence, r.key, o.version, o.fixed, o.body FROM (SELECT sequence, key FROM ready WHERE route = 1 "
-               "ORDER BY priority DESC, sequence, key LIMIT $1::int8 FOR UPDATE SKIP LOCKED) r CROSS JOIN LATERAL (SELECT "
-               "version, fixed, body FROM root WHERE key = r.key LIMIT 1) o"},
-    {"drop_ready", "DELETE FROM ready WHERE ctid = ANY (ARRAY(SELECT r.ctid FROM unnest($1::bytea[], $2::int8[]) i(k, s) "
-                   "CROSS JOIN LATERAL (SELECT ctid FROM ready WHERE route = 1 AND priority = 0 AND sequence = i.s AND key "
-                   "= i.k LIMIT 1) r))"},
-    {"update_root", "UPDATE root SET version = version + 1, state = $3::int8, finished_at = $3::int8, body = $2::bytea FROM "
-                    "unnest($1::bytea[]) i(k) WHERE root.key = i.k"},
+    {"create_ready",
+     "INSERT INTO ready (route, priority, sequence, key) SELECT 1, 0, s, k FROM unnest($1::bytea[], "
+     "$2::int8[]) i(k, s)"},
+    {"event",
+     "INSERT INTO event (n, type, at, root, name_space, lane, body) SELECT ordinality, 1, 1700000000000, key, "
+     "'default', 'default', $2::bytea FROM unnest($1::bytea[]) WITH ORDINALITY i(key)"},
+    {"search",
+     "SELECT r.sequence, r.key, o.version, o.fixed, o.body FROM (SELECT sequence, key FROM ready WHERE route = 1 "
+     "ORDER BY priority DESC, sequence, key LIMIT $1::int8 FOR UPDATE SKIP LOCKED) r CROSS JOIN LATERAL (SELECT "
+     "version, fixed, body FROM root WHERE key = r.key LIMIT 1) o"},
+    {"drop_ready",
+     "DELETE FROM ready WHERE ctid = ANY (ARRAY(SELECT r.ctid FROM unnest($1::bytea[], $2::int8[]) i(k, s) "
+     "CROSS JOIN LATERAL (SELECT ctid FROM ready WHERE route = 1 AND priority = 0 AND sequence = i.s AND key "
+     "= i.k LIMIT 1) r))"},
+    {"update_root",
+     "UPDATE root SET version = version + 1, state = $3::int8, finished_at = $3::int8, body = $2::bytea FROM "
+     "unnest($1::bytea[]) i(k) WHERE root.key = i.k"},
     {"put_due", "INSERT INTO due (due_at, key) SELECT $2::int8, k FROM unnest($1::bytea[]) i(k)"},
-    {"drop_due", "DELETE FROM due WHERE ctid = ANY (ARRAY(SELECT d.ctid FROM unnest($1::bytea[]) i(k) CROSS JOIN LATERAL "
-                 "(SELECT ctid FROM due WHERE due_at = $2::int8 AND key = i.k LIMIT 1) d))"},
+    {"drop_due",
+     "DELETE FROM due WHERE ctid = ANY (ARRAY(SELECT d.ctid FROM unnest($1::bytea[]) i(k) CROSS JOIN LATERAL "
+     "(SELECT ctid FROM due WHERE due_at = $2::int8 AND key = i.k LIMIT 1) d))"},
 };
 
 class RawConnection {

@@ -57,19 +57,22 @@ struct RawSqlite {
   explicit RawSqlite(sqlite3* db)
       : begin(db, "BEGIN IMMEDIATE"),
         commit(db, "COMMIT"),
-        create_root(db,
-                    "INSERT INTO root(key, version, record_kind, state, created_at, finished_at, name_space, lane, kind, "
-                    "flow, tags, fixed, body) VALUES(?1, 1, 101, 0, 1700000000000, 0, 'default', 'default', 'bench', x'', "
-                    "x'', ?2, ?3)"),
+        create_root(
+            db,
+            "INSERT INTO root(key, version, record_kind, state, created_at, finished_at, name_space, lane, kind, "
+            "flow, tags, fixed, body) VALUES(?1, 1, 101, 0, 1700000000000, 0, 'default', 'default', 'bench', x'', "
+            "x'', ?2, ?3)"),
         put_ready(db, "INSERT INTO ready(route, neg_priority, sequence, key) VALUES(1, 0, ?2, ?1)"),
         drop_ready(db, "DELETE FROM ready WHERE route = 1 AND neg_priority = 0 AND sequence = ?2 AND key = ?1"),
         search(db, "SELECT sequence, key FROM ready WHERE route = 1 ORDER BY neg_priority, sequence, key LIMIT ?1"),
         load(db, "SELECT version, fixed, body FROM root WHERE key = ?1"),
-        update_root(db, "UPDATE root SET version = version + 1, state = ?2, finished_at = ?2, body = ?3 WHERE key = ?1"),
+        update_root(db,
+                    "UPDATE root SET version = version + 1, state = ?2, finished_at = ?2, body = ?3 WHERE key = ?1"),
         put_due(db, "INSERT INTO due(due_at, key) VALUES(?2, ?1)"),
         drop_due(db, "DELETE FROM due WHERE due_at = ?2 AND key = ?1"),
-        event(db, "INSERT INTO event(root, type, at, name_space, lane, body) VALUES(?1, ?2, 1700000000000, 'default', "
-                  "'default', ?3)") {}
+        event(db,
+              "INSERT INTO event(root, type, at, name_space, lane, body) VALUES(?1, ?2, 1700000000000, 'default', "
+              "'default', ?3)") {}
   Statement begin, commit, create_root, put_ready, drop_ready, search, load, update_root, put_due, drop_due, event;
   const std::string fixed = std::string(250, 'f'), body = std::string(220, 'b'), event_body = std::string(80, 'e');
 };
@@ -115,8 +118,8 @@ void complete(RawSqlite& raw, const std::string& key) {
 double raw_sqlite_cycles(const std::string& path, int batch, double seconds) {
   sqlite3* database = nullptr;
   if (sqlite3_open(path.c_str(), &database) != SQLITE_OK) std::exit(1);
-  for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA cache_size = -16384",
-                             "PRAGMA wal_autocheckpoint = 8000"}) {
+  for (const char* pragma :
+       {"PRAGMA synchronous = FULL", "PRAGMA cache_size = -16384", "PRAGMA wal_autocheckpoint = 8000"}) {
     sqlite3_exec(database, pragma, nullptr, nullptr, nullptr);
   }
   std::uint64_t done = 0;

@@ -25,7 +25,7 @@ namespace flowfabric {
 struct EngineOptions {
   std::size_t max_payload_bytes = 1024 * 1024;
   std::size_t max_result_bytes = 1024 * 1024;
-  std::uint32_t writers = 0;  // connections that write; 0: the store's default (SQLite 1, PostgreSQL 2)
+  std::uint32_t writers = 0;                // connections that write; 0: the store's default (SQLite 1, PostgreSQL 2)
   std::size_t max_queued_commands = 65536;  // beyond it calls are refused as `overloaded`
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
   bool migrate = false;  // let open() bring a server's schema up to date; embedded stores always do
@@ -86,8 +86,7 @@ class Engine {
 
   // ---- Operating
   Result<CancelReply> cancel(const ExecutionId& id, Operator by = {});
-  Result<RevokeReply> revoke_lease(const ExecutionId& id, Operator by = {},
-                                   std::optional<Uuid> expected_lease_id = {});
+  Result<RevokeReply> revoke_lease(const ExecutionId& id, Operator by = {}, std::optional<Uuid> expected_lease_id = {});
   Result<ReplayReply> replay_execution(const ExecutionId& id, Operator by = {});
   Result<void> change_priority(const ExecutionId& id, std::int32_t priority, Operator by = {});
   // Returns the tags afterwards.

@@ -45,8 +45,7 @@ Result<ExecutionId> parse_execution_id(std::string_view text);
 template <>
 struct std::hash<flowfabric::Uuid> {
   std::size_t operator()(const flowfabric::Uuid& uuid) const noexcept {
-    return std::hash<std::string_view>{}(
-        {reinterpret_cast<const char*>(uuid.bytes.data()), uuid.bytes.size()});
+    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(uuid.bytes.data()), uuid.bytes.size()});
   }
 };
 

@@ -114,8 +114,8 @@ struct RetryPolicy {
   Backoff backoff = Backoff::exponential;
   std::int64_t initial_delay_ms = 1000;  // the whole delay when backoff is fixed
   std::int64_t max_delay_ms = 60000;
-  std::uint32_t multiplier_percent = 200;  // 200: each delay is twice the one before
-  Jitter jitter = Jitter::none;            // full: uniform in [0, delay]
+  std::uint32_t multiplier_percent = 200;           // 200: each delay is twice the one before
+  Jitter jitter = Jitter::none;                     // full: uniform in [0, delay]
   std::vector<std::string> retryable_categories{};  // empty: every category is retried
 
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
@@ -190,8 +190,8 @@ struct Attempt {
   TimestampMs suspended_at = 0;
   TimestampMs resumed_at = 0;
   TimestampMs ended_at = 0;
-  TimestampMs timeout_at = 0;          // while it runs under a timeout
-  std::int64_t timeout_left_ms = 0;    // while it is suspended under one
+  TimestampMs timeout_at = 0;        // while it runs under a timeout
+  std::int64_t timeout_left_ms = 0;  // while it is suspended under one
   // Lineage: why this attempt exists.
   std::optional<std::uint32_t> previous_attempt_index{};
   std::string reason{};
@@ -249,10 +249,10 @@ struct Event {
   std::uint64_t lease_epoch = 0;
   PublicState state_before = PublicState::waiting;
   PublicState state_after = PublicState::waiting;
-  std::string actor{};   // who caused it: a worker instance, an operator, or "clock"
-  std::string reason{};  // free text or a short code, as the type defines
+  std::string actor{};      // who caused it: a worker instance, an operator, or "clock"
+  std::string reason{};     // free text or a short code, as the type defines
   TimestampMs next_at = 0;  // when it runs next, for delayed, retry_scheduled and lease losses
-  std::string cursor{};       // position in the log, filled when read
+  std::string cursor{};     // position in the log, filled when read
 
   friend bool operator==(const Event&, const Event&) = default;
 };

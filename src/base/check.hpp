@@ -26,9 +26,9 @@ namespace flowfabric {
   auto name = std::move(*FF_CONCAT(ff_result_, __LINE__))
 
 // FF_TRY_VOID(expression): the same for Result<void>.
-#define FF_TRY_VOID(...)                                                         \
-  do {                                                                           \
-    if (auto ff_status = (__VA_ARGS__); !ff_status) {                            \
-      return ::tl::unexpected(std::move(ff_status).error());                     \
-    }                                                                            \
+#define FF_TRY_VOID(...)                                     \
+  do {                                                       \
+    if (auto ff_status = (__VA_ARGS__); !ff_status) {        \
+      return ::tl::unexpected(std::move(ff_status).error()); \
+    }                                                        \
   } while (false)

@@ -33,9 +33,7 @@ class Encoder {
     unsigned_number(value.size());
     bytes_ += value;
   }
-  void uuid(const Uuid& value) {
-    bytes_.append(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
-  }
+  void uuid(const Uuid& value) { bytes_.append(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()); }
   template <class Enum>
     requires std::is_enum_v<Enum>
   void enumerator(Enum value) {

@@ -29,7 +29,8 @@ const unsigned char* raw(std::string_view bytes) { return reinterpret_cast<const
 
 std::uint16_t crc16(std::string_view bytes) {
   unsigned crc = 0;
-  for (const char c : bytes) crc = ((crc << 8) ^ crc_table[((crc >> 8) ^ static_cast<unsigned char>(c)) & 255]) & 0xffff;
+  for (const char c : bytes)
+    crc = ((crc << 8) ^ crc_table[((crc >> 8) ^ static_cast<unsigned char>(c)) & 255]) & 0xffff;
   return static_cast<std::uint16_t>(crc);
 }
 

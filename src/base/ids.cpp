@@ -13,9 +13,7 @@ int hex_value(char c) {
   return -1;
 }
 
-bool hyphen_at(std::size_t position) {
-  return position == 8 || position == 13 || position == 18 || position == 23;
-}
+bool hyphen_at(std::size_t position) { return position == 8 || position == 13 || position == 18 || position == 23; }
 
 }  // namespace
 
@@ -57,8 +55,8 @@ std::string to_string(const ExecutionId& id) {
 
 Result<ExecutionId> parse_execution_id(std::string_view text) {
   const auto refuse = [&](const char* what) {
-    return fail(Errc::invalid_argument,
-                std::string("an execution id reads {fp:N}:uuid with N from 0 to 255: ") + what, "execution_id");
+    return fail(Errc::invalid_argument, std::string("an execution id reads {fp:N}:uuid with N from 0 to 255: ") + what,
+                "execution_id");
   };
   constexpr std::string_view prefix = "{fp:";
   const std::size_t close = text.find("}:");

@@ -57,7 +57,7 @@ inline constexpr std::uint32_t max_page = 1000;
 // Inside the engine.
 inline constexpr std::size_t max_key_bytes = 160;
 inline constexpr std::size_t max_queued_commands = 65536;
-inline constexpr std::size_t worthwhile_batch_commands = 48;  // for a second writer to join in
+inline constexpr std::size_t worthwhile_batch_commands = 16;  // that a second writer joins in for
 inline constexpr std::size_t max_batch_commands = 512;
 inline constexpr std::size_t max_batch_bytes = 8 * 1024 * 1024;  // payload bytes that one batch may carry
 inline constexpr std::size_t max_parked_claims = 65536;

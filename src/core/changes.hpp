@@ -131,7 +131,7 @@ struct CounterAdd {
 // "does not exist".
 struct RootChange {
   enum class Action : std::uint8_t {
-    put,    // create (expected 0; writes `fixed`, `body`, `listing`) or rewrite `body` and the changing part of `listing`
+    put,  // create (expected 0; writes `fixed`, `body`, `listing`) or rewrite `body` and the changing part of `listing`
     erase,  // remove the record with its satellites and its log entries
     check,  // only the guard
   };

@@ -106,8 +106,7 @@ Result<Slot*> settled_execution(Workspace& workspace, const ExecutionId& id, con
 
 Error already_terminal(const Execution& execution) {
   Error error{Errc::already_terminal,
-              "execution " + to_string(execution.id) + " has ended: " +
-                  std::string(to_string(execution.facts.outcome)),
+              "execution " + to_string(execution.id) + " has ended: " + std::string(to_string(execution.facts.outcome)),
               {},
               {{"outcome", std::string(to_string(execution.facts.outcome))}}};
   return error;

@@ -54,10 +54,10 @@ std::optional<Result<Reply>> earlier_answer(Workspace& workspace, const CreateCo
     const auto* record = std::get_if<IdempotencyRecord>(&slot.record);
     if (record != nullptr && !slot.erased && record->expires_at > now) {
       if (record->request_digest == command.request_digest) return duplicate_of(workspace, record->execution_id);
-      return fail(Errc::conflict,
-                  "this idempotency key was used for a different request, which made " +
-                      to_string(record->execution_id),
-                  "idempotency_key");
+      return fail(
+          Errc::conflict,
+          "this idempotency key was used for a different request, which made " + to_string(record->execution_id),
+          "idempotency_key");
     }
   }
   Slot& slot = workspace.at(execution_key(command.id));

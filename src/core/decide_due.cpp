@@ -11,8 +11,8 @@ void retire(Workspace& workspace, Slot& slot, const Context& context) {
   Execution& execution = *slot.execution();
   Facts& facts = execution.facts;
   const RetentionPolicy of_namespace = namespace_retention(workspace, execution.spec.name_space);
-  facts.retain_until = facts.finished_at + retention_ms(execution.spec.policy, of_namespace, facts.outcome,
-                                                        context.default_retention_ms);
+  facts.retain_until = facts.finished_at +
+                       retention_ms(execution.spec.policy, of_namespace, facts.outcome, context.default_retention_ms);
   slot.changed = true;
   slot.erased = facts.retain_until <= context.now;
 }

@@ -84,14 +84,13 @@ Result<Reply> decide_one(Workspace& workspace, const ReplayCommand& command, con
   Transition transition(*slot, context);
   Facts& facts = transition.facts();
   if (facts.phase != Phase::terminal) {
-    return fail(Errc::not_terminal, "only an ended execution can be replayed; this one is " +
-                                        std::string(to_string(public_state(facts))));
+    return fail(Errc::not_terminal,
+                "only an ended execution can be replayed; this one is " + std::string(to_string(public_state(facts))));
   }
   const std::uint32_t allowed = transition.spec().policy.max_replays;
   if (facts.replay_count >= allowed) {
-    return fail(Errc::max_replays_exhausted,
-                "it has been replayed " + std::to_string(facts.replay_count) + " times; the policy allows " +
-                    std::to_string(allowed));
+    return fail(Errc::max_replays_exhausted, "it has been replayed " + std::to_string(facts.replay_count) +
+                                                 " times; the policy allows " + std::to_string(allowed));
   }
   start_over(transition, command.by);
   transition.record(EventType::replayed, command.by.name, command.by.reason);

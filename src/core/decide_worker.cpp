@@ -75,7 +75,8 @@ void start_attempt(Transition& transition, const LeaseCommand& command) {
   attempt.reason = facts.pending->reason;
   attempt.requested_by = facts.pending->requested_by;
   attempt.started_at = transition.now();
-  if (const auto timeout = transition.spec().policy.attempt_timeout_ms) attempt.timeout_at = transition.now() + *timeout;
+  if (const auto timeout = transition.spec().policy.attempt_timeout_ms)
+    attempt.timeout_at = transition.now() + *timeout;
   attempt.worker_id = command.worker_id;
   attempt.worker_instance_id = command.worker_instance_id;
   facts.attempt = std::move(attempt);
@@ -181,8 +182,7 @@ Result<Reply> decide_one(Workspace& workspace, const ProgressCommand& command, c
 
 Result<Reply> decide_one(Workspace& workspace, const CompleteCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
-  const Release release =
-      release_of(command.fence, Release::Operation::complete, digest_of(command.request));
+  const Release release = release_of(command.fence, Release::Operation::complete, digest_of(command.request));
   if (is_repeat(slot->execution()->facts, release)) return Done{};
   FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
 
@@ -244,8 +244,7 @@ Result<Reply> decide_one(Workspace& workspace, const DelayCommand& command, cons
 
 Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
-  const Release release =
-      release_of(command.fence, Release::Operation::cancel, digest_of(command.reason));
+  const Release release = release_of(command.fence, Release::Operation::cancel, digest_of(command.reason));
   if (is_repeat(slot->execution()->facts, release)) return CancelReply{false};
   FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
 

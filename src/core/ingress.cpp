@@ -22,7 +22,8 @@ Result<void> admit_text(std::string_view text, const std::string& field, std::si
                         Content content) {
   if (text.size() < min || text.size() > max) {
     return refuse("has " + std::to_string(text.size()) + " bytes; allowed are " + std::to_string(min) + " to " +
-                      std::to_string(max), field);
+                      std::to_string(max),
+                  field);
   }
   if (!is_valid_utf8(text)) return refuse("is not valid UTF-8", field);
   if (content != Content::any_text && has_control_characters(text)) {
@@ -57,7 +58,8 @@ Result<void> admit_capabilities(std::vector<std::string>& capabilities, const st
   capabilities.erase(std::unique(capabilities.begin(), capabilities.end()), capabilities.end());
   if (capabilities.size() > limits::max_capabilities) {
     return refuse("has " + std::to_string(capabilities.size()) + " entries; allowed are at most " +
-                      std::to_string(limits::max_capabilities), field);
+                      std::to_string(limits::max_capabilities),
+                  field);
   }
   std::size_t joined = capabilities.empty() ? 0 : capabilities.size() - 1;
   for (const auto& capability : capabilities) {
@@ -71,7 +73,8 @@ Result<void> admit_capabilities(std::vector<std::string>& capabilities, const st
   }
   if (joined > limits::max_capabilities_bytes) {
     return refuse("has " + std::to_string(joined) + " bytes joined by commas; allowed are at most " +
-                      std::to_string(limits::max_capabilities_bytes), field);
+                      std::to_string(limits::max_capabilities_bytes),
+                  field);
   }
   return {};
 }
@@ -82,8 +85,9 @@ Result<void> admit_tag_value(const std::string& key, std::string_view value) {
 
 Result<void> admit_tags(const Tags& tags) {
   if (tags.size() > limits::max_tags) {
-    return refuse("has " + std::to_string(tags.size()) + " entries; allowed are at most " +
-                      std::to_string(limits::max_tags), "tags");
+    return refuse(
+        "has " + std::to_string(tags.size()) + " entries; allowed are at most " + std::to_string(limits::max_tags),
+        "tags");
   }
   for (const auto& [key, value] : tags) {
     FF_TRY_VOID(admit_tag_key(key));
@@ -102,16 +106,18 @@ Result<void> admit_retry(const RetryPolicy& retry) {
                   "policy.retry.retryable_categories");
   }
   for (const auto& category : retry.retryable_categories) {
-    FF_TRY_VOID(admit_text(category, "policy.retry.retryable_categories", 1, limits::max_category_bytes,
-                           Content::no_controls));
+    FF_TRY_VOID(
+        admit_text(category, "policy.retry.retryable_categories", 1, limits::max_category_bytes, Content::no_controls));
   }
   return {};
 }
 
 Result<void> admit_retention(const RetentionPolicy& retention, const std::string& prefix) {
   const std::pair<const char*, const std::optional<std::int64_t>*> fields[] = {
-      {"completed_ms", &retention.completed_ms}, {"failed_ms", &retention.failed_ms},
-      {"cancelled_ms", &retention.cancelled_ms}, {"expired_ms", &retention.expired_ms},
+      {"completed_ms", &retention.completed_ms},
+      {"failed_ms", &retention.failed_ms},
+      {"cancelled_ms", &retention.cancelled_ms},
+      {"expired_ms", &retention.expired_ms},
       {"skipped_ms", &retention.skipped_ms}};
   for (const auto& [name, value] : fields) {
     if (*value) FF_TRY_VOID(admit_duration(**value, prefix + name));
@@ -127,14 +133,16 @@ bool is_tag_character(char c) { return is_lower(c) || (c >= '0' && c <= '9') || 
 Result<void> admit_tag_key(std::string_view key) {
   const std::string field = "tags";
   const auto malformed = [&] {
-    return refuse("the key \"" + std::string(key.substr(0, limits::max_tag_key_bytes)) +
-                      "\" is malformed; a key reads like app.name: a lower-case letter, then lower-case letters, digits "
-                      "or _, a dot, then lower-case letters, digits, _ or dots",
-                  field);
+    return refuse(
+        "the key \"" + std::string(key.substr(0, limits::max_tag_key_bytes)) +
+            "\" is malformed; a key reads like app.name: a lower-case letter, then lower-case letters, digits "
+            "or _, a dot, then lower-case letters, digits, _ or dots",
+        field);
   };
   if (key.size() > limits::max_tag_key_bytes) {
     return refuse("a key has " + std::to_string(key.size()) + " bytes; allowed are at most " +
-                      std::to_string(limits::max_tag_key_bytes), field);
+                      std::to_string(limits::max_tag_key_bytes),
+                  field);
   }
   const std::size_t dot = key.find('.');
   if (dot == std::string_view::npos || dot == 0 || dot + 1 >= key.size()) return malformed();
@@ -150,8 +158,9 @@ Result<void> admit_tag_key(std::string_view key) {
 
 Result<void> admit_lane(std::string_view lane) {
   if (lane.empty() || lane.size() > limits::max_lane_bytes) {
-    return refuse("has " + std::to_string(lane.size()) + " bytes; allowed are 1 to " +
-                      std::to_string(limits::max_lane_bytes), "lane");
+    return refuse(
+        "has " + std::to_string(lane.size()) + " bytes; allowed are 1 to " + std::to_string(limits::max_lane_bytes),
+        "lane");
   }
   const bool printable = std::all_of(lane.begin(), lane.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
   if (!printable) return refuse("has characters outside printable ASCII", "lane");
@@ -189,7 +198,8 @@ Result<void> admit_reason(std::string_view reason) {
 
 Result<void> admit(const Policy& policy) {
   if (policy.retry) FF_TRY_VOID(admit_retry(*policy.retry));
-  if (policy.attempt_timeout_ms) FF_TRY_VOID(admit_duration(*policy.attempt_timeout_ms, "policy.attempt_timeout_ms", 1));
+  if (policy.attempt_timeout_ms)
+    FF_TRY_VOID(admit_duration(*policy.attempt_timeout_ms, "policy.attempt_timeout_ms", 1));
   FF_TRY_VOID(admit_duration(policy.reclaim_grace_ms, "policy.reclaim_grace_ms"));
   FF_TRY_VOID(admit_range<std::uint32_t>(policy.max_reclaims, "policy.max_reclaims", 0, limits::max_max_reclaims));
   FF_TRY_VOID(admit_range<std::uint32_t>(policy.max_replays, "policy.max_replays", 0, limits::max_max_replays));
@@ -202,8 +212,8 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
   FF_TRY_VOID(admit_lane(request.lane));
   FF_TRY_VOID(admit_text(request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
   FF_TRY_VOID(admit_bytes(request.payload, "payload", limits.max_payload_bytes));
-  FF_TRY_VOID(admit_text(request.payload_encoding, "payload_encoding", 0, limits::max_encoding_bytes,
-                         Content::no_controls));
+  FF_TRY_VOID(
+      admit_text(request.payload_encoding, "payload_encoding", 0, limits::max_encoding_bytes, Content::no_controls));
   FF_TRY_VOID(admit_priority(request.priority));
   FF_TRY_VOID(admit_tags(request.tags));
   FF_TRY_VOID(admit_capabilities(request.required_capabilities, "required_capabilities"));
@@ -216,8 +226,8 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
 }
 
 Result<void> admit(ClaimRequest& request) {
-  FF_TRY_VOID(admit_text(request.worker_id, "worker_id", 1, limits::max_worker_id_bytes,
-                         Content::no_controls_or_spaces));
+  FF_TRY_VOID(
+      admit_text(request.worker_id, "worker_id", 1, limits::max_worker_id_bytes, Content::no_controls_or_spaces));
   FF_TRY_VOID(admit_text(request.worker_instance_id, "worker_instance_id", 1, limits::max_worker_id_bytes,
                          Content::no_controls_or_spaces));
   FF_TRY_VOID(admit_range<std::size_t>(request.lanes.size(), "lanes", 1, limits::max_claim_lanes));

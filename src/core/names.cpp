@@ -16,19 +16,24 @@ constexpr std::array<Names, 4> ownerships = {"unowned", "leased", "lease_expired
 constexpr std::array<Names, 8> eligibilities = {
     "not_applicable",    "eligible_now",     "not_eligible_until_time", "blocked_by_dependencies",
     "blocked_by_budget", "blocked_by_quota", "blocked_by_lane_state",   "blocked_by_operator"};
-constexpr std::array<Names, 8> blocking_reasons = {
-    "none",                      "waiting_for_worker",        "waiting_for_capable_worker", "waiting_for_delay",
-    "waiting_for_retry_backoff", "waiting_for_reclaim_grace", "waiting_for_reclaim",        "paused_by_lane"};
+constexpr std::array<Names, 8> blocking_reasons = {"none",
+                                                   "waiting_for_worker",
+                                                   "waiting_for_capable_worker",
+                                                   "waiting_for_delay",
+                                                   "waiting_for_retry_backoff",
+                                                   "waiting_for_reclaim_grace",
+                                                   "waiting_for_reclaim",
+                                                   "paused_by_lane"};
 constexpr std::array<Names, 8> attempt_phases = {
     "pending_first_attempt",   "running_attempt",        "attempt_interrupted", "pending_retry_attempt",
     "pending_reclaim_attempt", "pending_replay_attempt", "attempt_terminal",    "none"};
-constexpr std::array<Names, 12> public_states = {"waiting",   "delayed",   "rate_limited", "waiting_children",
-                                                 "active",    "suspended", "resumable",    "completed",
-                                                 "failed",    "cancelled", "expired",      "skipped"};
+constexpr std::array<Names, 12> public_states = {"waiting", "delayed",   "rate_limited", "waiting_children",
+                                                 "active",  "suspended", "resumable",    "completed",
+                                                 "failed",  "cancelled", "expired",      "skipped"};
 constexpr std::array<Names, 4> attempt_types = {"initial", "retry", "reclaim", "replay"};
 constexpr std::array<Names, 7> attempt_states = {
-    "started",     "suspended",            "ended_success", "ended_failure", "ended_cancelled",
-    "interrupted", "interrupted_reclaimed"};
+    "started",         "suspended",   "ended_success",        "ended_failure",
+    "ended_cancelled", "interrupted", "interrupted_reclaimed"};
 constexpr std::array<Names, 3> lease_losses = {"none", "expired", "revoked"};
 constexpr std::array<Names, 4> lane_states = {"active", "paused", "draining", "disabled"};
 constexpr std::array<Names, 3> handle_kinds = {"fresh", "resumed", "reclaimed"};

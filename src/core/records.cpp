@@ -290,8 +290,8 @@ Key make_key(RecordKind kind, std::string_view id, std::uint16_t partition) {
 }
 
 Key execution_key(const ExecutionId& id) {
-  return make_key(RecordKind::execution,
-                  {reinterpret_cast<const char*>(id.uuid.bytes.data()), id.uuid.bytes.size()}, id.partition);
+  return make_key(RecordKind::execution, {reinterpret_cast<const char*>(id.uuid.bytes.data()), id.uuid.bytes.size()},
+                  id.partition);
 }
 
 ExecutionId execution_id_of(const Key& key) {

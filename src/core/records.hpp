@@ -29,7 +29,7 @@ struct Spec {
   RouteNo route = 0;
   Policy policy;
   RetentionPolicy namespace_retention;  // the namespace's default when it was created
-  std::int64_t deadline_span_ms = 0;  // deadline - created_at, for replay to arm it again
+  std::int64_t deadline_span_ms = 0;    // deadline - created_at, for replay to arm it again
   std::optional<Uuid> flow;
   TimestampMs created_at = 0;
   std::uint64_t request_digest = 0;

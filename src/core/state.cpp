@@ -82,8 +82,7 @@ Reason delay_sentence(const Facts& facts) {
               facts.delay_until};
     case DelayCause::worker:
       return {"waiting_for_delay", "Its worker put it off until " + until + ".", facts.delay_until};
-    default:
-      return {"waiting_for_delay", "It was submitted to start at " + until + ".", facts.delay_until};
+    default: return {"waiting_for_delay", "It was submitted to start at " + until + ".", facts.delay_until};
   }
 }
 
@@ -92,14 +91,14 @@ std::vector<Reason> explain_runnable(const Execution& execution, const LaneInfo&
   if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution.facts));
   if (lane_blocks_claims(lane.state)) {
     reasons.push_back({"paused_by_lane",
-                       "Lane \"" + lane.lane + "\" is " + std::string(to_string(lane.state)) + ": nothing on it is handed out" +
-                           (lane.reason.empty() ? "." : " (" + lane.reason + ")."),
+                       "Lane \"" + lane.lane + "\" is " + std::string(to_string(lane.state)) +
+                           ": nothing on it is handed out" + (lane.reason.empty() ? "." : " (" + lane.reason + ")."),
                        0});
   }
   const auto& capabilities = execution.spec.required_capabilities;
   if (!capabilities.empty()) {
-    reasons.push_back({"waiting_for_capable_worker",
-                       "Only a worker that offers " + join(capabilities, ", ") + " may claim it.", 0});
+    reasons.push_back(
+        {"waiting_for_capable_worker", "Only a worker that offers " + join(capabilities, ", ") + " may claim it.", 0});
   }
   if (execution.facts.delay_until == 0) {
     reasons.push_back({"waiting_for_worker",
@@ -141,8 +140,10 @@ std::vector<Reason> explain(const Execution& execution, const LaneInfo& lane, st
   const Facts& facts = execution.facts;
   switch (facts.phase) {
     case Phase::terminal:
-      return {{"terminal", "It has ended: " + std::string(to_string(public_state(facts))) + " at " +
-                               format_utc(facts.finished_at) + ".", 0}};
+      return {{"terminal",
+               "It has ended: " + std::string(to_string(public_state(facts))) + " at " + format_utc(facts.finished_at) +
+                   ".",
+               0}};
     case Phase::suspended: return {{"suspended", "It is suspended.", 0}};
     case Phase::runnable: return explain_runnable(execution, lane, ahead);
     case Phase::active: break;
@@ -150,11 +151,14 @@ std::vector<Reason> explain(const Execution& execution, const LaneInfo& lane, st
   if (!facts.lease) {
     return {{"waiting_for_reclaim",
              "Its lease was " + std::string(to_string(facts.lost.cause)) +
-                 " and its policy asks for a manual reclaim; cancel it, or reclaim it.", 0}};
+                 " and its policy asks for a manual reclaim; cancel it, or reclaim it.",
+             0}};
   }
   if (facts.lease->expires_at <= now) {
-    return {{"lease_expired", "The lease of worker instance " + facts.lease->worker_instance_id + " ran out at " +
-                                  format_utc(facts.lease->expires_at) + " and is being taken back.", now}};
+    return {{"lease_expired",
+             "The lease of worker instance " + facts.lease->worker_instance_id + " ran out at " +
+                 format_utc(facts.lease->expires_at) + " and is being taken back.",
+             now}};
   }
   return {};
 }

@@ -49,7 +49,8 @@ RetryDecision decide_retry(const Policy& policy, const Facts& facts, const std::
   if (!policy.retry && !forced) return {false, "no_retry_policy"};
   const RetryPolicy retry = policy.retry.value_or(RetryPolicy{});
   const auto& categories = retry.retryable_categories;
-  const bool listed = categories.empty() || std::find(categories.begin(), categories.end(), category) != categories.end();
+  const bool listed =
+      categories.empty() || std::find(categories.begin(), categories.end(), category) != categories.end();
   if (!listed && !forced) return {false, "category_not_retryable"};
   if (facts.retry_count >= retry.max_retries) return {false, "retries_exhausted"};
   return {true, forced ? "forced" : "retries_left"};
@@ -152,8 +153,8 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
   facts.lease.reset();
   facts.pending.reset();
   facts.finished_at = transition.now();
-  facts.retain_until = transition.now() + retention_ms(transition.spec().policy, transition.spec().namespace_retention, outcome,
-                                                       transition.context().default_retention_ms);
+  facts.retain_until = transition.now() + retention_ms(transition.spec().policy, transition.spec().namespace_retention,
+                                                       outcome, transition.context().default_retention_ms);
   transition.record(type, std::move(actor), std::move(reason));
 }
 

@@ -14,8 +14,8 @@ namespace flowfabric {
 
 // Everything a decision may use besides the records. The same context and records give the same decision.
 struct Context {
-  TimestampMs now = 0;                            // the store's clock, read once for the batch
-  std::function<std::uint64_t()> next_sequence;   // ascending enqueue numbers, never 0
+  TimestampMs now = 0;                           // the store's clock, read once for the batch
+  std::function<std::uint64_t()> next_sequence;  // ascending enqueue numbers, never 0
   Entropy entropy;
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
 };
@@ -53,8 +53,8 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
 // The one loss of every lease. Raises the epoch, interrupts the attempt, and does what the policy says: requeue, wait
 // for a manual reclaim, or end at the cap. A grace counts from `since`, the moment of the loss, not from when it was
 // noticed.
-void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::string& actor, const std::string& reason,
-                TimestampMs since);
+void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::string& actor,
+                const std::string& reason, TimestampMs since);
 
 // Ends the running attempt as failed and decides what follows. A backoff counts from `since`.
 FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, FailRequest::Retryable retryable,

@@ -111,8 +111,8 @@ void plan_due(Slot& slot, ChangeSet& set, PlannedCommit& plan) {
 void plan_log(const Slot& slot, ChangeSet& set, PlannedCommit& plan) {
   if (slot.erased) return;
   for (const Event& event : slot.events) {
-    set.log.push_back({slot.key, static_cast<std::uint8_t>(event.type), event.at, event.name_space, event.lane,
-                       encode(event)});
+    set.log.push_back(
+        {slot.key, static_cast<std::uint8_t>(event.type), event.at, event.name_space, event.lane, encode(event)});
     plan.has_log = true;
   }
 }

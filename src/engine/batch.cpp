@@ -220,9 +220,8 @@ void Batch::offer_newly_ready(const Key& key) {
   for (const Offer& offer : line) {
     if (offer.entry == *entry) return;
   }
-  const auto where = std::upper_bound(line.begin(), line.end(), *entry, [](const ReadyEntry& a, const Offer& b) {
-    return served_before(a, b.entry);
-  });
+  const auto where = std::upper_bound(line.begin(), line.end(), *entry,
+                                      [](const ReadyEntry& a, const Offer& b) { return served_before(a, b.entry); });
   line.insert(where, Offer{*entry});
 }
 

@@ -170,9 +170,9 @@ Result<Created> Engine::create(CreateRequest request) {
 std::vector<Result<Created>> Engine::create_many(std::vector<CreateRequest> requests) {
   if (requests.empty()) return {};
   if (requests.size() > limits::max_bulk_items) {
-    const auto refusal = flowfabric::fail(
-        Errc::invalid_argument, "requests: at most " + std::to_string(limits::max_bulk_items) + " in one call",
-        "requests");
+    const auto refusal =
+        flowfabric::fail(Errc::invalid_argument,
+                         "requests: at most " + std::to_string(limits::max_bulk_items) + " in one call", "requests");
     return std::vector<Result<Created>>(requests.size(), refusal);
   }
   Answers<Result<Created>> answers(requests.size());
@@ -198,8 +198,9 @@ Result<RenewVerdict> Engine::renew(const Handle& handle) {
 std::vector<Result<RenewVerdict>> Engine::renew_many(const std::vector<Handle>& handles) {
   if (handles.empty()) return {};
   if (handles.size() > limits::max_bulk_items) {
-    const auto refusal = flowfabric::fail(
-        Errc::invalid_argument, "handles: at most " + std::to_string(limits::max_bulk_items) + " in one call", "handles");
+    const auto refusal =
+        flowfabric::fail(Errc::invalid_argument,
+                         "handles: at most " + std::to_string(limits::max_bulk_items) + " in one call", "handles");
     return std::vector<Result<RenewVerdict>>(handles.size(), refusal);
   }
   Answers<Result<RenewVerdict>> answers(handles.size());
@@ -217,9 +218,8 @@ std::vector<Result<RenewVerdict>> Engine::renew_many(const std::vector<Handle>& 
 }
 
 void Engine::create_async(CreateRequest request, Done<Created> done) {
-  impl_->runtime->submit_create(std::move(request), [done = std::move(done)](Result<Reply> reply) {
-    done(reply_as<Created>(std::move(reply)));
-  });
+  impl_->runtime->submit_create(
+      std::move(request), [done = std::move(done)](Result<Reply> reply) { done(reply_as<Created>(std::move(reply))); });
 }
 
 void Engine::claim_async(ClaimRequest request, Done<std::vector<ClaimedExecution>> done) {

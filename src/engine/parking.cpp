@@ -164,8 +164,8 @@ void Parking::expire_waiters(std::int64_t now_ms) {
     if (waiter_deadlines_.empty() || *waiter_deadlines_.begin() > now_ms) return;
     for (auto it = waiters_.begin(); it != waiters_.end();) {
       auto& line = it->second;
-      const auto late = std::partition(line.begin(), line.end(),
-                                              [&](const Waiter& waiter) { return waiter.until_ms > now_ms; });
+      const auto late =
+          std::partition(line.begin(), line.end(), [&](const Waiter& waiter) { return waiter.until_ms > now_ms; });
       for (auto w = late; w != line.end(); ++w) expired.push_back(std::move(*w));
       line.erase(late, line.end());
       it = line.empty() ? waiters_.erase(it) : std::next(it);

@@ -75,8 +75,8 @@ class Parking {
 
   const RouteTable& routes_;
   mutable std::mutex mutex_;
-  std::uint64_t everything_moved_ = 0;                       // lanes resumed, routes added, notices missed
-  std::unordered_map<RouteNo, std::uint64_t> route_moved_;   // entries that became claimable
+  std::uint64_t everything_moved_ = 0;                          // lanes resumed, routes added, notices missed
+  std::unordered_map<RouteNo, std::uint64_t> route_moved_;      // entries that became claimable
   std::unordered_map<std::string, std::list<EntryPtr>> lanes_;  // in order of arrival
   std::multimap<std::int64_t, EntryPtr> by_deadline_;
   std::size_t parked_ = 0;

@@ -183,7 +183,8 @@ Result<ExecutionContext> context(Store& store, const ExecutionId& id) {
 Result<std::vector<Attempt>> attempts(Store& store, const ExecutionId& id, std::uint32_t from, std::uint32_t limit) {
   FF_TRY_VOID(admit_limit(limit));
   FF_TRY(execution, load_execution(store, id));
-  FF_TRY(ended, store.load_satellites(execution_key(id), static_cast<std::uint8_t>(SatelliteKind::attempt), from, limit));
+  FF_TRY(ended,
+         store.load_satellites(execution_key(id), static_cast<std::uint8_t>(SatelliteKind::attempt), from, limit));
   std::vector<Attempt> out;
   for (const Satellite& satellite : ended) {
     FF_TRY(attempt, decode_attempt(satellite.body));

@@ -127,7 +127,8 @@ void Runtime::submit_create(CreateRequest request, CommandDone done) {
   command.id.uuid = request.id ? *request.id : time_ordered_uuid(store_now(), id_order_++, options_.entropy);
   command.id.partition = placement(request, command.id.uuid);
   command.route = *route;
-  command.request_digest = request_digest(request);
+  // Only a request that can be repeated is ever compared; hashing a large payload for nothing would be dear.
+  if (command.id_is_supplied || !request.idempotency_key.empty()) command.request_digest = request_digest(request);
   command.request = std::move(request);
   enqueue(make_work(std::move(command), std::move(done)), false);
 }
@@ -244,8 +245,7 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
   if (claim->wait_until_ms > steady_ms() && !refusing_) {
     claim->stale = 0;
     switch (parking_.park(claim)) {
-      case Parking::Parked::yes:
-        return ring_before(claim->wait_until_ms);
+      case Parking::Parked::yes: return ring_before(claim->wait_until_ms);
       case Parking::Parked::search_again: return enqueue_claims({claim});
       case Parking::Parked::full:
         return claim->done(fail(Errc::overloaded, "too many claims are waiting; back off and repeat"));
@@ -286,7 +286,9 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
 void Runtime::advance_log() {
   ++log_version_;
   if (log_waiters_ == 0) return;
-  { const std::lock_guard lock(log_mutex_); }
+  {
+    const std::lock_guard lock(log_mutex_);
+  }
   log_wake_.notify_all();
 }
 
@@ -315,15 +317,21 @@ void Runtime::refuse_new_work() {
   refusing_ = true;
   for (const ClaimPtr& claim : parking_.wake_all()) claim->done(std::vector<ClaimedExecution>{});
   parking_.fail_waiters(shutting_down());
-  { const std::lock_guard lock(log_mutex_); }
+  {
+    const std::lock_guard lock(log_mutex_);
+  }
   log_wake_.notify_all();
 }
 
 void Runtime::interrupt_waits() {
   interrupted_ = true;
-  { const std::lock_guard lock(queue_mutex_); }
+  {
+    const std::lock_guard lock(queue_mutex_);
+  }
   queue_wake_.notify_all();
-  { const std::lock_guard lock(log_mutex_); }
+  {
+    const std::lock_guard lock(log_mutex_);
+  }
   log_wake_.notify_all();
 }
 

@@ -92,7 +92,6 @@ class Runtime {
  private:
   friend class Batch;
 
-
   Runtime(std::unique_ptr<Store> store, RuntimeOptions options);
   Result<void> start();
   Result<void> load_keyring();
@@ -152,7 +151,8 @@ class Runtime {
   std::int64_t ask_not_before_ms_ = 0;
   std::atomic<std::int64_t> last_asked_ms_{0};
   std::optional<Wakeup> foreign_;
-  std::atomic<std::int64_t> next_tick_ms_{std::numeric_limits<std::int64_t>::max()};  // when tick said it wants to be called, by the steady clock
+  std::atomic<std::int64_t> next_tick_ms_{
+      std::numeric_limits<std::int64_t>::max()};  // when tick said it wants to be called, by the steady clock
 
   std::atomic<std::uint64_t> log_version_{0};
   std::mutex log_mutex_;

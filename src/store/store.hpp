@@ -41,11 +41,11 @@ struct RouteDemand {
 };
 
 struct ReadRequest {
-  std::vector<Key> keys;             // records to load; missing ones are simply not in the reply. No duplicates
-  std::vector<RouteDemand> ready;    // claimable work wanted; at most one demand a route
-  std::uint32_t due_limit = 0;       // records due by now wanted. Never together with `ready`
-  RouteNo routes_known = 0;          // the reply brings every route with a higher number...
-  bool want_routes = false;          // ...if asked for
+  std::vector<Key> keys;           // records to load; missing ones are simply not in the reply. No duplicates
+  std::vector<RouteDemand> ready;  // claimable work wanted; at most one demand a route
+  std::uint32_t due_limit = 0;     // records due by now wanted. Never together with `ready`
+  RouteNo routes_known = 0;        // the reply brings every route with a higher number...
+  bool want_routes = false;        // ...if asked for
 };
 
 struct Candidate {
@@ -61,9 +61,9 @@ struct DueCandidate {
 struct ReadReply {
   std::int64_t now_us = 0;  // microseconds since the epoch; read once, when the call began or later
   std::vector<Record> records;
-  std::vector<Candidate> ready;  // grouped by route, in order of service within each
+  std::vector<Candidate> ready;   // grouped by route, in order of service within each
   std::vector<DueCandidate> due;  // earliest first
-  std::vector<Route> routes;     // ascending by number
+  std::vector<Route> routes;      // ascending by number
 
   TimestampMs now_ms() const { return now_us / 1000; }
 };
@@ -105,8 +105,8 @@ struct ListQuery {
   std::optional<std::string> lane;
   std::optional<std::string> kind;
   std::optional<std::string> flow;
-  std::vector<std::uint8_t> states;  // any of these; empty: all
-  std::optional<std::string> tag;    // "key=value"
+  std::vector<std::uint8_t> states;                           // any of these; empty: all
+  std::optional<std::string> tag;                             // "key=value"
   std::optional<TimestampMs> created_from, created_before;    // from <= created_at < before
   std::optional<TimestampMs> finished_from, finished_before;  // the same; unfinished records never match
   struct Position {

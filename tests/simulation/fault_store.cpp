@@ -27,9 +27,7 @@ class Memory {
     }
   }
   // One of them, however old: its record may have been erased since, and made anew.
-  const C* pick(Environment& environment) const {
-    return kept_.empty() ? nullptr : &environment.random().pick(kept_);
-  }
+  const C* pick(Environment& environment) const { return kept_.empty() ? nullptr : &environment.random().pick(kept_); }
 
  private:
   std::vector<C> kept_;

@@ -86,10 +86,12 @@ Error to_error(const Failure& failure) {
   if (failure.lost) return {Errc::unavailable, failure.message, {}, {}};
   const std::string_view state = failure.sqlstate;
   // 53: out of disk, memory or connections; 57: cancelled by an operator; 25006: the server has become a standby.
-  const bool transient = state.substr(0, 2) == "53" || state.substr(0, 2) == "57" || state.substr(0, 2) == "40" ||
-                         state == "25006";
+  const bool transient =
+      state.substr(0, 2) == "53" || state.substr(0, 2) == "57" || state.substr(0, 2) == "40" || state == "25006";
   return {transient ? Errc::unavailable : Errc::internal,
-          "PostgreSQL refused: " + failure.message + " (" + failure.sqlstate + ")", {}, {}};
+          "PostgreSQL refused: " + failure.message + " (" + failure.sqlstate + ")",
+          {},
+          {}};
 }
 
 Params& Params::bytes(std::string_view value) {
@@ -178,10 +180,10 @@ std::vector<std::string> Rows::texts(int row, int column) const {
 Result<std::unique_ptr<Connection>> Connection::open(const Address& address, const std::string& setup) {
   // What stands before dbname is a default that the URL may override; what follows it is not negotiable.
   const std::array<const char*, 10> names = {
-      "connect_timeout", "keepalives", "keepalives_idle", "keepalives_interval",       "keepalives_count",
-      "tcp_user_timeout", "dbname",    "client_encoding", "fallback_application_name", nullptr};
-  const std::array<const char*, 10> values = {"10",    "1", "10", "5", "3", "30000", address.uri.c_str(), "UTF8",
-                                              "flowfabric", nullptr};
+      "connect_timeout",  "keepalives", "keepalives_idle", "keepalives_interval",       "keepalives_count",
+      "tcp_user_timeout", "dbname",     "client_encoding", "fallback_application_name", nullptr};
+  const std::array<const char*, 10> values = {"10",   "1",          "10",   "5", "3", "30000", address.uri.c_str(),
+                                              "UTF8", "flowfabric", nullptr};
   std::unique_ptr<Connection> connection(new Connection(PQconnectdbParams(names.data(), values.data(), 1)));
   PGconn* handle = connection->handle_.get();
   if (handle == nullptr) return fail(Errc::unavailable, "out of memory for a PostgreSQL connection");

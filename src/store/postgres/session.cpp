@@ -300,8 +300,7 @@ Result<std::vector<Verdict>> WriterSession::commit(const std::vector<ChangeSet>&
 }
 
 Result<void> WriterSession::commit_one_by_one(const std::vector<ChangeSet>& sets,
-                                              const std::vector<std::size_t>& pending,
-                                              std::vector<Verdict>& verdicts) {
+                                              const std::vector<std::size_t>& pending, std::vector<Verdict>& verdicts) {
   bool written = false;
   for (std::size_t i = 0; i < pending.size(); ++i) {
     auto verdict = commit_alone(sets, pending[i]);
@@ -338,10 +337,10 @@ Result<void> WriterSession::judge(const std::vector<ChangeSet>& sets, std::vecto
     for (const auto& add : sets[i].counters) counters.push_back(add.counter);
   }
   FF_TRY(rows, to_result(repeated([&] {
-    connection_->queue(load_versions, keys_param(keys));
-    connection_->queue(load_counters, keys_param(counters));
-    return connection_->flush();
-  })));
+           connection_->queue(load_versions, keys_param(keys));
+           connection_->queue(load_counters, keys_param(counters));
+           return connection_->flush();
+         })));
   std::unordered_map<std::string, std::uint64_t> versions;
   std::unordered_map<std::string, std::int64_t> values;
   for (int row = 0; row < rows[0].size(); ++row) {
@@ -380,8 +379,7 @@ Reply<void> WriterSession::send_group(const Batch& batch, bool patiently) {
 
 // Commits the chosen sets together or not at all.
 Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<ChangeSet>& sets,
-                                                           const std::vector<std::size_t>& chosen,
-                                                           bool patiently) {
+                                                           const std::vector<std::size_t>& chosen, bool patiently) {
   const auto deadline = steady_clock::now() + commit_patience;
   const Batch batch(sets, chosen);
   bool registered_again = false;
