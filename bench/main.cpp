@@ -30,6 +30,18 @@
 namespace flowfabric::bench {
 namespace {
 
+constexpr const char* usage =
+    "usage: bench [--only LIST] [--callers N] [--seconds S] [--rounds N] [--writers N] [--waiting N] [--idle-seconds "
+    "S]\n"
+    "\n"
+    "  --only          which figures, of memory,sqlite,postgres,idle (default all)\n"
+    "  --callers       how many callers at once (64)\n"
+    "  --seconds       how long each measurement lasts (5)\n"
+    "  --rounds        how often; the median counts (3)\n"
+    "  --writers       connections that write (what the store prefers)\n"
+    "  --waiting       executions that wait while memory is measured (1000000)\n"
+    "  --idle-seconds  how long the idle engine is watched (60)\n";
+
 struct Settings {
   std::string only = "postgres,sqlite,idle,memory";
   LoadOptions load;
@@ -85,26 +97,51 @@ test::PostgresServer start_server() {
   return test::PostgresServer::start(options);
 }
 
+// One database: the raw loop and the two kinds of callers take turns.
+struct Contest {
+  std::vector<double> raw;
+  std::vector<LoadFigures> async_callers, threads;
+};
+
+Contest run_contest(const Settings& settings, const std::function<double()>& raw, const std::string& url) {
+  Contest contest;
+  for (int round = 0; round < settings.rounds; ++round) {
+    contest.raw.push_back(raw());
+    for (const bool threads : {false, true}) {
+      const auto engine = open_engine(url, settings.writers);
+      LoadOptions load = settings.load;
+      load.threads = threads;
+      (threads ? contest.threads : contest.async_callers).push_back(run_load(*engine, load));
+    }
+  }
+  return contest;
+}
+
+void print_contest(const char* raw_name, const Contest& contest, const std::string& target) {
+  print_line(raw_name, median(contest.raw), "cycles/s", "[" + listed(contest.raw) + "]");
+  for (const bool threads : {false, true}) {
+    const auto& figures = threads ? contest.threads : contest.async_callers;
+    std::vector<double> cycles;
+    for (const LoadFigures& figure : figures) cycles.push_back(figure.cycles_per_second);
+    print_load(threads ? "  FlowFabric, a blocked thread a caller" : "  FlowFabric, async callers", figures, target);
+    fmt::print("    ratio to the raw limit {:.2f}\n", median(cycles) / median(contest.raw));
+  }
+  fmt::print("\n");
+}
+
 void bench_postgres(const Settings& settings, const std::string& url) {
   fmt::print("PostgreSQL, synchronous_commit=on, {} callers, one create / claim / complete a call\n",
              settings.load.callers);
   open_engine(url + "?schema=raw_limit");
-  std::vector<LoadFigures> ours;
-  std::vector<double> raw;
-  for (int round = 0; round < settings.rounds; ++round) {
+  const auto raw = [&] {
     double best = 0;
     for (const int connections : {2, 4}) {
       best = std::max(best, raw_postgres_cycles(url, "raw_limit", connections, 100, settings.load.seconds / 2));
     }
-    raw.push_back(best);
-    const auto engine = open_engine(url + "?schema=ours", settings.writers);
-    ours.push_back(run_load(*engine, settings.load));
-  }
-  std::vector<double> cycles;
-  for (const LoadFigures& figure : ours) cycles.push_back(figure.cycles_per_second);
-  print_line("  raw limit (plain libpq, batch 100)", median(raw), "cycles/s", "[" + listed(raw) + "]");
-  print_load("  FlowFabric", ours, "target 8000");
-  fmt::print("  ratio {:.2f} (target 0.25)\n\n", median(cycles) / median(raw));
+    return best;
+  };
+  print_contest("  raw limit (plain libpq, batch 100)", run_contest(settings, raw, url + "?schema=ours"),
+                "target 8000, ratio 0.25");
 }
 
 void bench_sqlite(const Settings& settings) {
@@ -112,18 +149,9 @@ void bench_sqlite(const Settings& settings) {
   const test::TempDir folder;
   const std::string raw_path = folder.path().string() + "/raw.db";
   open_engine("sqlite:" + raw_path);
-  std::vector<LoadFigures> ours;
-  std::vector<double> raw;
-  for (int round = 0; round < settings.rounds; ++round) {
-    raw.push_back(raw_sqlite_cycles(raw_path, 100, settings.load.seconds / 2));
-    const auto engine = open_engine("sqlite:" + folder.path().string() + "/ours.db");
-    ours.push_back(run_load(*engine, settings.load));
-  }
-  std::vector<double> cycles;
-  for (const LoadFigures& figure : ours) cycles.push_back(figure.cycles_per_second);
-  print_line("  raw limit (prepared statements, batch 100)", median(raw), "cycles/s", "[" + listed(raw) + "]");
-  print_load("  FlowFabric", ours, "target 12000");
-  fmt::print("  ratio {:.2f}\n\n", median(cycles) / median(raw));
+  const auto raw = [&] { return raw_sqlite_cycles(raw_path, 100, settings.load.seconds / 2); };
+  print_contest("  raw limit (prepared statements, batch 100)",
+                run_contest(settings, raw, "sqlite:" + folder.path().string() + "/ours.db"), "target 12000");
 }
 
 // Statements are counted by the server's own counter of transactions in the engine's database; ours is the only client.
@@ -211,6 +239,10 @@ Settings parse(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
+    if (name == "--help") {
+      fmt::print("{}", usage);
+      std::exit(0);
+    }
     const char* value = i + 1 < argc ? argv[++i] : nullptr;
     if (value == nullptr) {
       fmt::print(
