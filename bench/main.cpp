@@ -277,6 +277,8 @@ Settings parse(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
+  const char* tunables = std::getenv("GLIBC_TUNABLES");
+  fmt::print("GLIBC_TUNABLES={}\n\n", tunables == nullptr ? "" : tunables);
   if (settings.wants("memory")) bench_memory(settings);
   if (settings.wants("sqlite")) bench_sqlite(settings);
   if (settings.wants("postgres") || settings.wants("idle")) {
