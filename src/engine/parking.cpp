@@ -209,9 +209,4 @@ std::int64_t Parking::next_deadline_ms() const {
   return next;
 }
 
-bool Parking::empty() const {
-  const std::lock_guard lock(mutex_);
-  return parked_ == 0 && waiter_deadlines_.empty();
-}
-
 }  // namespace flowfabric

@@ -54,7 +54,6 @@ class Parking {
 
   // When the next claim or waiter runs out of time; 0: none.
   std::int64_t next_deadline_ms() const;
-  bool empty() const;
 
  private:
   struct Entry {

@@ -14,7 +14,7 @@ namespace {
 // `ready` and `due` rows are inserted and deleted, never updated: a search that locks one reads it as its snapshot saw
 // it, which the order of the log relies on (see session.cpp).
 //
-// An event's place in the log is (xid, n): its transaction and its turn in it. See log.cpp for the order.
+// An event's place in the log is (xid, n): its transaction and its turn in it. See event_log.cpp for the order.
 constexpr const char* migration_1 = R"sql(
 CREATE TABLE root (
   key bytea NOT NULL PRIMARY KEY,
