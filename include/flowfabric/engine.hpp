@@ -22,12 +22,16 @@
 
 namespace flowfabric {
 
+// What happens to the leases of a registered worker that is marked dead or whose TTL lapses.
+enum class OnWorkerDeath : std::uint8_t { release_now, wait_for_lease };
+
 struct EngineOptions {
   std::size_t max_payload_bytes = 1024 * 1024;
   std::size_t max_result_bytes = 1024 * 1024;
   std::uint32_t writers = 0;                // connections that write; 0: the store's default (SQLite 1, PostgreSQL 2)
   std::size_t max_queued_commands = 65536;  // beyond it calls are refused as `overloaded`
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
+  OnWorkerDeath on_worker_death = OnWorkerDeath::release_now;
   bool migrate = false;  // let open() bring a server's schema up to date; embedded stores always do
 };
 
@@ -83,6 +87,29 @@ class Engine {
   void renew_async(const Handle& handle, Done<RenewVerdict> done);
   void complete_async(const Handle& handle, CompleteRequest request, Done<void> done);
   void fail_async(const Handle& handle, FailRequest request, Done<FailReply> done);
+  void heartbeat_async(HeartbeatRequest request, Done<HeartbeatReply> done);
+
+  // ---- The fleet. docs/fleet.md tells how these belong together.
+  // An instance id that is alive under another worker id is refused: "instance_id reassigned".
+  Result<RegisterWorkerReply> register_worker(WorkerRegistration registration);
+  // Prolongs the registration by its stored TTL and renews the leases it carries. Heartbeats wait a little for each other
+  // and share a commit, so the answer may take a tenth of a second.
+  Result<HeartbeatReply> heartbeat_worker(HeartbeatRequest request);
+  Result<MarkWorkerDeadOutcome> mark_worker_dead(const std::string& name_space, const std::string& worker_instance_id,
+                                                 Operator by = {});
+  // From its next heartbeat on the worker is told to finish and claim nothing more.
+  Result<DrainWorkerOutcome> drain_worker(const std::string& name_space, const std::string& worker_instance_id,
+                                          Operator by = {});
+  Result<ListWorkersReply> list_workers(const ListWorkersRequest& request = {});
+
+  Result<ListExpiredLeasesReply> list_expired_leases(const ListExpiredLeasesRequest& request = {});
+  // Reserves one execution for one worker until the grant is redeemed or runs out.
+  Result<Grant> issue_claim_grant(GrantRequest request);
+  // The same for the best execution that the worker could claim; nothing when there is no work.
+  Result<std::optional<Grant>> claim_for_worker(ClaimForWorkerRequest request);
+  Result<ClaimedExecution> claim_from_grant(RedeemRequest request);
+  Result<IssueReclaimGrantOutcome> issue_reclaim_grant(GrantRequest request);
+  Result<ReclaimExecutionOutcome> reclaim_execution(RedeemRequest request);
 
   // ---- Operating
   Result<CancelReply> cancel(const ExecutionId& id, Operator by = {});
@@ -119,6 +146,11 @@ class Engine {
                                 std::uint32_t wait_ms);
 
   // ---- Care
+  // Signs with a new key from now on; what older keys signed is accepted for `grace_ms` more.
+  Result<KeyRotation> rotate_keys(std::int64_t grace_ms, Operator by = {});
+  Result<std::vector<SigningKeyInfo>> list_keys();
+  // Returns how many executions it removed.
+  Result<std::uint64_t> run_retention(const RetentionRun& run = {});
   Result<std::vector<std::string>> check_integrity();
   // Stops: refuses what is new, finishes what is queued, answers who waits. Idempotent.
   void stop();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <flowfabric/ids.hpp>
@@ -41,6 +42,8 @@ struct Created {
 // ---- Working -------------------------------------------------------------------------------------------------------
 
 struct ClaimRequest {
+  std::string worker_namespace =
+      "default";  // where the worker is registered, if it is; work of any namespace is claimed
   std::string worker_id{};
   std::string worker_instance_id{};
   std::vector<std::string> lanes = {"default"};
@@ -111,6 +114,185 @@ struct DelayReply {
   friend bool operator==(const DelayReply&, const DelayReply&) = default;
 };
 
+// ---- The fleet: who works here -------------------------------------------------------------------------------------
+
+// An instance is named by (namespace, instance id). Registering is optional: it makes a worker visible, lets it keep many
+// leases alive with one call a period, and gives its leases back at once when it dies.
+struct WorkerRegistration {
+  std::string name_space = "default";
+  std::string worker_id{};
+  std::string worker_instance_id{};
+  std::vector<std::string> lanes = {"default"};
+  std::vector<std::string> capabilities{};
+  std::uint32_t liveness_ttl_ms = 30000;
+};
+
+struct RegisterWorkerReply {
+  enum class Outcome : std::uint8_t { registered, refreshed };
+  Outcome outcome = Outcome::registered;
+  TimestampMs registered_at = 0;
+  TimestampMs next_expiry_at = 0;
+
+  friend bool operator==(const RegisterWorkerReply&, const RegisterWorkerReply&) = default;
+};
+
+struct HeartbeatRequest {
+  std::string name_space = "default";
+  std::string worker_instance_id{};
+  std::vector<Handle> leases{};  // to renew in the same call
+};
+
+struct HeartbeatReply {
+  enum class Outcome : std::uint8_t { refreshed, not_registered };  // not_registered: register again
+  Outcome outcome = Outcome::refreshed;
+  TimestampMs next_expiry_at = 0;
+  std::vector<Result<RenewVerdict>> leases{};  // one verdict a handle, in order; given even when not registered
+  // Directives.
+  bool drain = false;                         // finish what you hold and claim nothing more
+  std::vector<ExecutionId> revoked_leases{};  // stop working on these: they are no longer yours
+};
+
+enum class MarkWorkerDeadOutcome : std::uint8_t { marked, not_registered };
+enum class DrainWorkerOutcome : std::uint8_t { draining, not_registered };
+
+struct WorkerInfo {
+  std::string name_space{};
+  std::string worker_id{};
+  std::string worker_instance_id{};
+  std::vector<std::string> lanes{};
+  std::vector<std::string> capabilities{};
+  std::uint32_t liveness_ttl_ms = 0;
+  TimestampMs registered_at = 0;
+  TimestampMs last_heartbeat_at = 0;
+  TimestampMs expires_at = 0;
+  std::uint16_t partition = 0;  // fnv1a64(instance id) mod 256, for placement
+  bool draining = false;
+  WorkerState state = WorkerState::live;
+  TimestampMs ended_at = 0;
+  std::string ended_by{};
+  std::string reason{};
+
+  friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
+};
+
+struct ListWorkersRequest {
+  std::optional<std::string> name_space{};  // absent: all of them
+  std::optional<std::string> lane{};
+  std::optional<std::string> capability{};
+  bool include_expired = false;  // also those that lapsed or died within the last day
+  std::string cursor{};
+  std::uint32_t limit = 100;
+};
+
+struct ListWorkersReply {
+  std::vector<WorkerInfo> workers{};  // by namespace, then instance id
+  std::string next_cursor{};          // empty at the end
+};
+
+// ---- The fleet: leases that ran out, and grants --------------------------------------------------------------------
+
+// A lease that ran out or was revoked and that nobody has followed yet.
+struct ExpiredLease {
+  ExecutionId execution_id{};
+  std::string name_space{};
+  Uuid lease_id{};
+  std::uint64_t lease_epoch = 0;
+  std::string worker_id{};
+  std::string worker_instance_id{};
+  std::uint32_t attempt_index = 0;
+  TimestampMs expires_at = 0;         // when it ceased
+  LeaseLoss cause = LeaseLoss::none;  // none: the clock has not come by yet
+
+  friend bool operator==(const ExpiredLease&, const ExpiredLease&) = default;
+};
+
+struct ListExpiredLeasesRequest {
+  TimestampMs as_of = 0;  // leases with expires_at <= as_of; 0: now
+  std::optional<std::string> name_space{};
+  std::string cursor{};
+  std::uint32_t limit = 1000;
+};
+
+struct ListExpiredLeasesReply {
+  std::vector<ExpiredLease> leases{};  // by (expires_at, execution id)
+  std::string next_cursor{};
+};
+
+// Reserves one execution for one worker. Single use.
+struct Grant {
+  GrantKind kind = GrantKind::claim;
+  ExecutionId execution_id{};
+  std::string lane{};
+  std::string worker_id{};
+  std::string worker_instance_id{};
+  std::string grant_key{};  // signed; what the worker redeems
+  std::string grant_id{};   // SHA-256 of the key in hex: safe to log
+  TimestampMs expires_at = 0;
+
+  friend bool operator==(const Grant&, const Grant&) = default;
+};
+
+struct GrantRequest {
+  ExecutionId execution_id{};
+  std::string worker_id{};
+  std::string worker_instance_id{};
+  std::vector<std::string> capabilities{};
+  std::uint32_t grant_ttl_ms = 5000;
+};
+
+struct ClaimForWorkerRequest {
+  std::string lane = "default";
+  std::string worker_id{};
+  std::string worker_instance_id{};
+  std::vector<std::string> capabilities{};
+  std::uint32_t grant_ttl_ms = 5000;
+};
+
+// What a worker does with a grant. The worker id must be the grant's; the instance may be another.
+struct RedeemRequest {
+  ExecutionId execution_id{};
+  std::string grant_key{};
+  std::string worker_namespace = "default";
+  std::string worker_id{};
+  std::string worker_instance_id{};
+  std::vector<std::string> capabilities{};
+  std::uint32_t lease_ttl_ms = 30000;
+};
+
+struct Granted {
+  Grant grant{};
+};
+struct Claimed {
+  ClaimedExecution execution{};
+};
+struct GrantNotFound {};
+struct NotReclaimable {
+  std::string detail{};
+};
+struct ReclaimCapExceeded {
+  std::uint32_t count = 0;
+};
+using IssueReclaimGrantOutcome = std::variant<Granted, NotReclaimable, ReclaimCapExceeded>;
+using ReclaimExecutionOutcome = std::variant<Claimed, GrantNotFound, NotReclaimable, ReclaimCapExceeded>;
+
+// ---- Signing keys --------------------------------------------------------------------------------------------------
+
+// One key of the store, without its secret.
+struct SigningKeyInfo {
+  std::uint32_t key_id = 0;
+  TimestampMs created_at = 0;
+  TimestampMs expires_at = 0;  // 0: it signs; else what it signed is refused from then on
+
+  friend bool operator==(const SigningKeyInfo&, const SigningKeyInfo&) = default;
+};
+
+struct KeyRotation {
+  std::uint32_t key_id = 0;            // signs from now on
+  std::vector<SigningKeyInfo> keys{};  // all that verify, oldest first
+
+  friend bool operator==(const KeyRotation&, const KeyRotation&) = default;
+};
+
 // ---- Operating -----------------------------------------------------------------------------------------------------
 
 struct Operator {
@@ -159,6 +341,13 @@ struct NamespaceInfo {
   RetentionPolicy retention{};
 
   friend bool operator==(const NamespaceInfo&, const NamespaceInfo&) = default;
+};
+
+// Removes ended executions. With `older_than_ms`, those that ended that long ago, whatever their policy says.
+struct RetentionRun {
+  std::optional<std::int64_t> older_than_ms{};
+  std::optional<std::string> name_space{};
+  std::optional<std::string> lane{};
 };
 
 // ---- Reading -------------------------------------------------------------------------------------------------------

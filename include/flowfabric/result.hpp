@@ -30,6 +30,11 @@ enum class Errc : std::uint8_t {
   already_terminal,       // the execution has ended; details name the outcome
   not_terminal,           // replay needs an ended execution
   max_replays_exhausted,  // the policy's replay limit is reached
+  not_eligible,           // the execution cannot be claimed now, so it cannot be granted either
+  capability_mismatch,    // the worker lacks what the execution requires; details name what
+  grant_already_exists,   // another worker has a live grant for the execution
+  invalid_claim_grant,    // not a grant of this store, for another execution or worker, or used already
+  claim_grant_expired,    // the grant was not redeemed in time
   cursor_expired,         // events after this cursor have been removed by retention
   contended,              // lost the race for the record too often; repeat
   overloaded,             // a bounded queue is full; back off and repeat

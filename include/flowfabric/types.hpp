@@ -36,6 +36,7 @@ enum class BlockingReason : std::uint8_t {
   waiting_for_reclaim_grace,
   waiting_for_reclaim,
   paused_by_lane,
+  reserved_by_grant,
 };
 enum class AttemptPhase : std::uint8_t {
   pending_first_attempt,
@@ -88,6 +89,9 @@ enum class AttemptState : std::uint8_t {
 enum class LeaseLoss : std::uint8_t { none, expired, revoked };
 enum class LaneState : std::uint8_t { active, paused, draining, disabled };
 enum class HandleKind : std::uint8_t { fresh, resumed, reclaimed };
+enum class GrantKind : std::uint8_t { claim, reclaim };
+// What became of a registered worker. Only a live one counts; the others are kept for a day, for people to look at.
+enum class WorkerState : std::uint8_t { live, lapsed, marked_dead, ttl_swept };
 
 std::string_view to_string(Phase value);
 std::string_view to_string(Outcome value);
@@ -101,6 +105,8 @@ std::string_view to_string(AttemptState value);
 std::string_view to_string(LeaseLoss value);
 std::string_view to_string(LaneState value);
 std::string_view to_string(HandleKind value);
+std::string_view to_string(GrantKind value);
+std::string_view to_string(WorkerState value);
 Result<PublicState> parse_public_state(std::string_view text);
 Result<LaneState> parse_lane_state(std::string_view text);
 
@@ -160,6 +166,7 @@ using Tags = std::map<std::string, std::string>;
 struct Lease {
   Uuid lease_id{};
   std::uint64_t lease_epoch = 0;
+  std::string worker_namespace{};  // where the holder is registered, if it is
   std::string worker_id{};
   std::string worker_instance_id{};
   std::uint32_t lease_ttl_ms = 0;
@@ -232,6 +239,15 @@ enum class EventType : std::uint8_t {
   tags_changed = 15,
   lane_changed = 16,
   namespace_changed = 17,
+  worker_registered = 18,
+  worker_refreshed = 19,  // registered again with other lanes, capabilities or TTL
+  worker_marked_dead = 20,
+  worker_ttl_swept = 21,
+  worker_draining = 22,
+  lease_reclaimed = 23,  // a new attempt under a reclaim grant
+  grant_issued = 24,
+  grant_expired = 25,
+  keys_rotated = 26,
 };
 
 std::string_view to_string(EventType type);
@@ -241,10 +257,11 @@ bool is_terminal(EventType type);
 struct Event {
   EventType type = EventType::created;
   TimestampMs at = 0;
-  std::optional<ExecutionId> execution_id{};  // absent for lane and namespace events
+  std::optional<ExecutionId> execution_id{};  // absent for events of lanes, namespaces, workers and keys
   std::string name_space{};
   std::string lane{};
   std::string kind{};
+  std::string worker_instance_id{};  // of worker events
   std::optional<std::uint32_t> attempt_index{};
   std::uint64_t lease_epoch = 0;
   PublicState state_before = PublicState::waiting;

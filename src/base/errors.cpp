@@ -8,7 +8,7 @@ namespace flowfabric {
 namespace {
 
 // The one table. Rows stand in the order of the enum.
-constexpr std::array<ErrcInfo, 25> table = {{
+constexpr std::array<ErrcInfo, 30> table = {{
     {Errc::invalid_argument, "invalid_argument", 400, false, 2},
     {Errc::payload_too_large, "payload_too_large", 413, false, 2},
     {Errc::invalid_handle, "invalid_handle", 400, false, 2},
@@ -23,6 +23,11 @@ constexpr std::array<ErrcInfo, 25> table = {{
     {Errc::already_terminal, "already_terminal", 409, false, 4},
     {Errc::not_terminal, "not_terminal", 409, false, 4},
     {Errc::max_replays_exhausted, "max_replays_exhausted", 409, false, 4},
+    {Errc::not_eligible, "not_eligible", 409, false, 4},
+    {Errc::capability_mismatch, "capability_mismatch", 409, false, 4},
+    {Errc::grant_already_exists, "grant_already_exists", 409, false, 4},
+    {Errc::invalid_claim_grant, "invalid_claim_grant", 403, false, 4},
+    {Errc::claim_grant_expired, "claim_grant_expired", 409, false, 4},
     {Errc::cursor_expired, "cursor_expired", 410, false, 4},
     {Errc::contended, "contended", 409, true, 5},
     {Errc::overloaded, "overloaded", 429, true, 5},

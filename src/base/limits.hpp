@@ -40,9 +40,14 @@ inline constexpr std::int64_t max_duration_ms = 10LL * 366 * 24 * 3600 * 1000;  
 inline constexpr std::int64_t max_timestamp_ms = 253402300799999;               // the end of the year 9999
 inline constexpr std::uint32_t min_lease_ttl_ms = 100;
 inline constexpr std::uint32_t max_lease_ttl_ms = 24 * 3600 * 1000;
+inline constexpr std::uint32_t min_liveness_ttl_ms = 1000;
+inline constexpr std::uint32_t max_liveness_ttl_ms = 3600 * 1000;
+inline constexpr std::uint32_t max_grant_ttl_ms = 60000;
 inline constexpr std::uint32_t max_wait_ms = 3600 * 1000;
 inline constexpr std::uint32_t max_claim = 1000;
 inline constexpr std::uint32_t max_claim_lanes = 64;
+inline constexpr std::size_t max_death_reason_bytes = 256;
+inline constexpr std::size_t max_grant_key_chars = 1024;
 inline constexpr std::uint32_t max_bulk_items = 10000;
 inline constexpr std::uint32_t max_max_retries = 1000000;
 inline constexpr std::uint32_t max_max_reclaims = 1000000;
@@ -50,12 +55,13 @@ inline constexpr std::uint32_t max_max_replays = 1000000;
 
 // Pages.
 inline constexpr std::size_t max_listed_states = 64;
-inline constexpr std::size_t max_cursor_bytes = 512;
+inline constexpr std::size_t max_cursor_bytes = 1024;
 inline constexpr std::uint32_t default_page = 100;
 inline constexpr std::uint32_t max_page = 1000;
+inline constexpr std::uint32_t max_expired_leases_page = 10000;
 
 // Inside the engine.
-inline constexpr std::size_t max_key_bytes = 160;
+inline constexpr std::size_t max_key_bytes = 400;
 inline constexpr std::size_t max_queued_commands = 65536;
 inline constexpr std::size_t worthwhile_batch_commands = 16;  // that a second writer joins in for
 inline constexpr std::size_t max_batch_commands = 512;
@@ -63,6 +69,9 @@ inline constexpr std::size_t max_batch_bytes = 8 * 1024 * 1024;  // payload byte
 inline constexpr std::size_t max_parked_claims = 65536;
 inline constexpr std::size_t max_parked_waiters = 65536;
 inline constexpr std::uint32_t max_due_batch = 500;
+inline constexpr std::int64_t heartbeat_patience_ms = 100;  // a heartbeat waits so long for others to share its commit
+inline constexpr std::int64_t dead_worker_retention_ms = 24LL * 3600 * 1000;
+inline constexpr std::size_t max_signing_keys = 16;
 inline constexpr std::uint32_t max_route_candidates = 512;
 // Then `contended`. Who loses a race on a server pays a round trip more than who wins it, and so tends to lose again: with
 // a limit of 16, two engines that hammered one record saw it in about 1 of 240 calls.

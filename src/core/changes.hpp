@@ -21,6 +21,7 @@ enum class RecordKind : std::uint8_t {
   keyring = 'k',
   lane = 'l',
   name_space = 'n',
+  worker = 'w',
 };
 
 // Names a root record: one kind byte, the id bytes, two bytes of partition (big endian). Keys order bytewise, so all
@@ -86,10 +87,17 @@ struct ReadyEntry {
   friend bool operator==(const ReadyEntry&, const ReadyEntry&) = default;
 };
 
-// One record that wants the clock's attention at `due_at`. A record has at most one entry.
+// The due time of an entry that is there for its group only. The clock never comes to it.
+inline constexpr TimestampMs never_due = INT64_MAX;
+
+// One record that wants the clock's attention at `due_at`, or that stands in a group, or both. A record has at most one
+// entry; (due_at, key) names it. Groups are how records are found by something else than their key or their time: the
+// leases of one worker, the executions whose lease is lost. Within a group entries are ordered by (rank, key).
 struct DueEntry {
   TimestampMs due_at = 0;
   Key key;
+  std::uint64_t group = 0;  // below 2^63; 0: none
+  std::int64_t rank = 0;
 
   friend bool operator==(const DueEntry&, const DueEntry&) = default;
 };
@@ -150,7 +158,8 @@ struct RootChange {
 
 // Commits whole or not at all: every guard holds, no counter refuses, and then everything below is written in one step.
 // Drops name entries exactly as they were put; dropping an entry that is not there is not an error. All keys lie in one
-// partition. A set never puts and drops the same entry.
+// partition. A set never puts and drops the same entry; drops come first, so a due entry may be put again under its name
+// with another group.
 struct ChangeSet {
   std::vector<RootChange> roots;
   std::vector<ReadyEntry> ready_put;

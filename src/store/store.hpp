@@ -41,11 +41,13 @@ struct RouteDemand {
 };
 
 struct ReadRequest {
-  std::vector<Key> keys;           // records to load; missing ones are simply not in the reply. No duplicates
-  std::vector<RouteDemand> ready;  // claimable work wanted; at most one demand a route
-  std::uint32_t due_limit = 0;     // records due by now wanted. Never together with `ready`
-  RouteNo routes_known = 0;        // the reply brings every route with a higher number...
-  bool want_routes = false;        // ...if asked for
+  std::vector<Key> keys;              // records to load; missing ones are simply not in the reply. No duplicates
+  std::vector<RouteDemand> ready;     // claimable work wanted; at most one demand a route
+  std::uint32_t due_limit = 0;        // records due by now wanted. Never together with `ready`
+  std::vector<std::uint64_t> groups;  // records that stand in these groups wanted. No zeros, no duplicates
+  std::uint32_t group_limit = 0;      // at most so many in all
+  RouteNo routes_known = 0;           // the reply brings every route with a higher number...
+  bool want_routes = false;           // ...if asked for
 };
 
 struct Candidate {
@@ -61,9 +63,10 @@ struct DueCandidate {
 struct ReadReply {
   std::int64_t now_us = 0;  // microseconds since the epoch; read once, when the call began or later
   std::vector<Record> records;
-  std::vector<Candidate> ready;   // grouped by route, in order of service within each
-  std::vector<DueCandidate> due;  // earliest first
-  std::vector<Route> routes;      // ascending by number
+  std::vector<Candidate> ready;       // grouped by route, in order of service within each
+  std::vector<DueCandidate> due;      // earliest first
+  std::vector<DueCandidate> grouped;  // by group, then rank, then key; not kept from other sessions
+  std::vector<Route> routes;          // ascending by number
 
   TimestampMs now_ms() const { return now_us / 1000; }
 };
@@ -172,6 +175,21 @@ class Store {
 
   // The earliest entry of the due index, if any.
   virtual Result<std::optional<TimestampMs>> next_due() = 0;
+
+  // Entries of the due index with due_at <= until, ascending by (due_at, key), after `after` (exclusive).
+  struct DuePosition {
+    TimestampMs due_at = 0;
+    Key key;
+  };
+  virtual Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,
+                                                    std::uint32_t limit) = 0;
+  // Entries of one group, ascending by (rank, key), after `after` (exclusive).
+  struct GroupPosition {
+    std::int64_t rank = 0;
+    Key key;
+  };
+  virtual Result<std::vector<DueEntry>> group_entries(std::uint64_t group, const std::optional<GroupPosition>& after,
+                                                      std::uint32_t limit) = 0;
 
   // Reads outside any batch, on connections of their own.
   virtual Result<std::vector<Record>> load(const std::vector<Key>& keys) = 0;
