@@ -8,37 +8,6 @@
 namespace flowfabric {
 namespace {
 
-// A heartbeat and the renewals that it carries, until all have been answered.
-struct Heartbeat {
-  HeartbeatReply reply;
-  std::vector<ExecutionId> executions;
-  std::optional<Error> failure;
-  std::atomic<std::size_t> missing{0};
-  Engine::Done<HeartbeatReply> done;
-
-  void answered() {
-    if (missing.fetch_sub(1) != 1) return;
-    if (failure) return done(tl::unexpected(*failure));
-    for (std::size_t i = 0; i < reply.leases.size(); ++i) {
-      if (is_lost(reply.leases[i])) reply.revoked_leases.push_back(executions[i]);
-    }
-    done(std::move(reply));
-  }
-
-  // Whether the worker should stop: not when the store is away or the handle is nonsense.
-  static bool is_lost(const Result<RenewVerdict>& verdict) {
-    if (verdict) return false;
-    switch (verdict.error().code) {
-      case Errc::lease_expired:
-      case Errc::lease_revoked:
-      case Errc::stale_lease:
-      case Errc::already_terminal:
-      case Errc::not_found: return true;
-      default: return false;
-    }
-  }
-};
-
 constexpr std::uint32_t retention_page = 500;
 
 ListRequest ended_executions(const RetentionRun& run) {
@@ -59,38 +28,7 @@ Result<RegisterWorkerReply> Engine::register_worker(WorkerRegistration registrat
 }
 
 void Engine::heartbeat_async(HeartbeatRequest request, Done<HeartbeatReply> done) {
-  if (auto admitted = admit(request); !admitted) return done(tl::unexpected(admitted.error()));
-  Runtime& runtime = *impl_->runtime;
-  auto heartbeat = std::make_shared<Heartbeat>();
-  heartbeat->done = std::move(done);
-  heartbeat->missing = request.leases.size() + 1;
-  heartbeat->executions.resize(request.leases.size());
-  heartbeat->reply.leases.resize(request.leases.size(), flowfabric::fail(Errc::internal, "no answer"));
-  for (std::size_t i = 0; i < request.leases.size(); ++i) {
-    const auto fence = runtime.fence_of(request.leases[i]);
-    if (!fence) {
-      heartbeat->reply.leases[i] = tl::unexpected(fence.error());
-      heartbeat->answered();
-      continue;
-    }
-    heartbeat->executions[i] = fence->execution_id;
-    runtime.submit_patiently(RenewCommand{*fence, 0}, [heartbeat, i](Result<Reply> reply) {
-      heartbeat->reply.leases[i] = reply_as<RenewVerdict>(std::move(reply));
-      heartbeat->answered();
-    });
-  }
-  runtime.submit_patiently(HeartbeatCommand{std::move(request.name_space), std::move(request.worker_instance_id)},
-                           [heartbeat](Result<Reply> reply) {
-                             if (reply) {
-                               const auto& answer = std::get<HeartbeatReply>(*reply);
-                               heartbeat->reply.outcome = answer.outcome;
-                               heartbeat->reply.next_expiry_at = answer.next_expiry_at;
-                               heartbeat->reply.drain = answer.drain;
-                             } else {
-                               heartbeat->failure = reply.error();
-                             }
-                             heartbeat->answered();
-                           });
+  impl_->runtime->submit_heartbeat(std::move(request), std::move(done));
 }
 
 Result<HeartbeatReply> Engine::heartbeat_worker(HeartbeatRequest request) {

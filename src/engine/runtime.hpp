@@ -61,6 +61,7 @@ class Runtime {
   void submit_create(CreateRequest request, CommandDone done);
   void submit_claim(ClaimRequest request, ClaimDone done);
   void submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone done);
+  void submit_heartbeat(HeartbeatRequest request, HeartbeatDone done);
   // Waits until the execution has ended, or for `wait_ms`.
   void wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterDone done);
   Result<Fence> fence_of(std::string_view handle);

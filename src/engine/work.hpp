@@ -13,6 +13,7 @@ namespace flowfabric {
 
 using CommandDone = std::function<void(Result<Reply>)>;
 using ClaimDone = std::function<void(Result<std::vector<ClaimedExecution>>)>;
+using HeartbeatDone = std::function<void(Result<HeartbeatReply>)>;
 using GrantDone = std::function<void(Result<std::optional<Grant>>)>;
 
 struct QueuedCommand {
