@@ -270,7 +270,7 @@ TEST(Deadline, FiresFromEveryPhase) {
     ASSERT_EQ(stage.last_events.size(), 1u);
     EXPECT_EQ(stage.last_events[0].type, EventType::expired);
     EXPECT_EQ(stage.last_events[0].reason, "deadline");
-    EXPECT_EQ(stage.refusal(LeaseCommand{id, "w", "w", 500}), Errc::already_terminal);
+    EXPECT_EQ(stage.refusal(LeaseCommand{id, "default", "w", "w", 500}), Errc::already_terminal);
   }
 }
 
@@ -292,7 +292,7 @@ TEST(Deadline, InThePastEndsItAtTheFirstLook) {
   request.deadline_at = stage.now - 1;
   const ExecutionId id = stage.create(request);
   EXPECT_EQ(stage.due(id), stage.now - 1);
-  EXPECT_EQ(stage.refusal(LeaseCommand{id, "w", "w", 500}), Errc::already_terminal);
+  EXPECT_EQ(stage.refusal(LeaseCommand{id, "default", "w", "w", 500}), Errc::already_terminal);
   EXPECT_EQ(stage.state(id), PublicState::expired);
   EXPECT_FALSE(stage.ready(id));
 }
@@ -305,7 +305,7 @@ TEST(DelayEnds, EndExactlyAtTheirTimeWithOneEvent) {
   request.delay_until = stage.now + 100;
   const ExecutionId id = stage.create(request);
   stage.now += 99;
-  EXPECT_EQ(stage.refusal(LeaseCommand{id, "w", "w", 500}), Errc::not_active);
+  EXPECT_EQ(stage.refusal(LeaseCommand{id, "default", "w", "w", 500}), Errc::not_active);
   stage.now += 1;
   stage.due_now(id);
   EXPECT_EQ(stage.state(id), PublicState::waiting);
