@@ -24,9 +24,12 @@ Sha256 sha256(std::string_view bytes);
 // The first eight bytes of SHA-256 as a number: compares requests for equality, not against an adversary.
 std::uint64_t digest64(std::string_view bytes);
 
+// FNV-1a: spreads, and nothing more.
+std::uint64_t fnv1a64(std::string_view bytes);
+
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
-// HMAC-SHA256 with one key, cut to 16 bytes.
+// HMAC-SHA256 with one key.
 class Signer {
  public:
   explicit Signer(std::string key);
@@ -34,7 +37,9 @@ class Signer {
   Signer(const Signer&) = delete;
   Signer& operator=(const Signer&) = delete;
 
+  // 32 bytes.
   std::string sign(std::string_view bytes) const;
+  // The signature may be cut to its first bytes, but not to fewer than 16. Compares in constant time.
   bool verify(std::string_view bytes, std::string_view signature) const;
 
  private:

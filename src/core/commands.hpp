@@ -30,6 +30,7 @@ struct CreateCommand {
 // Leases one execution that the search has proposed.
 struct LeaseCommand {
   ExecutionId id;
+  std::string worker_namespace;
   std::string worker_id;
   std::string worker_instance_id;
   std::uint32_t lease_ttl_ms = 0;
@@ -90,20 +91,76 @@ struct NamespaceCommand {
   NamespaceInfo info;
   Operator by;
 };
+
+// Reserves one execution. A claim grant answers with a Grant or an error, a reclaim grant with its outcome.
+struct GrantCommand {
+  GrantKind kind = GrantKind::claim;
+  GrantRequest request;
+};
+// A grant key whose signature was good, shown by the worker that it names.
+struct RedeemCommand {
+  GrantKind kind = GrantKind::claim;
+  std::string grant_id;
+  TimestampMs grant_expires_at = 0;
+  RedeemRequest request;
+};
+
+struct RegisterCommand {
+  WorkerRegistration registration;
+};
+struct HeartbeatCommand {
+  std::string name_space;
+  std::string worker_instance_id;
+};
+struct MarkDeadCommand {
+  std::string name_space;
+  std::string worker_instance_id;
+  Operator by;
+};
+struct DrainWorkerCommand {
+  std::string name_space;
+  std::string worker_instance_id;
+  Operator by;
+};
+// Takes the lease of a worker that has died, if it is the one that holds it and got it by then.
+struct ReleaseCommand {
+  ExecutionId id;
+  std::string name_space;
+  std::string worker_instance_id;
+  TimestampMs acquired_until = 0;
+};
+struct RotateKeysCommand {
+  std::int64_t grace_ms = 0;
+  Operator by;
+};
+// Removes an ended execution: if it ended before that time, or, without one, if its retention is over.
+struct RemoveCommand {
+  ExecutionId id;
+  std::optional<TimestampMs> finished_before;
+};
 // The clock found this record due.
 struct DueCommand {
   Key key;
+  bool holds_leases = false;  // a worker that has died and still holds leases
 };
 
-using Command = std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand,
-                             DelayCommand, CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand,
-                             PriorityCommand, TagsCommand, LaneCommand, NamespaceCommand, DueCommand>;
+using Command =
+    std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand, DelayCommand,
+                 CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand, PriorityCommand, TagsCommand,
+                 LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand, RegisterCommand, HeartbeatCommand,
+                 MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand, RemoveCommand, DueCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
 };
 
+struct RemoveReply {
+  bool removed = false;
+};
+
 using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply,
-                           RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo>;
+                           RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
+                           ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
+                           DrainWorkerOutcome, KeyRotation, RemoveReply>;
 
 }  // namespace flowfabric

@@ -29,14 +29,26 @@ std::vector<Key> create_needs(Workspace& workspace, const CreateCommand& command
   return keys;
 }
 
-// Retention asks the namespace again when it comes due, so a changed default also governs what has ended already.
-std::vector<Key> due_keys(Workspace& workspace, const Key& key) {
-  std::vector<Key> keys = {key};
+const Execution* known_execution(Workspace& workspace, const Key& key) {
   Slot* slot = workspace.find(key);
-  const Execution* execution = slot == nullptr ? nullptr : slot->execution();
+  return slot == nullptr ? nullptr : slot->execution();
+}
+
+// Retention asks the namespace again when it comes due, so a changed default also governs what has ended already.
+std::vector<Key> retention_needs(Workspace& workspace, const Key& key) {
+  std::vector<Key> keys = {key};
+  const Execution* execution = known_execution(workspace, key);
   if (execution != nullptr && execution->facts.phase == Phase::terminal) {
     keys.push_back(namespace_key(execution->spec.name_space));
   }
+  return keys;
+}
+
+// A grant obeys the lane as a claim does.
+std::vector<Key> grant_needs(Workspace& workspace, const ExecutionId& id) {
+  std::vector<Key> keys = {execution_key(id)};
+  const Execution* execution = known_execution(workspace, keys.front());
+  if (execution != nullptr) keys.push_back(lane_key(execution->spec.lane));
   return keys;
 }
 
@@ -48,11 +60,19 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const LaneCommand& c) { return std::vector<Key>{lane_key(c.lane)}; },
                  [](const NamespaceCommand& c) { return std::vector<Key>{namespace_key(c.info.name_space)}; },
                  [](const DueCommand& c) { return std::vector<Key>{c.key}; },
+                 [](const RotateKeysCommand&) { return std::vector<Key>{keyring_key()}; },
+                 [](const RegisterCommand& c) {
+                   return std::vector<Key>{worker_key(c.registration.name_space, c.registration.worker_instance_id)};
+                 },
                  [](const auto& c) {
                    if constexpr (requires { c.fence; }) {
                      return std::vector<Key>{execution_key(c.fence.execution_id)};
-                   } else {
+                   } else if constexpr (requires { c.request.execution_id; }) {
+                     return std::vector<Key>{execution_key(c.request.execution_id)};
+                   } else if constexpr (requires { c.id; }) {
                      return std::vector<Key>{execution_key(c.id)};
+                   } else {
+                     return std::vector<Key>{worker_key(c.name_space, c.worker_instance_id)};
                    }
                  }},
       command);
@@ -65,7 +85,13 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
     if (!create->id_is_supplied) workspace.note_looked_up(execution_key(create->id));
     keys = create_needs(workspace, *create);
   } else if (const auto* due = std::get_if<DueCommand>(&command)) {
-    keys = due_keys(workspace, due->key);
+    keys = retention_needs(workspace, due->key);
+  } else if (const auto* remove = std::get_if<RemoveCommand>(&command)) {
+    keys = retention_needs(workspace, execution_key(remove->id));
+  } else if (const auto* grant = std::get_if<GrantCommand>(&command)) {
+    keys = grant_needs(workspace, grant->request.execution_id);
+  } else if (const auto* redeem = std::get_if<RedeemCommand>(&command)) {
+    keys = grant_needs(workspace, redeem->request.execution_id);
   } else {
     keys = keys_touched(command);
   }

@@ -5,8 +5,8 @@
 #include "core/state.hpp"
 
 namespace flowfabric {
-namespace {
 
+// Removes an ended execution if it has been kept long enough, by its policy and what its namespace says today.
 void retire(Workspace& workspace, Slot& slot, const Context& context) {
   Execution& execution = *slot.execution();
   Facts& facts = execution.facts;
@@ -17,14 +17,16 @@ void retire(Workspace& workspace, Slot& slot, const Context& context) {
   slot.erased = facts.retain_until <= context.now;
 }
 
-}  // namespace
-
 Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const Context& context) {
   Slot& slot = workspace.at(command.key);
   slot.rearm_exactly = true;
   if (const auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) {
     slot.changed = true;
     slot.erased = idempotency->expires_at <= context.now;
+    return Done{};
+  }
+  if (slot.worker() != nullptr && !slot.erased) {
+    worker_due(slot, command.holds_leases, context);
     return Done{};
   }
   Execution* execution = slot.execution();

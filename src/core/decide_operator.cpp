@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "base/text.hpp"
 #include "core/decide_parts.hpp"
 #include "core/state.hpp"
 
@@ -153,6 +154,54 @@ Result<Reply> decide_one(Workspace& workspace, const NamespaceCommand& command, 
   event.name_space = command.info.name_space;
   slot.events.push_back(std::move(event));
   return command.info;
+}
+
+Result<Reply> decide_one(Workspace& workspace, const RotateKeysCommand& command, const Context& context) {
+  Slot& slot = workspace.at(keyring_key());
+  KeyringRecord keyring;
+  if (const auto* stored = std::get_if<KeyringRecord>(&slot.record)) keyring = *stored;
+  std::erase_if(keyring.keys, [&](const auto& key) { return key.expires_at != 0 && key.expires_at <= context.now; });
+  if (keyring.keys.size() >= limits::max_signing_keys) {
+    return fail(Errc::overloaded, "there are " + std::to_string(keyring.keys.size()) +
+                                      " keys that are still accepted; wait until one has expired");
+  }
+  std::uint32_t newest = 0;
+  const TimestampMs until = context.now + command.grace_ms;
+  for (auto& key : keyring.keys) {
+    if (key.expires_at == 0 || key.expires_at > until) key.expires_at = until;
+    newest = std::max(newest, key.key_id);
+  }
+  keyring.keys.push_back(make_signing_key(newest + 1, context.now, context.entropy));
+  // With no grace the older ones are worth nothing from this moment on.
+  std::erase_if(keyring.keys, [&](const auto& key) { return key.expires_at != 0 && key.expires_at <= context.now; });
+
+  KeyRotation rotation;
+  rotation.key_id = newest + 1;
+  for (const auto& key : keyring.keys) rotation.keys.push_back({key.key_id, key.created_at, key.expires_at});
+  slot.record = std::move(keyring);
+  slot.changed = true;
+  slot.events.push_back(plain_event(
+      EventType::keys_rotated, context, command.by,
+      "key " + std::to_string(rotation.key_id) + " signs; older ones are accepted until " + format_utc(until)));
+  return rotation;
+}
+
+Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.id, context));
+  const Facts& facts = slot->execution()->facts;
+  if (facts.phase != Phase::terminal) {
+    return fail(Errc::not_terminal,
+                "only an ended execution can be removed; this one is " + std::string(to_string(public_state(facts))));
+  }
+  // What ended just now is removed another time, so that its end is logged.
+  if (slot->changed) return RemoveReply{false};
+  if (!command.finished_before) {
+    retire(workspace, *slot, context);
+  } else if (facts.finished_at < *command.finished_before) {
+    slot->changed = true;
+    slot->erased = true;
+  }
+  return RemoveReply{slot->erased};
 }
 
 }  // namespace flowfabric

@@ -64,95 +64,17 @@ Result<void> check_fence(const Execution& execution, const Fence& fence) {
                                      "; the execution is at epoch " + std::to_string(facts.lease_epoch));
 }
 
-void start_attempt(Transition& transition, const LeaseCommand& command) {
-  Facts& facts = transition.facts();
-  archive_attempt(transition);
-  Attempt attempt;
-  attempt.attempt_index = facts.attempt_count++;
-  attempt.attempt_id = random_uuid(transition.context().entropy);
-  attempt.attempt_type = facts.pending->type;
-  attempt.previous_attempt_index = facts.pending->previous_attempt_index;
-  attempt.reason = facts.pending->reason;
-  attempt.requested_by = facts.pending->requested_by;
-  attempt.started_at = transition.now();
-  if (const auto timeout = transition.spec().policy.attempt_timeout_ms)
-    attempt.timeout_at = transition.now() + *timeout;
-  attempt.worker_id = command.worker_id;
-  attempt.worker_instance_id = command.worker_instance_id;
-  facts.attempt = std::move(attempt);
-  facts.pending.reset();
-  facts.progress.reset();
-}
-
-void resume_attempt(Transition& transition, const LeaseCommand& command) {
-  Attempt& attempt = *transition.facts().attempt;
-  attempt.attempt_state = AttemptState::started;
-  attempt.resumed_at = transition.now();
-  if (attempt.timeout_left_ms > 0) attempt.timeout_at = transition.now() + attempt.timeout_left_ms;
-  attempt.timeout_left_ms = 0;
-  attempt.worker_id = command.worker_id;
-  attempt.worker_instance_id = command.worker_instance_id;
-}
-
-Lease make_lease(Transition& transition, const LeaseCommand& command) {
-  Lease lease;
-  lease.lease_id = random_uuid(transition.context().entropy);
-  lease.lease_epoch = ++transition.facts().lease_epoch;
-  lease.worker_id = command.worker_id;
-  lease.worker_instance_id = command.worker_instance_id;
-  lease.lease_ttl_ms = command.lease_ttl_ms;
-  lease.acquired_at = transition.now();
-  lease.renewed_at = transition.now();
-  lease.expires_at = transition.now() + command.lease_ttl_ms;
-  return lease;
-}
-
-ClaimedExecution claimed(const Execution& execution, HandleKind kind) {
-  ClaimedExecution claim;
-  claim.execution_id = execution.id;
-  claim.name_space = execution.spec.name_space;
-  claim.lane = execution.spec.lane;
-  claim.kind = execution.spec.kind;
-  claim.payload = execution.spec.payload;
-  claim.payload_encoding = execution.spec.payload_encoding;
-  claim.priority = execution.facts.priority;
-  claim.tags = execution.facts.tags;
-  claim.attempt = *execution.facts.attempt;
-  claim.lease = *execution.facts.lease;
-  claim.created_at = execution.spec.created_at;
-  claim.deadline_at = execution.facts.deadline_at;
-  claim.handle_kind = kind;
-  return claim;
-}
-
-HandleKind handle_kind(AttemptType type, bool resumed) {
-  if (resumed) return HandleKind::resumed;
-  return type == AttemptType::reclaim ? HandleKind::reclaimed : HandleKind::fresh;
-}
-
 }  // namespace
 
 Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.id, context));
+  if (slot->execution()->facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
+  if (!ready_entry(*slot->execution())) return fail(Errc::not_active, "the execution is not claimable");
   Transition transition(*slot, context);
-  Facts& facts = transition.facts();
-  if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
-  if (facts.ready_sequence == 0) return fail(Errc::not_active, "the execution is not claimable");
-
-  const bool resumed = !facts.pending;
-  if (resumed) {
-    resume_attempt(transition, command);
-  } else {
-    start_attempt(transition, command);
-  }
-  facts.phase = Phase::active;
-  facts.ready_sequence = 0;
-  facts.lease = make_lease(transition, command);
-  facts.attempt->lease_epoch = facts.lease_epoch;
-  if (facts.started_at == 0) facts.started_at = transition.now();
-  transition.record(resumed ? EventType::resumed : EventType::claimed, command.worker_instance_id,
-                    std::string(to_string(facts.attempt->attempt_type)));
-  return claimed(*slot->execution(), handle_kind(facts.attempt->attempt_type, resumed));
+  const EventType type = transition.facts().pending ? EventType::claimed : EventType::resumed;
+  return lease_out(transition,
+                   {command.worker_namespace, command.worker_id, command.worker_instance_id, command.lease_ttl_ms},
+                   type);
 }
 
 Result<Reply> decide_one(Workspace& workspace, const RenewCommand& command, const Context& context) {

@@ -79,6 +79,30 @@ Result<void> admit_capabilities(std::vector<std::string>& capabilities, const st
   return {};
 }
 
+Result<void> admit_worker_id(std::string_view id, const char* field) {
+  return admit_text(id, field, 1, limits::max_worker_id_bytes, Content::no_controls_or_spaces);
+}
+
+Result<void> admit_lanes(std::vector<std::string>& lanes) {
+  FF_TRY_VOID(admit_range<std::size_t>(lanes.size(), "lanes", 1, limits::max_claim_lanes));
+  for (const auto& lane : lanes) FF_TRY_VOID(admit_lane(lane));
+  std::sort(lanes.begin(), lanes.end());
+  lanes.erase(std::unique(lanes.begin(), lanes.end()), lanes.end());
+  return {};
+}
+
+// What grants and claims say about the worker.
+template <class Request>
+Result<void> admit_worker(Request& request) {
+  FF_TRY_VOID(admit_worker_id(request.worker_id, "worker_id"));
+  FF_TRY_VOID(admit_worker_id(request.worker_instance_id, "worker_instance_id"));
+  return admit_capabilities(request.capabilities, "capabilities");
+}
+
+Result<void> admit_grant_ttl(std::uint32_t grant_ttl_ms) {
+  return admit_range<std::uint32_t>(grant_ttl_ms, "grant_ttl_ms", 1, limits::max_grant_ttl_ms);
+}
+
 Result<void> admit_tag_value(const std::string& key, std::string_view value) {
   return admit_text(value, "tags." + key, 0, limits::max_tag_value_bytes, Content::no_controls);
 }
@@ -167,8 +191,8 @@ Result<void> admit_lane(std::string_view lane) {
   return {};
 }
 
-Result<void> admit_namespace(std::string_view name_space) {
-  return admit_text(name_space, "namespace", 1, limits::max_namespace_bytes, Content::no_controls);
+Result<void> admit_namespace(std::string_view name_space, const char* field) {
+  return admit_text(name_space, field, 1, limits::max_namespace_bytes, Content::no_controls);
 }
 
 Result<void> admit_execution_id(const ExecutionId& id) {
@@ -226,14 +250,10 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
 }
 
 Result<void> admit(ClaimRequest& request) {
-  FF_TRY_VOID(
-      admit_text(request.worker_id, "worker_id", 1, limits::max_worker_id_bytes, Content::no_controls_or_spaces));
-  FF_TRY_VOID(admit_text(request.worker_instance_id, "worker_instance_id", 1, limits::max_worker_id_bytes,
-                         Content::no_controls_or_spaces));
-  FF_TRY_VOID(admit_range<std::size_t>(request.lanes.size(), "lanes", 1, limits::max_claim_lanes));
-  for (const auto& lane : request.lanes) FF_TRY_VOID(admit_lane(lane));
-  std::sort(request.lanes.begin(), request.lanes.end());
-  request.lanes.erase(std::unique(request.lanes.begin(), request.lanes.end()), request.lanes.end());
+  FF_TRY_VOID(admit_namespace(request.worker_namespace, "worker_namespace"));
+  FF_TRY_VOID(admit_worker_id(request.worker_id, "worker_id"));
+  FF_TRY_VOID(admit_worker_id(request.worker_instance_id, "worker_instance_id"));
+  FF_TRY_VOID(admit_lanes(request.lanes));
   FF_TRY_VOID(admit_capabilities(request.capabilities, "capabilities"));
   FF_TRY_VOID(admit_range<std::uint32_t>(request.max_executions, "max_executions", 1, limits::max_claim));
   FF_TRY_VOID(admit_lease_ttl(request.lease_ttl_ms));
@@ -287,6 +307,75 @@ Result<void> admit(const ListRequest& request) {
   FF_TRY_VOID(admit_range<std::size_t>(request.states.size(), "states", 0, limits::max_listed_states));
   FF_TRY_VOID(admit_range<std::size_t>(request.cursor.size(), "cursor", 0, limits::max_cursor_bytes));
   return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
+}
+
+Result<void> admit_worker_name(std::string_view name_space, std::string_view worker_instance_id) {
+  FF_TRY_VOID(admit_namespace(name_space));
+  return admit_worker_id(worker_instance_id, "worker_instance_id");
+}
+
+Result<void> admit(WorkerRegistration& registration) {
+  FF_TRY_VOID(admit_namespace(registration.name_space));
+  FF_TRY_VOID(admit_worker(registration));
+  FF_TRY_VOID(admit_lanes(registration.lanes));
+  return admit_range<std::uint32_t>(registration.liveness_ttl_ms, "liveness_ttl_ms", limits::min_liveness_ttl_ms,
+                                    limits::max_liveness_ttl_ms);
+}
+
+Result<void> admit(const HeartbeatRequest& request) {
+  FF_TRY_VOID(admit_worker_name(request.name_space, request.worker_instance_id));
+  return admit_range<std::size_t>(request.leases.size(), "leases", 0, limits::max_bulk_items);
+}
+
+Result<void> admit_death(const Operator& by) {
+  FF_TRY_VOID(admit(by));
+  return admit_text(by.reason, "reason", 0, limits::max_death_reason_bytes, Content::no_controls);
+}
+
+Result<void> admit(const ListWorkersRequest& request) {
+  if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
+  if (request.lane) FF_TRY_VOID(admit_lane(*request.lane));
+  if (request.capability) {
+    std::vector<std::string> one = {*request.capability};
+    FF_TRY_VOID(admit_capabilities(one, "capability"));
+  }
+  FF_TRY_VOID(admit_range<std::size_t>(request.cursor.size(), "cursor", 0, limits::max_cursor_bytes));
+  return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
+}
+
+Result<void> admit(const ListExpiredLeasesRequest& request) {
+  if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
+  FF_TRY_VOID(admit_time(request.as_of, "as_of"));
+  FF_TRY_VOID(admit_range<std::size_t>(request.cursor.size(), "cursor", 0, limits::max_cursor_bytes));
+  return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_expired_leases_page);
+}
+
+Result<void> admit(GrantRequest& request) {
+  FF_TRY_VOID(admit_execution_id(request.execution_id));
+  FF_TRY_VOID(admit_worker(request));
+  return admit_grant_ttl(request.grant_ttl_ms);
+}
+
+Result<void> admit(ClaimForWorkerRequest& request) {
+  FF_TRY_VOID(admit_lane(request.lane));
+  FF_TRY_VOID(admit_worker(request));
+  return admit_grant_ttl(request.grant_ttl_ms);
+}
+
+Result<void> admit(RedeemRequest& request) {
+  FF_TRY_VOID(admit_execution_id(request.execution_id));
+  FF_TRY_VOID(admit_namespace(request.worker_namespace, "worker_namespace"));
+  FF_TRY_VOID(admit_worker(request));
+  return admit_lease_ttl(request.lease_ttl_ms);
+}
+
+Result<void> admit_grace(std::int64_t grace_ms) { return admit_duration(grace_ms, "grace_ms"); }
+
+Result<void> admit(const RetentionRun& run) {
+  if (run.older_than_ms) FF_TRY_VOID(admit_duration(*run.older_than_ms, "older_than_ms"));
+  if (run.name_space) FF_TRY_VOID(admit_namespace(*run.name_space));
+  if (run.lane) FF_TRY_VOID(admit_lane(*run.lane));
+  return {};
 }
 
 Result<void> admit(const NamespaceInfo& info) {

@@ -25,8 +25,21 @@ Result<void> admit(const ListRequest& request);
 Result<void> admit(const NamespaceInfo& info);
 Result<void> admit(const Policy& policy);
 
+// The fleet. Lanes and capabilities are brought into canonical form: sorted, each once.
+Result<void> admit(WorkerRegistration& registration);
+Result<void> admit(const HeartbeatRequest& request);
+Result<void> admit(const ListWorkersRequest& request);
+Result<void> admit(const ListExpiredLeasesRequest& request);
+Result<void> admit(GrantRequest& request);
+Result<void> admit(ClaimForWorkerRequest& request);
+Result<void> admit(RedeemRequest& request);
+Result<void> admit(const RetentionRun& run);
+Result<void> admit_worker_name(std::string_view name_space, std::string_view worker_instance_id);
+Result<void> admit_death(const Operator& by);
+Result<void> admit_grace(std::int64_t grace_ms);
+
 Result<void> admit_lane(std::string_view lane);
-Result<void> admit_namespace(std::string_view name_space);
+Result<void> admit_namespace(std::string_view name_space, const char* field = "namespace");
 Result<void> admit_execution_id(const ExecutionId& id);
 Result<void> admit_priority(std::int32_t priority);
 Result<void> admit_time(TimestampMs at, const char* field);

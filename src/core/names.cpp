@@ -16,14 +16,15 @@ constexpr std::array<Names, 4> ownerships = {"unowned", "leased", "lease_expired
 constexpr std::array<Names, 8> eligibilities = {
     "not_applicable",    "eligible_now",     "not_eligible_until_time", "blocked_by_dependencies",
     "blocked_by_budget", "blocked_by_quota", "blocked_by_lane_state",   "blocked_by_operator"};
-constexpr std::array<Names, 8> blocking_reasons = {"none",
+constexpr std::array<Names, 9> blocking_reasons = {"none",
                                                    "waiting_for_worker",
                                                    "waiting_for_capable_worker",
                                                    "waiting_for_delay",
                                                    "waiting_for_retry_backoff",
                                                    "waiting_for_reclaim_grace",
                                                    "waiting_for_reclaim",
-                                                   "paused_by_lane"};
+                                                   "paused_by_lane",
+                                                   "reserved_by_grant"};
 constexpr std::array<Names, 8> attempt_phases = {
     "pending_first_attempt",   "running_attempt",        "attempt_interrupted", "pending_retry_attempt",
     "pending_reclaim_attempt", "pending_replay_attempt", "attempt_terminal",    "none"};
@@ -37,7 +38,9 @@ constexpr std::array<Names, 7> attempt_states = {
 constexpr std::array<Names, 3> lease_losses = {"none", "expired", "revoked"};
 constexpr std::array<Names, 4> lane_states = {"active", "paused", "draining", "disabled"};
 constexpr std::array<Names, 3> handle_kinds = {"fresh", "resumed", "reclaimed"};
-constexpr std::array<Names, 18> event_types = {"",
+constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
+constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
+constexpr std::array<Names, 27> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -54,7 +57,16 @@ constexpr std::array<Names, 18> event_types = {"",
                                                "priority_changed",
                                                "tags_changed",
                                                "lane_changed",
-                                               "namespace_changed"};
+                                               "namespace_changed",
+                                               "worker_registered",
+                                               "worker_refreshed",
+                                               "worker_marked_dead",
+                                               "worker_ttl_swept",
+                                               "worker_draining",
+                                               "lease_reclaimed",
+                                               "grant_issued",
+                                               "grant_expired",
+                                               "keys_rotated"};
 
 template <class Enum, std::size_t n>
 std::string_view name_of(const std::array<Names, n>& names, Enum value) {
@@ -89,6 +101,8 @@ std::string_view to_string(AttemptState value) { return name_of(attempt_states, 
 std::string_view to_string(LeaseLoss value) { return name_of(lease_losses, value); }
 std::string_view to_string(LaneState value) { return name_of(lane_states, value); }
 std::string_view to_string(HandleKind value) { return name_of(handle_kinds, value); }
+std::string_view to_string(GrantKind value) { return name_of(grant_kinds, value); }
+std::string_view to_string(WorkerState value) { return name_of(worker_states, value); }
 std::string_view to_string(EventType value) { return name_of(event_types, value); }
 
 Result<PublicState> parse_public_state(std::string_view text) {

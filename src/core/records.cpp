@@ -10,8 +10,9 @@
 namespace flowfabric {
 namespace {
 
-// Every encoding starts with this byte, so that a later layout can be told from this one.
+// Every encoding starts with its layout. Layout 2 is layout 1 with more behind it; what layout 1 wrote is still read.
 constexpr std::uint8_t layout_1 = 1;
+constexpr std::uint8_t layout_2 = 2;
 
 template <class T, class F>
 void put_optional(Encoder& out, const std::optional<T>& value, F put) {
@@ -272,11 +273,58 @@ Result<T> finished(Decoder& in, T value, const char* what) {
 
 bool known_layout(Decoder& in) { return in.u8() == layout_1; }
 
+// For kinds that have a second layout; 0 when it is neither.
+std::uint8_t layout_of(Decoder& in) {
+  const std::uint8_t layout = in.u8();
+  return layout == layout_1 || layout == layout_2 ? layout : 0;
+}
+
+void put_lost(Encoder& out, const LostLease& lost) {
+  out.uuid(lost.lease_id);
+  out.text(lost.worker_id);
+  out.text(lost.worker_instance_id);
+  out.unsigned_number(lost.attempt_index);
+  out.number(lost.lost_at);
+}
+
+void get_lost(Decoder& in, LostLease& lost) {
+  lost.lease_id = in.uuid();
+  lost.worker_id = in.text();
+  lost.worker_instance_id = in.text();
+  lost.attempt_index = in.u32();
+  lost.lost_at = in.number();
+}
+
+void put_grant(Encoder& out, const HeldGrant& grant) {
+  out.enumerator(grant.kind);
+  out.text(grant.grant_id);
+  out.text(grant.worker_id);
+  out.number(grant.expires_at);
+}
+
+HeldGrant get_grant(Decoder& in) {
+  HeldGrant grant;
+  grant.kind = in.enumerator(GrantKind::reclaim);
+  grant.grant_id = in.text();
+  grant.worker_id = in.text();
+  grant.expires_at = in.number();
+  return grant;
+}
+
 Error unknown_layout(const char* what) {
   return Error{Errc::corruption, std::string("stored bytes of ") + what + " have an unknown layout", {}, {}};
 }
 
 }  // namespace
+
+KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs created_at, const Entropy& entropy) {
+  KeyringRecord::SigningKey key{key_id, {}, created_at, 0};
+  for (int i = 0; i < 4; ++i) {
+    const std::uint64_t bits = entropy();
+    key.secret.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+  }
+  return key;
+}
 
 Key make_key(RecordKind kind, std::string_view id, std::uint16_t partition) {
   Key key;
@@ -307,6 +355,19 @@ Key lane_key(std::string_view lane) { return make_key(RecordKind::lane, lane, pa
 
 Key namespace_key(std::string_view name_space) {
   return make_key(RecordKind::name_space, name_space, partition_of(name_space));
+}
+
+std::uint16_t worker_partition(std::string_view worker_instance_id) {
+  return static_cast<std::uint16_t>(fnv1a64(worker_instance_id) % partition_count);
+}
+
+// Neither part has control characters, so the zero between them and the zero that a partition below 256 begins with come
+// before anything else: keys order as (namespace, instance id) does, also where one name begins with another.
+Key worker_key(std::string_view name_space, std::string_view worker_instance_id) {
+  std::string id(name_space);
+  id += '\0';
+  id += worker_instance_id;
+  return make_key(RecordKind::worker, id, worker_partition(worker_instance_id));
 }
 
 Key keyring_key() { return make_key(RecordKind::keyring, "handles", partition_of("handles")); }
@@ -367,7 +428,7 @@ Result<Spec> decode_spec(std::string_view bytes) {
 std::string encode(const Facts& facts) {
   Encoder out;
   out.reserve(256 + facts.result.size());
-  out.u8(layout_1);
+  out.u8(layout_2);
   out.enumerator(facts.phase);
   out.enumerator(facts.outcome);
   out.number(facts.priority);
@@ -401,12 +462,16 @@ std::string encode(const Facts& facts) {
   out.boolean(facts.has_result);
   out.boolean(facts.result_is_inline);
   out.text(facts.result);
+  if (facts.lease) out.text(facts.lease->worker_namespace);
+  if (facts.lost.cause != LeaseLoss::none) put_lost(out, facts.lost);
+  put_optional(out, facts.grant, put_grant);
   return out.take();
 }
 
 Result<Facts> decode_facts(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return tl::unexpected(unknown_layout("an execution's facts"));
+  const std::uint8_t layout = layout_of(in);
+  if (layout == 0) return tl::unexpected(unknown_layout("an execution's facts"));
   Facts facts;
   facts.phase = in.enumerator(Phase::terminal);
   facts.outcome = in.enumerator(Outcome::skipped);
@@ -441,6 +506,11 @@ Result<Facts> decode_facts(std::string_view bytes) {
   facts.has_result = in.boolean();
   facts.result_is_inline = in.boolean();
   facts.result = in.text();
+  if (layout == layout_2) {
+    if (facts.lease) facts.lease->worker_namespace = in.text();
+    if (facts.lost.cause != LeaseLoss::none) get_lost(in, facts.lost);
+    facts.grant = get_optional(in, get_grant);
+  }
   return finished(in, std::move(facts), "an execution's facts");
 }
 
@@ -523,31 +593,86 @@ Result<IdempotencyRecord> decode_idempotency(std::string_view bytes) {
 
 std::string encode(const KeyringRecord& record) {
   Encoder out;
-  out.u8(layout_1);
+  out.u8(layout_2);
   out.unsigned_number(record.keys.size());
   for (const auto& key : record.keys) {
     out.unsigned_number(key.key_id);
     out.text(key.secret);
+    out.number(key.created_at);
+    out.number(key.expires_at);
   }
   return out.take();
 }
 
 Result<KeyringRecord> decode_keyring(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return tl::unexpected(unknown_layout("the keyring"));
+  const std::uint8_t layout = layout_of(in);
+  if (layout == 0) return tl::unexpected(unknown_layout("the keyring"));
   KeyringRecord record;
   record.keys.resize(in.count());
   for (auto& key : record.keys) {
     key.key_id = in.u32();
     key.secret = in.text();
+    if (layout == layout_1) continue;
+    key.created_at = in.number();
+    key.expires_at = in.number();
   }
   return finished(in, std::move(record), "the keyring");
+}
+
+std::string encode(const WorkerRecord& record) {
+  const WorkerInfo& info = record.info;
+  Encoder out;
+  out.reserve(128);
+  out.u8(layout_1);
+  out.text(info.name_space);
+  out.text(info.worker_id);
+  out.text(info.worker_instance_id);
+  put_strings(out, info.lanes);
+  put_strings(out, info.capabilities);
+  out.unsigned_number(info.liveness_ttl_ms);
+  out.number(info.registered_at);
+  out.number(info.last_heartbeat_at);
+  out.number(info.expires_at);
+  out.boolean(info.draining);
+  out.enumerator(info.state);
+  out.number(info.ended_at);
+  out.text(info.ended_by);
+  out.text(info.reason);
+  out.number(record.release_until);
+  out.number(record.armed_due);
+  return out.take();
+}
+
+Result<WorkerRecord> decode_worker(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return tl::unexpected(unknown_layout("a worker"));
+  WorkerRecord record;
+  WorkerInfo& info = record.info;
+  info.name_space = in.text();
+  info.worker_id = in.text();
+  info.worker_instance_id = in.text();
+  info.lanes = get_strings(in);
+  info.capabilities = get_strings(in);
+  info.liveness_ttl_ms = in.u32();
+  info.registered_at = in.number();
+  info.last_heartbeat_at = in.number();
+  info.expires_at = in.number();
+  info.draining = in.boolean();
+  info.state = in.enumerator(WorkerState::ttl_swept);
+  info.ended_at = in.number();
+  info.ended_by = in.text();
+  info.reason = in.text();
+  info.partition = worker_partition(info.worker_instance_id);
+  record.release_until = in.number();
+  record.armed_due = in.number();
+  return finished(in, std::move(record), "a worker");
 }
 
 std::string encode(const Event& event) {
   Encoder out;
   out.reserve(96);
-  out.u8(layout_1);
+  out.u8(event.worker_instance_id.empty() ? layout_1 : layout_2);
   out.enumerator(event.type);
   out.number(event.at);
   put_optional(out, event.execution_id, [](Encoder& o, const ExecutionId& id) {
@@ -564,14 +689,16 @@ std::string encode(const Event& event) {
   out.text(event.actor);
   out.text(event.reason);
   out.number(event.next_at);
+  if (!event.worker_instance_id.empty()) out.text(event.worker_instance_id);
   return out.take();
 }
 
 Result<Event> decode_event(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return tl::unexpected(unknown_layout("an event"));
+  const std::uint8_t layout = layout_of(in);
+  if (layout == 0) return tl::unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::namespace_changed);
+  event.type = in.enumerator(EventType::keys_rotated);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, [](Decoder& i) {
@@ -590,6 +717,7 @@ Result<Event> decode_event(std::string_view bytes) {
   event.actor = in.text();
   event.reason = in.text();
   event.next_at = in.number();
+  if (layout == layout_2) event.worker_instance_id = in.text();
   return finished(in, std::move(event), "an event");
 }
 

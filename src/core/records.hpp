@@ -11,6 +11,7 @@
 
 #include <flowfabric/operations.hpp>
 
+#include "base/entropy.hpp"
 #include "core/changes.hpp"
 
 namespace flowfabric {
@@ -65,11 +66,27 @@ struct Release {
   friend bool operator==(const Release&, const Release&) = default;
 };
 
+// The last lease that was lost, for the holder that comes back and for those who look for lost leases.
 struct LostLease {
   LeaseLoss cause = LeaseLoss::none;
   std::uint64_t lease_epoch = 0;  // the epoch that was lost
+  Uuid lease_id;
+  std::string worker_id;
+  std::string worker_instance_id;
+  std::uint32_t attempt_index = 0;
+  TimestampMs lost_at = 0;  // when it ran out, or was revoked
 
   friend bool operator==(const LostLease&, const LostLease&) = default;
+};
+
+// A reservation for one worker. While it stands nobody else can claim the execution; the clock removes it.
+struct HeldGrant {
+  GrantKind kind = GrantKind::claim;
+  std::string grant_id;  // SHA-256 of the grant key
+  std::string worker_id;
+  TimestampMs expires_at = 0;
+
+  friend bool operator==(const HeldGrant&, const HeldGrant&) = default;
 };
 
 struct Facts {
@@ -84,6 +101,7 @@ struct Facts {
   std::uint64_t lease_epoch = 0;
   std::optional<Lease> lease;
   LostLease lost;
+  std::optional<HeldGrant> grant;
 
   std::optional<PendingAttempt> pending;
   std::optional<Attempt> attempt;  // the current or last one; earlier ones are satellites
@@ -137,19 +155,36 @@ struct IdempotencyRecord {
   TimestampMs armed_due = 0;
 };
 
-// The store's signing keys. The newest signs; all verify.
+// The store's signing keys, oldest first. The newest signs; the others verify until they expire.
 struct KeyringRecord {
   struct SigningKey {
     std::uint32_t key_id = 0;
     std::string secret;
+    TimestampMs created_at = 0;
+    TimestampMs expires_at = 0;  // 0: never, as long as it is the newest
   };
   std::vector<SigningKey> keys;
 };
+
+// A registered worker instance. It stays for a day after its end, so that its events do.
+struct WorkerRecord {
+  WorkerInfo info;  // `state` is live, marked_dead or ttl_swept; lapsed is never stored
+  // Leases that this instance got until then are to be taken away; 0 when there is nothing to do.
+  TimestampMs release_until = 0;
+  TimestampMs armed_due = 0;
+
+  friend bool operator==(const WorkerRecord&, const WorkerRecord&) = default;
+};
+
+KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs created_at, const Entropy& entropy);
 
 Key execution_key(const ExecutionId& id);
 Key lane_key(std::string_view lane);
 Key namespace_key(std::string_view name_space);
 Key keyring_key();
+// Keys of workers order by (namespace, instance id).
+Key worker_key(std::string_view name_space, std::string_view worker_instance_id);
+std::uint16_t worker_partition(std::string_view worker_instance_id);
 // The key of an idempotency record is a hash of (namespace, key); executions made with one live in its partition.
 Key idempotency_key(std::string_view name_space, std::string_view key);
 ExecutionId execution_id_of(const Key& key);
@@ -161,6 +196,7 @@ std::string encode(const LaneRecord& record);
 std::string encode(const NamespaceRecord& record);
 std::string encode(const IdempotencyRecord& record);
 std::string encode(const KeyringRecord& record);
+std::string encode(const WorkerRecord& record);
 std::string encode(const Event& event);
 
 Result<Spec> decode_spec(std::string_view bytes);
@@ -170,6 +206,7 @@ Result<LaneRecord> decode_lane(std::string_view bytes);
 Result<NamespaceRecord> decode_namespace(std::string_view bytes);
 Result<IdempotencyRecord> decode_idempotency(std::string_view bytes);
 Result<KeyringRecord> decode_keyring(std::string_view bytes);
+Result<WorkerRecord> decode_worker(std::string_view bytes);
 Result<Event> decode_event(std::string_view bytes);
 Result<Execution> decode_execution(const Record& record);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hashing.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 
 namespace flowfabric {
@@ -66,6 +68,7 @@ BlockingReason blocking_reason(const Execution& execution, LaneState lane) {
   if (facts.phase == Phase::active && !facts.lease) return BlockingReason::waiting_for_reclaim;
   if (facts.phase != Phase::runnable) return BlockingReason::none;
   if (facts.delay_until != 0) return delay_reason(facts.delay_cause);
+  if (facts.grant) return BlockingReason::reserved_by_grant;
   if (lane_blocks_claims(lane)) return BlockingReason::paused_by_lane;
   return execution.spec.required_capabilities.empty() ? BlockingReason::waiting_for_worker
                                                       : BlockingReason::waiting_for_capable_worker;
@@ -86,21 +89,38 @@ Reason delay_sentence(const Facts& facts) {
   }
 }
 
-std::vector<Reason> explain_runnable(const Execution& execution, const LaneInfo& lane, std::uint64_t ahead) {
+Reason grant_sentence(const HeldGrant& grant) {
+  return {"reserved_by_grant",
+          "A " + std::string(to_string(grant.kind)) + " grant reserves it for worker " + grant.worker_id + " until " +
+              format_utc(grant.expires_at) + ".",
+          grant.expires_at};
+}
+
+Reason capability_sentence(const Spec& spec, bool capable_worker_lives) {
+  const std::string wanted = join(spec.required_capabilities, ", ");
+  return {"waiting_for_capable_worker",
+          capable_worker_lives ? "Only a worker that offers " + wanted + " may claim it; one is alive."
+                               : "Only a worker that offers " + wanted + " may claim it; no live worker offers " +
+                                     wanted + " on lane \"" + spec.lane + "\".",
+          0};
+}
+
+std::vector<Reason> explain_runnable(const Execution& execution, const Surroundings& surroundings) {
+  const LaneInfo& lane = surroundings.lane;
+  const std::uint64_t ahead = surroundings.ahead;
   std::vector<Reason> reasons;
   if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution.facts));
+  if (execution.facts.grant) reasons.push_back(grant_sentence(*execution.facts.grant));
   if (lane_blocks_claims(lane.state)) {
     reasons.push_back({"paused_by_lane",
                        "Lane \"" + lane.lane + "\" is " + std::string(to_string(lane.state)) +
                            ": nothing on it is handed out" + (lane.reason.empty() ? "." : " (" + lane.reason + ")."),
                        0});
   }
-  const auto& capabilities = execution.spec.required_capabilities;
-  if (!capabilities.empty()) {
-    reasons.push_back(
-        {"waiting_for_capable_worker", "Only a worker that offers " + join(capabilities, ", ") + " may claim it.", 0});
+  if (!execution.spec.required_capabilities.empty()) {
+    reasons.push_back(capability_sentence(execution.spec, surroundings.capable_worker_lives));
   }
-  if (execution.facts.delay_until == 0) {
+  if (execution.facts.delay_until == 0 && !execution.facts.grant) {
     reasons.push_back({"waiting_for_worker",
                        ahead == 0   ? "It is next in its queue and waits for a worker to claim it."
                        : ahead == 1 ? "One execution is ahead of it in its queue."
@@ -136,7 +156,7 @@ StateVector state_vector(const Execution& execution, LaneState lane) {
   return vector;
 }
 
-std::vector<Reason> explain(const Execution& execution, const LaneInfo& lane, std::uint64_t ahead, TimestampMs now) {
+std::vector<Reason> explain(const Execution& execution, const Surroundings& surroundings) {
   const Facts& facts = execution.facts;
   switch (facts.phase) {
     case Phase::terminal:
@@ -145,20 +165,23 @@ std::vector<Reason> explain(const Execution& execution, const LaneInfo& lane, st
                    ".",
                0}};
     case Phase::suspended: return {{"suspended", "It is suspended.", 0}};
-    case Phase::runnable: return explain_runnable(execution, lane, ahead);
+    case Phase::runnable: return explain_runnable(execution, surroundings);
     case Phase::active: break;
   }
   if (!facts.lease) {
-    return {{"waiting_for_reclaim",
-             "Its lease was " + std::string(to_string(facts.lost.cause)) +
-                 " and its policy asks for a manual reclaim; cancel it, or reclaim it.",
-             0}};
+    std::vector<Reason> reasons = {
+        {"waiting_for_reclaim",
+         "Its lease was " + std::string(to_string(facts.lost.cause)) +
+             " and its policy asks for a manual reclaim: issue a reclaim grant, or cancel it.",
+         0}};
+    if (facts.grant) reasons.push_back(grant_sentence(*facts.grant));
+    return reasons;
   }
-  if (facts.lease->expires_at <= now) {
+  if (facts.lease->expires_at <= surroundings.now) {
     return {{"lease_expired",
              "The lease of worker instance " + facts.lease->worker_instance_id + " ran out at " +
                  format_utc(facts.lease->expires_at) + " and is being taken back.",
-             now}};
+             surroundings.now}};
   }
   return {};
 }
@@ -203,7 +226,7 @@ Listing listing_of(const Execution& execution) {
 
 std::optional<ReadyEntry> ready_entry(const Execution& execution) {
   const Facts& facts = execution.facts;
-  if (facts.ready_sequence == 0) return std::nullopt;
+  if (facts.ready_sequence == 0 || facts.grant) return std::nullopt;
   return ReadyEntry{execution.spec.route, facts.priority, facts.ready_sequence, execution_key(execution.id)};
 }
 
@@ -214,12 +237,47 @@ TimestampMs next_due(const Facts& facts) {
   };
   if (facts.phase == Phase::terminal) return facts.retain_until;
   consider(facts.deadline_at);
-  if (facts.phase == Phase::runnable) consider(facts.delay_until);
+  if (facts.grant) consider(facts.grant->expires_at);
+  // A grant holds off what would put the execution up for everybody.
+  if (facts.phase == Phase::runnable && !facts.grant) consider(facts.delay_until);
   if (facts.phase == Phase::active && facts.lease) {
     consider(facts.lease->expires_at);
     if (facts.attempt) consider(facts.attempt->timeout_at);
   }
   return due;
+}
+
+TimestampMs next_due(const WorkerRecord& worker) {
+  if (worker.release_until != 0) return worker.release_until;
+  if (worker.info.state == WorkerState::live) return worker.info.expires_at;
+  return worker.info.ended_at + limits::dead_worker_retention_ms;
+}
+
+bool has_lost_lease(const Facts& facts) {
+  if (facts.lost.cause == LeaseLoss::none || facts.lease) return false;
+  if (facts.phase == Phase::active) return true;
+  return facts.phase == Phase::runnable && facts.delay_until != 0 && facts.delay_cause == DelayCause::reclaim_grace;
+}
+
+std::uint64_t holder_group(std::string_view name_space, std::string_view worker_instance_id) {
+  std::string name(name_space);
+  name += '\0';
+  name += worker_instance_id;
+  return (fnv1a64(name) >> 2) + 2;
+}
+
+Grouping grouping(const Facts& facts) {
+  if (facts.lease) {
+    return {holder_group(facts.lease->worker_namespace, facts.lease->worker_instance_id), facts.lease->acquired_at};
+  }
+  if (has_lost_lease(facts)) return {lost_leases_group, facts.lost.lost_at};
+  return {};
+}
+
+WorkerInfo worker_info(const WorkerRecord& worker, TimestampMs now) {
+  WorkerInfo info = worker.info;
+  if (info.state == WorkerState::live && info.expires_at <= now) info.state = WorkerState::lapsed;
+  return info;
 }
 
 }  // namespace flowfabric

@@ -63,6 +63,12 @@ std::int64_t retry_delay_ms(const Policy& policy, std::uint32_t retry_count, con
   return static_cast<std::int64_t>(entropy() % (static_cast<std::uint64_t>(delay) + 1));
 }
 
+// Whether the event stands for a change of state, or only for one of properties.
+bool is_transition(EventType type) {
+  return type != EventType::tags_changed && type != EventType::priority_changed && type != EventType::grant_issued &&
+         type != EventType::grant_expired;
+}
+
 // One due transition, the earliest; false when nothing is due.
 bool settle_once(Slot& slot, const Context& context) {
   Facts& facts = slot.execution()->facts;
@@ -84,8 +90,14 @@ bool settle_once(Slot& slot, const Context& context) {
     lose_lease(slot, context, LeaseLoss::expired, clock_actor, "lease_expired", due);
     return true;
   }
-  FF_CHECK(facts.phase == Phase::runnable && facts.delay_until == due);
   Transition transition(slot, context);
+  if (facts.grant && facts.grant->expires_at == due) {
+    const std::string what = std::string(to_string(facts.grant->kind)) + " grant of " + facts.grant->worker_id;
+    facts.grant.reset();
+    transition.record(EventType::grant_expired, clock_actor, what);
+    return true;
+  }
+  FF_CHECK(facts.phase == Phase::runnable && facts.delay_until == due);
   const DelayCause cause = facts.delay_cause;
   make_runnable(transition, 0, DelayCause::none);
   transition.record(EventType::ready, clock_actor, cause == DelayCause::backoff ? "backoff_over" : "delay_over");
@@ -99,7 +111,7 @@ Transition::Transition(Slot& slot, const Context& context)
 
 void Transition::record(EventType type, std::string actor, std::string reason, TimestampMs next_at) {
   Facts& now_facts = facts();
-  if (type != EventType::tags_changed && type != EventType::priority_changed) now_facts.last_transition_at = now();
+  if (is_transition(type)) now_facts.last_transition_at = now();
   touch();
   Event event;
   event.type = type;
@@ -151,6 +163,7 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
   facts.phase = Phase::terminal;
   facts.outcome = outcome;
   facts.lease.reset();
+  facts.grant.reset();
   facts.pending.reset();
   facts.finished_at = transition.now();
   facts.retain_until = transition.now() + retention_ms(transition.spec().policy, transition.spec().namespace_retention,
@@ -166,26 +179,28 @@ void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::
   const Policy& policy = transition.spec().policy;
   const EventType type = cause == LeaseLoss::expired ? EventType::lease_expired : EventType::lease_revoked;
 
-  facts.lost = {cause, facts.lease_epoch};
+  const Lease& lease = *facts.lease;
+  facts.lost = {
+      cause, facts.lease_epoch, lease.lease_id, lease.worker_id, lease.worker_instance_id, facts.attempt->attempt_index,
+      since};
   ++facts.lease_epoch;
   facts.lease.reset();
   end_attempt(facts, AttemptState::interrupted, transition.now());
 
-  if (policy.on_lease_lost == OnLeaseLost::manual) {
-    transition.record(type, actor, reason);
-    return;
-  }
   if (facts.reclaim_count >= policy.max_reclaims) {
     transition.record(type, actor, reason);
-    facts.failure = Failure{"max_reclaims_exceeded",
+    facts.failure = Failure{reclaim_cap_category,
                             "the lease was lost " + std::to_string(facts.reclaim_count + 1) +
                                 " times; the policy allows " + std::to_string(policy.max_reclaims) + " reclaims",
                             {}};
     Transition end(slot, context);
-    finish(end, Outcome::failed, EventType::failed, AttemptState::interrupted, actor, "max_reclaims_exceeded");
+    finish(end, Outcome::failed, EventType::failed, AttemptState::interrupted, actor, reclaim_cap_category);
     return;
   }
-  ++facts.reclaim_count;
+  if (policy.on_lease_lost == OnLeaseLost::manual) {
+    transition.record(type, actor, reason);
+    return;
+  }
   facts.pending = PendingAttempt{AttemptType::reclaim, facts.attempt->attempt_index, reason, actor};
   make_runnable(transition, since + policy.reclaim_grace_ms, DelayCause::reclaim_grace);
   transition.record(type, actor, reason, facts.delay_until);

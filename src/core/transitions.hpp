@@ -12,12 +12,16 @@
 
 namespace flowfabric {
 
+class TokenSigner;
+
 // Everything a decision may use besides the records. The same context and records give the same decision.
 struct Context {
   TimestampMs now = 0;                           // the store's clock, read once for the batch
   std::function<std::uint64_t()> next_sequence;  // ascending enqueue numbers, never 0
   Entropy entropy;
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
+  bool release_on_worker_death = true;
+  const TokenSigner* signer = nullptr;  // for what is signed: leases and grants
 };
 
 // One state change of one execution, with the event that records it.
@@ -50,8 +54,11 @@ void make_runnable(Transition& transition, TimestampMs delay_until, DelayCause c
 void finish(Transition& transition, Outcome outcome, EventType type, AttemptState attempt_end, std::string actor,
             std::string reason);
 
-// The one loss of every lease. Raises the epoch, interrupts the attempt, and does what the policy says: requeue, wait
-// for a manual reclaim, or end at the cap. A grace counts from `since`, the moment of the loss, not from when it was
+// The category of the failure of an execution that ended because its lease was lost too often.
+inline constexpr const char* reclaim_cap_category = "max_reclaims_exceeded";
+
+// The one loss of every lease. Raises the epoch, interrupts the attempt, and ends the execution at the cap of reclaims, or
+// does what the policy says: requeue, or wait for a manual reclaim. A grace counts from `since`, the moment of the loss, not from when it was
 // noticed.
 void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::string& actor,
                 const std::string& reason, TimestampMs since);
@@ -59,6 +66,15 @@ void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::
 // Ends the running attempt as failed and decides what follows. A backoff counts from `since`.
 FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, FailRequest::Retryable retryable,
                        const std::string& actor, TimestampMs since);
+
+// Gives a claimable execution to a worker: a new attempt, or the same one again.
+struct Holder {
+  std::string worker_namespace;
+  std::string worker_id;
+  std::string worker_instance_id;
+  std::uint32_t lease_ttl_ms = 0;
+};
+ClaimedExecution lease_out(Transition& transition, const Holder& holder, EventType type);
 
 // Applies everything that time has brought about by `now`, in order of due time, so that no decision depends on whether
 // the clock loop came by first. Returns whether anything changed. Retention is not included.

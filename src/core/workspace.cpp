@@ -8,12 +8,18 @@
 namespace flowfabric {
 namespace {
 
+// The due entry that was written together with a record.
+std::optional<DueEntry> armed_entry(const Key& key, TimestampMs armed_due, const Grouping& grouping = {}) {
+  if (armed_due == 0) return std::nullopt;
+  return DueEntry{armed_due, key, grouping.group, grouping.rank};
+}
+
 Result<void> decode_into(Slot& slot, const Record& record) {
   switch (record.key.kind()) {
     case RecordKind::execution: {
       FF_TRY(execution, decode_execution(record));
       slot.indexed_ready = ready_entry(execution);
-      slot.indexed_due = execution.facts.armed_due;
+      slot.indexed_due = armed_entry(record.key, execution.facts.armed_due, grouping(execution.facts));
       slot.record = std::move(execution);
       return {};
     }
@@ -29,7 +35,7 @@ Result<void> decode_into(Slot& slot, const Record& record) {
     }
     case RecordKind::idempotency: {
       FF_TRY(idempotency, decode_idempotency(record.body));
-      slot.indexed_due = idempotency.armed_due;
+      slot.indexed_due = armed_entry(record.key, idempotency.armed_due);
       slot.record = idempotency;
       return {};
     }
@@ -38,25 +44,54 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.record = std::move(keyring);
       return {};
     }
+    case RecordKind::worker: {
+      FF_TRY(worker, decode_worker(record.body));
+      slot.indexed_due = armed_entry(record.key, worker.armed_due);
+      slot.record = std::move(worker);
+      return {};
+    }
   }
   return fail(Errc::corruption, "a stored key has an unknown kind");
 }
 
-// Which due entry the record should have. A later due time may keep an earlier entry while a lease is held: renewals are
-// frequent and the clock re-arms when it meets the entry. Everything else moves the entry at once.
-TimestampMs wanted_due(const Slot& slot) {
-  if (const auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) return idempotency->expires_at;
+// Renewals and heartbeats are frequent and move a due time further away. They leave the entry where it is, as long as it
+// does not lie before `earliest`; the clock re-arms when it meets the entry. Everything else moves it at once.
+TimestampMs lazily(const Slot& slot, TimestampMs due, TimestampMs earliest) {
+  if (slot.rearm_exactly || !slot.indexed_due) return due;
+  const TimestampMs indexed = slot.indexed_due->due_at;
+  return indexed >= earliest && indexed <= due ? indexed : due;
+}
+
+// A heartbeat that comes in time moves the entry itself, so that the clock never meets it.
+TimestampMs wanted_due(const Slot& slot, const WorkerRecord& worker) {
+  const TimestampMs due = next_due(worker);
+  const bool lives = worker.info.state == WorkerState::live && worker.release_until == 0;
+  return lives ? lazily(slot, due, worker.info.last_heartbeat_at + worker.info.liveness_ttl_ms / 2) : due;
+}
+
+// Which due entry the record should have.
+std::optional<DueEntry> wanted_due(const Slot& slot) {
+  if (slot.erased) return std::nullopt;
+  if (const auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) {
+    return DueEntry{idempotency->expires_at, slot.key};
+  }
+  if (const auto* worker = std::get_if<WorkerRecord>(&slot.record)) {
+    return DueEntry{wanted_due(slot, *worker), slot.key};
+  }
   const auto* execution = std::get_if<Execution>(&slot.record);
-  if (execution == nullptr) return 0;
-  const TimestampMs due = next_due(execution->facts);
-  const bool lazy = execution->facts.lease.has_value() && !slot.rearm_exactly;
-  if (lazy && slot.indexed_due != 0 && slot.indexed_due <= due) return slot.indexed_due;
-  return due;
+  if (execution == nullptr) return std::nullopt;
+  const Grouping grouped = grouping(execution->facts);
+  TimestampMs due = next_due(execution->facts);
+  if (execution->facts.lease) due = lazily(slot, due, 0);
+  if (due == 0 && grouped.group != 0) due = never_due;
+  if (due == 0) return std::nullopt;
+  return DueEntry{due, slot.key, grouped.group, grouped.rank};
 }
 
 void set_armed_due(Slot& slot, TimestampMs due) {
   if (auto* execution = std::get_if<Execution>(&slot.record)) execution->facts.armed_due = due;
   if (auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) idempotency->armed_due = due;
+  if (auto* worker = std::get_if<WorkerRecord>(&slot.record)) worker->armed_due = due;
 }
 
 RootChange root_change(const Slot& slot) {
@@ -79,6 +114,8 @@ RootChange root_change(const Slot& slot) {
     change.body = encode(*idempotency);
   } else if (const auto* keyring = std::get_if<KeyringRecord>(&slot.record)) {
     change.body = encode(*keyring);
+  } else if (const auto* worker = std::get_if<WorkerRecord>(&slot.record)) {
+    change.body = encode(*worker);
   } else {
     FF_CHECK(false);
   }
@@ -98,13 +135,13 @@ void plan_ready(const Slot& slot, ChangeSet& set, PlannedCommit& plan) {
 }
 
 void plan_due(Slot& slot, ChangeSet& set, PlannedCommit& plan) {
-  const TimestampMs wanted = slot.erased ? 0 : wanted_due(slot);
-  set_armed_due(slot, wanted);
+  const std::optional<DueEntry> wanted = wanted_due(slot);
+  set_armed_due(slot, wanted ? wanted->due_at : 0);
   if (wanted == slot.indexed_due) return;
-  if (slot.indexed_due != 0) set.due_drop.push_back({slot.indexed_due, slot.key});
-  if (wanted != 0) {
-    set.due_put.push_back({wanted, slot.key});
-    if (plan.earliest_due == 0 || wanted < plan.earliest_due) plan.earliest_due = wanted;
+  if (slot.indexed_due) set.due_drop.push_back(*slot.indexed_due);
+  if (wanted) {
+    set.due_put.push_back(*wanted);
+    if (plan.earliest_due == 0 || wanted->due_at < plan.earliest_due) plan.earliest_due = wanted->due_at;
   }
 }
 

@@ -21,7 +21,8 @@ namespace flowfabric {
 struct Slot {
   Key key;
   std::uint64_t version = 0;  // as loaded; 0: absent
-  std::variant<std::monostate, Execution, LaneRecord, NamespaceRecord, IdempotencyRecord, KeyringRecord> record;
+  std::variant<std::monostate, Execution, LaneRecord, NamespaceRecord, IdempotencyRecord, KeyringRecord, WorkerRecord>
+      record;
   bool changed = false;
   bool erased = false;
   bool rearm_exactly = false;  // the clock has seen the due entry: replace it even by a later one
@@ -31,11 +32,12 @@ struct Slot {
 
   // What the indexes hold for this record now.
   std::optional<ReadyEntry> indexed_ready;
-  TimestampMs indexed_due = 0;
+  std::optional<DueEntry> indexed_due;
 
   std::uint32_t set = 0;  // which change set it belongs to; slots that must commit together share one
 
   Execution* execution() { return std::get_if<Execution>(&record); }
+  WorkerRecord* worker() { return std::get_if<WorkerRecord>(&record); }
 };
 
 struct PlannedCommit {

@@ -30,6 +30,17 @@ void remove_duplicates(std::vector<Key>& keys) {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
+// What a claim does with an execution that was found for it.
+Command hand_out(const QueuedClaim& claim, const ExecutionId& id) {
+  const ClaimRequest& request = claim.request;
+  if (claim.grant_ttl_ms == 0) {
+    return LeaseCommand{id, request.worker_namespace, request.worker_id, request.worker_instance_id,
+                        request.lease_ttl_ms};
+  }
+  return GrantCommand{GrantKind::claim,
+                      {id, request.worker_id, request.worker_instance_id, request.capabilities, claim.grant_ttl_ms}};
+}
+
 // A create stands once its execution is committed, whatever became of a change to its lane in the same batch.
 bool create_stands(const Command& command, const Result<Reply>& reply, const PlannedCommit& plan,
                    const std::vector<Verdict>& verdicts) {
@@ -51,7 +62,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
       auto touched = keys_touched((*command)->command);
       commands_.push_back({std::move(*command), std::move(touched), std::nullopt});
     } else if (auto* claim = std::get_if<ClaimPtr>(&piece)) {
-      claims_.push_back({*claim, {}, {}, {}});
+      claims_.push_back({*claim, {}, {}, {}, {}});
       order_.emplace_back(&claims_.back());
     } else {
       sweeping_ = true;
@@ -61,10 +72,14 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
   // Not a copy: a seeded source would start again with every batch.
   context_.entropy = [this] { return runtime_.options_.entropy(); };
   context_.default_retention_ms = runtime_.options_.default_retention_ms;
+  context_.release_on_worker_death = runtime_.options_.release_on_worker_death;
+  signer_ = runtime_.signer();
+  context_.signer = signer_.get();
 }
 
 void Batch::run() {
   if (auto outcome = read(); !outcome) return fail_all(outcome.error());
+  if (auto outcome = find_leases_of_the_dead(); !outcome) return fail_all(outcome.error());
   if (auto outcome = read_more(); !outcome) return fail_all(outcome.error());
   decide_all();
   if (auto outcome = load_payloads(); !outcome) return fail_all(outcome.error());
@@ -173,12 +188,59 @@ Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) 
     }
     Slot& slot = workspace_.at(candidate.entry.key);
     // The index is what the clock saw; whatever the record believes, this entry is to be replaced.
-    slot.indexed_due = candidate.entry.due_at;
-    auto due = std::make_unique<QueuedCommand>();
-    due->command = DueCommand{candidate.entry.key};
-    due->done = [](const Result<Reply>&) {};
-    order_.emplace_back(commands_.size());
-    commands_.push_back({std::move(due), {candidate.entry.key}, std::nullopt});
+    slot.indexed_due = candidate.entry;
+    add_internal(DueCommand{candidate.entry.key}, candidate.entry.key);
+  }
+  return {};
+}
+
+// A command of the engine's own, that nobody waits for.
+void Batch::add_internal(Command command, const Key& key) {
+  auto queued = std::make_unique<QueuedCommand>();
+  queued->command = std::move(command);
+  queued->done = [](const Result<Reply>&) {};
+  order_.emplace_back(commands_.size());
+  commands_.push_back({std::move(queued), {key}, std::nullopt});
+}
+
+// Workers that are found dead lose their leases, a batch at a time. A worker is done with when none were found.
+Result<void> Batch::find_leases_of_the_dead() {
+  struct Dead {
+    std::size_t command;
+    const WorkerRecord* worker;
+    TimestampMs until;
+  };
+  std::map<std::uint64_t, std::vector<Dead>> dead;
+  ReadRequest request;
+  for (std::size_t i = 0; sweeping_ && i < commands_.size(); ++i) {
+    const WorkerRecord* worker = workspace_.at(commands_[i].touched.front()).worker();
+    if (worker == nullptr) continue;
+    const TimestampMs until = leases_to_release(*worker, context_);
+    if (until == 0) continue;
+    auto& group = dead[holder_group(worker->info.name_space, worker->info.worker_instance_id)];
+    group.push_back({i, worker, until});
+  }
+  if (dead.empty()) return {};
+  for (const auto& [group, workers] : dead) request.groups.push_back(group);
+  request.group_limit = limits::max_due_batch;
+  FF_TRY(reply, session_.read(request));
+  const bool all_seen = reply.grouped.size() < request.group_limit;
+  for (const DueCandidate& found : reply.grouped) {
+    FF_TRY(slot, workspace_.admit(found.record));
+    const Execution* execution = slot->execution();
+    if (execution == nullptr || !execution->facts.lease) continue;
+    const Lease& lease = *execution->facts.lease;
+    for (const Dead& one : dead[found.entry.group]) {
+      const WorkerInfo& info = one.worker->info;
+      if (lease.worker_namespace != info.name_space || lease.worker_instance_id != info.worker_instance_id) continue;
+      if (lease.acquired_at > one.until) continue;
+      std::get<DueCommand>(commands_[one.command].queued->command).holds_leases = true;
+      add_internal(ReleaseCommand{execution->id, info.name_space, info.worker_instance_id, one.until}, slot->key);
+    }
+  }
+  for (const auto& [group, workers] : dead) {
+    if (all_seen) break;
+    for (const Dead& one : workers) std::get<DueCommand>(commands_[one.command].queued->command).holds_leases = true;
   }
   return {};
 }
@@ -244,50 +306,66 @@ Batch::Offer* Batch::best_offer(const ClaimState& state) {
 
 void Batch::decide_claim(ClaimState& state) {
   const ClaimRequest& request = state.queued->request;
-  while (state.taken.size() < request.max_executions) {
+  while (state.taken_keys.size() < request.max_executions) {
     Offer* offer = best_offer(state);
     if (offer == nullptr) return;
     offer->used = true;
     const Key key = offer->entry.key;
     const Slot& slot = workspace_.at(key);
     if (slot.erased) continue;
-    LeaseCommand lease{execution_id_of(key), request.worker_id, request.worker_instance_id, request.lease_ttl_ms};
     // A refusal means that the execution moved on within this batch, or that time has; the next one is tried.
-    auto reply = decide(workspace_, lease, context_);
+    auto reply = decide(workspace_, hand_out(*state.queued, execution_id_of(key)), context_);
     if (!reply) {
       offer_newly_ready(key);
       continue;
     }
-    state.taken.push_back(std::move(std::get<ClaimedExecution>(*reply)));
+    if (auto* grant = std::get_if<Grant>(&*reply)) {
+      state.grants.push_back(std::move(*grant));
+    } else {
+      state.taken.push_back(std::move(std::get<ClaimedExecution>(*reply)));
+    }
     state.taken_keys.push_back(key);
   }
 }
 
+// Everything this batch leases, through claims or grants.
+std::vector<ClaimedExecution*> Batch::given_out() {
+  std::vector<ClaimedExecution*> all;
+  for (ClaimState& state : claims_) {
+    for (ClaimedExecution& claim : state.taken) all.push_back(&claim);
+  }
+  for (CommandState& state : commands_) {
+    if (!std::holds_alternative<RedeemCommand>(state.queued->command) || !*state.reply) continue;
+    if (auto* claim = std::get_if<ClaimedExecution>(&**state.reply)) all.push_back(claim);
+    if (auto* outcome = std::get_if<ReclaimExecutionOutcome>(&**state.reply)) {
+      if (auto* reclaimed = std::get_if<Claimed>(outcome)) all.push_back(&reclaimed->execution);
+    }
+  }
+  return all;
+}
+
 // Large payloads lie beside the record; a claim brings them along. Those made in this batch are still in the workspace.
 Result<void> Batch::load_payloads() {
+  constexpr auto kind = static_cast<std::uint8_t>(SatelliteKind::payload);
   std::vector<SatelliteName> names;
-  for (ClaimState& state : claims_) {
-    for (std::size_t i = 0; i < state.taken.size(); ++i) {
-      Slot& slot = workspace_.at(state.taken_keys[i]);
-      if (slot.execution()->spec.payload_is_inline()) continue;
-      const auto kind = static_cast<std::uint8_t>(SatelliteKind::payload);
-      const auto here = std::find_if(slot.satellites.begin(), slot.satellites.end(),
-                                     [&](const Satellite& satellite) { return satellite.name.kind == kind; });
-      if (here != slot.satellites.end()) {
-        state.taken[i].payload = here->body;
-      } else {
-        names.push_back({slot.key, kind, 0});
-      }
+  std::map<Key, std::vector<ClaimedExecution*>> wanted;
+  for (ClaimedExecution* claim : given_out()) {
+    Slot& slot = workspace_.at(execution_key(claim->execution_id));
+    if (slot.execution()->spec.payload_is_inline()) continue;
+    const auto here = std::find_if(slot.satellites.begin(), slot.satellites.end(),
+                                   [&](const Satellite& satellite) { return satellite.name.kind == kind; });
+    if (here != slot.satellites.end()) {
+      claim->payload = here->body;
+    } else {
+      auto& waiting = wanted[slot.key];
+      if (waiting.empty()) names.push_back({slot.key, kind, 0});
+      waiting.push_back(claim);
     }
   }
   if (names.empty()) return {};
   FF_TRY(satellites, session_.read_satellites(names));
-  for (Satellite& satellite : satellites) {
-    for (ClaimState& state : claims_) {
-      for (std::size_t i = 0; i < state.taken.size(); ++i) {
-        if (state.taken_keys[i] == satellite.name.root) state.taken[i].payload = satellite.body;
-      }
-    }
+  for (const Satellite& satellite : satellites) {
+    for (ClaimedExecution* claim : wanted.at(satellite.name.root)) claim->payload = satellite.body;
   }
   return {};
 }
@@ -339,7 +417,9 @@ void Batch::answer_command(CommandState& state, const PlannedCommit& plan, const
     const auto set = plan.set_of_key.find(key.bytes);
     if (set == plan.set_of_key.end() || verdicts[set->second] == Verdict::committed) continue;
     if (create_stands(state.queued->command, *state.reply, plan, verdicts)) break;
-    if (std::holds_alternative<DueCommand>(state.queued->command)) return;  // the next sweep meets it again
+    // The next sweep meets these again.
+    if (std::holds_alternative<DueCommand>(state.queued->command)) return;
+    if (std::holds_alternative<ReleaseCommand>(state.queued->command)) return;
     if (++state.queued->stale > limits::max_stale_retries) {
       return state.queued->done(fail(Errc::contended, "the record changed under every try; repeat the call"));
     }
@@ -361,18 +441,21 @@ bool Batch::may_have_missed_work(const ClaimState& state) const {
 }
 
 void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+  const auto committed = [&](const Key& key) {
+    const auto set = plan.set_of_key.find(key.bytes);
+    FF_CHECK(set != plan.set_of_key.end());
+    return verdicts[set->second] == Verdict::committed;
+  };
   std::vector<ClaimedExecution> won;
   for (std::size_t i = 0; i < state.taken.size(); ++i) {
-    const auto set = plan.set_of_key.find(state.taken_keys[i].bytes);
-    FF_CHECK(set != plan.set_of_key.end());
-    if (verdicts[set->second] != Verdict::committed) continue;
-    ClaimedExecution& claim = state.taken[i];
-    const Fence fence{claim.execution_id, claim.attempt.attempt_index, claim.lease.lease_epoch, claim.lease.lease_id};
-    claim.handle = runtime_.signer_->sign(fence, claim.handle_kind);
-    won.push_back(std::move(claim));
+    if (!committed(state.taken_keys[i])) continue;
+    won.push_back(std::move(state.taken[i]));
   }
   if (!won.empty()) return state.queued->done(std::move(won));
-  const bool lost_a_race = !state.taken.empty();
+  if (!state.grants.empty() && committed(state.taken_keys.front())) {
+    return state.queued->granted(std::move(state.grants.front()));
+  }
+  const bool lost_a_race = !state.taken_keys.empty();
   if ((lost_a_race || may_have_missed_work(state)) && ++state.queued->stale <= limits::max_stale_retries) {
     return runtime_.enqueue_claims({state.queued});
   }

@@ -25,7 +25,8 @@ class Batch {
   struct ClaimState {
     ClaimPtr queued;
     std::vector<RouteNo> covered;
-    std::vector<ClaimedExecution> taken;
+    std::vector<ClaimedExecution> taken;  // or, when reservations are wanted:
+    std::vector<Grant> grants;
     std::vector<Key> taken_keys;
   };
   struct Offer {
@@ -35,6 +36,8 @@ class Batch {
 
   Result<void> read();
   Result<void> read_more();
+  void add_internal(Command command, const Key& key);
+  Result<void> find_leases_of_the_dead();
   std::vector<Key> missing_keys();
   ReadRequest first_request();
   Result<void> take_in(const ReadReply& reply, const ReadRequest& request);
@@ -48,6 +51,7 @@ class Batch {
   void commit();
   void answer_all(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   void answer_command(CommandState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
+  std::vector<ClaimedExecution*> given_out();
   void answer_claim(ClaimState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   bool may_have_missed_work(const ClaimState& state) const;
   void fail_all(const Error& error);
@@ -63,6 +67,7 @@ class Batch {
   std::size_t due_found_ = 0;
 
   Workspace workspace_;
+  std::shared_ptr<const TokenSigner> signer_;
   Context context_;
   std::map<RouteNo, std::vector<Offer>> offers_;  // each in order of service
   std::set<RouteNo> cut_off_;  // the search brought as many as were asked for: there may be more behind them

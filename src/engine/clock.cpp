@@ -104,6 +104,11 @@ void Runtime::handle_foreign_news() {
   if (news->earliest_due != never) note_due(news->earliest_due);
   const bool unknown_route = std::any_of(news->ready_routes.begin(), news->ready_routes.end(),
                                          [&](RouteNo route) { return route > routes_.known(); });
+  if (news->everything) {
+    if (const auto reloaded = reload_keyring(); !reloaded) {
+      log(LogLevel::warn, "the signing keys cannot be read again", {{"error", reloaded.error().message}});
+    }
+  }
   if (news->everything || unknown_route) {
     enqueue_claims(parking_.wake_all());
   } else {
@@ -165,6 +170,7 @@ std::int64_t Runtime::tick() {
   const std::int64_t now = steady_ms();
   for (const ClaimPtr& claim : parking_.take_expired_claims(now)) claim->done(std::vector<ClaimedExecution>{});
   parking_.expire_waiters(now);
+  if (patience_ends_ms_ <= now) end_patience();
 
   bool ask = false;
   bool look = false;
@@ -196,6 +202,7 @@ std::int64_t Runtime::time_to_next_tick(std::int64_t now) {
   std::int64_t wait = std::max<std::int64_t>(options_.keep_alive_ms - (now - last_asked_ms_), 1);
   const auto consider = [&](std::int64_t at_ms) { wait = std::min(wait, std::max<std::int64_t>(at_ms - now, 0)); };
   if (const std::int64_t parked = parking_.next_deadline_ms(); parked != 0) consider(parked);
+  if (const std::int64_t patience = patience_ends_ms_; patience != never) consider(patience);
   if (sweep_queued_) return wait;  // its end rings the alarm
   if (ask_next_due_) consider(ask_not_before_ms_);
   if (next_due_ != never) consider(std::max(now + (next_due_ - store_now()), sweep_not_before_ms_));

@@ -8,73 +8,9 @@
 #include <chrono>
 
 #include "base/check.hpp"
-#include "base/gate.hpp"
+#include "engine/calls.hpp"
 
 namespace flowfabric {
-namespace {
-
-// Where a caller waits for one answer.
-template <class T>
-class Answer {
- public:
-  void give(T value) {
-    value_ = std::move(value);
-    given_.open();
-  }
-  T take() {
-    given_.wait();
-    return std::move(*value_);
-  }
-
- private:
-  std::optional<T> value_;
-  Gate given_;
-};
-
-// Many answers, one wait.
-template <class T>
-class Answers {
- public:
-  explicit Answers(std::size_t count) : values_(count, fail(Errc::internal, "no answer")), missing_(count) {}
-  void give(std::size_t i, T value) {
-    values_[i] = std::move(value);
-    if (missing_.fetch_sub(1) == 1) complete_.open();
-  }
-  std::vector<T> take() {
-    complete_.wait();
-    return std::move(values_);
-  }
-
- private:
-  std::vector<T> values_;
-  std::atomic<std::size_t> missing_;
-  Gate complete_;
-};
-
-template <class T>
-Result<T> reply_as(Result<Reply> reply) {
-  if (!reply) return tl::unexpected(std::move(reply).error());
-  return std::get<T>(std::move(*reply));
-}
-
-Result<Reply> call(Runtime& runtime, Command command) {
-  Answer<Result<Reply>> answer;
-  runtime.submit(std::move(command), [&](Result<Reply> reply) { answer.give(std::move(reply)); });
-  return answer.take();
-}
-
-template <class T>
-Result<T> call_as(Runtime& runtime, Command command) {
-  return reply_as<T>(call(runtime, std::move(command)));
-}
-
-Result<void> call_done(Runtime& runtime, Command command) {
-  auto reply = call(runtime, std::move(command));
-  if (!reply) return tl::unexpected(std::move(reply).error());
-  return {};
-}
-
-}  // namespace
 
 Engine::Impl::~Impl() { stop(); }
 
@@ -151,6 +87,7 @@ Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const
   runtime_options.writers = options.writers;
   runtime_options.max_queued_commands = options.max_queued_commands;
   runtime_options.default_retention_ms = options.default_retention_ms;
+  runtime_options.release_on_worker_death = options.on_worker_death == OnWorkerDeath::release_now;
   auto impl = std::make_unique<Engine::Impl>();
   FF_TRY_VOID(impl->start(std::move(store), std::move(runtime_options)));
   return std::make_unique<Engine>(std::move(impl));

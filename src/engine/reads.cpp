@@ -123,7 +123,13 @@ Result<ExecutionDescription> describe(Store& store, const ExecutionId& id) {
   ExecutionDescription out;
   describe_facts(execution, out);
   out.state = state_vector(execution, lane.state);
-  out.explain = explain(execution, lane, ahead, now_us / 1000);
+  Surroundings surroundings{std::move(lane), ahead, false, now_us / 1000};
+  const bool wants_capabilities = !execution.spec.required_capabilities.empty();
+  if (execution.facts.phase == Phase::runnable && wants_capabilities) {
+    FF_TRY(lives, capable_worker_lives(store, execution.spec, surroundings.now));
+    surroundings.capable_worker_lives = lives;
+  }
+  out.explain = explain(execution, surroundings);
   FF_TRY(all, attempts(store, id, 0, limits::default_page));
   out.attempts = std::move(all);
   return out;

@@ -22,6 +22,13 @@ Result<std::vector<LaneCounts>> counts(Store& store, const std::optional<std::st
 Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes);
 Result<NamespaceInfo> name_space(Store& store, const std::string& name);
 
+// fleet_reads.cpp
+Result<ListWorkersReply> workers(Store& store, const ListWorkersRequest& request);
+// Whether a registered worker that lives serves the execution's lane and offers what it requires.
+Result<bool> capable_worker_lives(Store& store, const Spec& spec, TimestampMs now);
+Result<ListExpiredLeasesReply> expired_leases(Store& store, const ListExpiredLeasesRequest& request);
+Result<std::vector<SigningKeyInfo>> keys(Store& store);
+
 // Turns "now" (empty), "earliest" or a cursor into a cursor.
 Result<std::string> start_cursor(Store& store, const std::string& cursor);
 struct EventsRead {

@@ -12,11 +12,14 @@ namespace flowfabric {
 namespace {
 
 constexpr int keyring_tries = 10;
+constexpr std::int64_t keyring_pause_ms = 1000;
 
 std::int64_t system_steady_ms() {
   using namespace std::chrono;
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
+
+Error queue_is_full() { return Error{Errc::overloaded, "the queue of commands is full; back off and repeat", {}, {}}; }
 
 Error shutting_down() { return Error{Errc::shutting_down, "the engine is stopping", {}, {}}; }
 
@@ -79,34 +82,105 @@ Result<void> Runtime::load_keyring() {
     if (!reply.records.empty()) {
       session.release();
       FF_TRY(keyring, decode_keyring(reply.records.front().body));
-      signer_ = std::make_unique<HandleSigner>(keyring);
+      set_signer(keyring);
       return {};
     }
-    FF_TRY_VOID(create_keyring(session));
+    FF_TRY_VOID(create_keyring(session, reply.now_ms()));
   }
   return fail(Errc::contended, "the signing key could not be stored");
 }
 
-Result<KeyringRecord> Runtime::create_keyring(Session& session) {
+Result<void> Runtime::create_keyring(Session& session, TimestampMs now) {
   KeyringRecord keyring;
-  std::string secret;
-  for (int i = 0; i < 4; ++i) {
-    const std::uint64_t bits = options_.entropy();
-    secret.append(reinterpret_cast<const char*>(&bits), sizeof bits);
-  }
-  keyring.keys.push_back({1, secret});
+  keyring.keys.push_back(make_signing_key(1, now, options_.entropy));
   ChangeSet set;
   RootChange change;
   change.key = keyring_key();
   change.body = encode(keyring);
   set.roots.push_back(std::move(change));
   FF_TRY(verdicts, session.commit({set}));
-  return keyring;
+  return {};
+}
+
+// For keys that another engine has made.
+Result<void> Runtime::reload_keyring() {
+  FF_TRY(records, store_->load({keyring_key()}));
+  if (records.empty()) return fail(Errc::corruption, "the signing keys are gone from the store");
+  FF_TRY(keyring, decode_keyring(records.front().body));
+  set_signer(keyring);
+  return {};
+}
+
+std::shared_ptr<const TokenSigner> Runtime::signer() const {
+  const std::lock_guard lock(signer_mutex_);
+  return signer_;
+}
+
+void Runtime::set_signer(const KeyringRecord& keyring) {
+  auto signer = std::make_shared<const TokenSigner>(keyring);
+  const std::lock_guard lock(signer_mutex_);
+  signer_ = std::move(signer);
+}
+
+// A token with a key that we do not know may come from an engine that has rotated the keys. Forged ones must not make us
+// ask the store all the time.
+bool Runtime::may_reload_for(const TokenSigner& signer, std::string_view token) {
+  if (signer.knows_key_of(token)) return false;
+  std::int64_t asked = keyring_asked_ms_;
+  const std::int64_t now = steady_ms();
+  return now - keyring_pause_ms >= asked && keyring_asked_ms_.compare_exchange_strong(asked, now);
+}
+
+Result<Fence> Runtime::fence_of(std::string_view handle) {
+  const auto ours = signer();
+  auto fence = ours->verify_handle(handle, store_now());
+  if (fence || !may_reload_for(*ours, handle)) return fence;
+  FF_TRY_VOID(reload_keyring());
+  return signer()->verify_handle(handle, store_now());
+}
+
+Result<RedeemCommand> Runtime::redeem_command(GrantKind kind, RedeemRequest request) {
+  FF_TRY_VOID(admit(request));
+  const auto ours = signer();
+  auto claims = ours->verify_grant(request.grant_key, store_now());
+  if (!claims && may_reload_for(*ours, request.grant_key)) {
+    FF_TRY_VOID(reload_keyring());
+    claims = signer()->verify_grant(request.grant_key, store_now());
+  }
+  if (!claims) return tl::unexpected(claims.error());
+  FF_TRY_VOID(admit_grant(*claims, kind, request));
+  return RedeemCommand{kind, grant_id_of(request.grant_key), claims->expires_at, std::move(request)};
 }
 
 void Runtime::submit(Command command, CommandDone done) {
   if (refusing_) return done(tl::unexpected(shutting_down()));
   enqueue(make_work(std::move(command), std::move(done)), false);
+}
+
+void Runtime::submit_patiently(Command command, CommandDone done) {
+  if (refusing_) return done(tl::unexpected(shutting_down()));
+  {
+    std::unique_lock lock(queue_mutex_);
+    if (queue_.size() + patient_.size() < options_.max_queued_commands) {
+      if (patient_.empty()) patience_ends_ms_ = steady_ms() + limits::heartbeat_patience_ms;
+      patient_.push_back(make_work(std::move(command), std::move(done)));
+      const bool enough = patient_.size() >= limits::max_batch_commands;
+      lock.unlock();
+      return enough ? end_patience() : ring_before(patience_ends_ms_);
+    }
+  }
+  done(tl::unexpected(queue_is_full()));
+}
+
+void Runtime::end_patience() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    if (patient_.empty()) return;
+    for (Work& work : patient_) queue_.push_back(std::move(work));
+    patient_.clear();
+    patience_ends_ms_ = std::numeric_limits<std::int64_t>::max();
+  }
+  queue_wake_.notify_one();
 }
 
 Result<RouteNo> Runtime::route_for(const CreateRequest& request) {
@@ -140,6 +214,24 @@ void Runtime::submit_claim(ClaimRequest request, ClaimDone done) {
   claim->wait_until_ms = steady_ms() + request.wait_ms;
   claim->request = std::move(request);
   claim->done = std::move(done);
+  enqueue(std::move(claim), false);
+}
+
+void Runtime::submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone done) {
+  if (refusing_) return done(tl::unexpected(shutting_down()));
+  if (auto admitted = admit(request); !admitted) return done(tl::unexpected(admitted.error()));
+  auto claim = std::make_shared<QueuedClaim>();
+  claim->wait_until_ms = steady_ms();
+  claim->request.worker_id = std::move(request.worker_id);
+  claim->request.worker_instance_id = std::move(request.worker_instance_id);
+  claim->request.lanes = {std::move(request.lane)};
+  claim->request.capabilities = std::move(request.capabilities);
+  claim->grant_ttl_ms = request.grant_ttl_ms;
+  claim->granted = done;
+  claim->done = [done = std::move(done)](const Result<std::vector<ClaimedExecution>>& nothing) {
+    if (!nothing) return done(tl::unexpected(nothing.error()));
+    done(std::optional<Grant>{});
+  };
   enqueue(std::move(claim), false);
 }
 
@@ -188,7 +280,7 @@ void Runtime::enqueue(Work work, bool internal) {
       return;
     }
   }
-  const Error full{Errc::overloaded, "the queue of commands is full; back off and repeat", {}, {}};
+  const Error full = queue_is_full();
   if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&work)) (*command)->done(tl::unexpected(full));
   if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(tl::unexpected(full));
 }
@@ -211,6 +303,13 @@ std::vector<Work> Runtime::take_batch() {
       batch.push_back(std::move(queue_.front()));
       queue_.pop_front();
       if (sweep) break;
+    }
+    // Whoever is patient goes along with those who are not.
+    const bool sweep = batch.size() == 1 && std::holds_alternative<QueuedSweep>(batch.front());
+    if (!batch.empty() && !sweep) {
+      for (Work& work : patient_) batch.push_back(std::move(work));
+      patient_.clear();
+      patience_ends_ms_ = std::numeric_limits<std::int64_t>::max();
     }
     if (!batch.empty()) ++busy_writers_;
     if (batch_may_start()) queue_wake_.notify_one();
@@ -265,6 +364,12 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
       const auto type = static_cast<EventType>(entry.type);
       if (is_terminal(type)) parking_.wake_waiters(entry.root);
       if (type == EventType::lane_changed) wakeup.lanes_changed.push_back(entry.lane);
+      if (type == EventType::keys_rotated) {
+        if (const auto reloaded = reload_keyring(); !reloaded) {
+          log(LogLevel::error, "the new signing key cannot be read", {{"error", reloaded.error().message}});
+        }
+        wakeup.everything = true;  // the other engines read the keys again
+      }
     }
   }
   wakeup.ready_routes.clear();
@@ -315,6 +420,7 @@ std::uint64_t Runtime::next_sequence(std::int64_t now_us) {
 
 void Runtime::refuse_new_work() {
   refusing_ = true;
+  end_patience();
   for (const ClaimPtr& claim : parking_.wake_all()) claim->done(std::vector<ClaimedExecution>{});
   parking_.fail_waiters(shutting_down());
   {
@@ -346,6 +452,8 @@ void Runtime::refuse_everything() {
   {
     const std::lock_guard lock(queue_mutex_);
     queue.swap(queue_);
+    for (Work& work : patient_) queue.push_back(std::move(work));
+    patient_.clear();
   }
   for (Work& work : queue) {
     if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&work)) {

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "core/decide.hpp"
-#include "core/handle.hpp"
 #include "core/ingress.hpp"
+#include "core/tokens.hpp"
 #include "engine/parking.hpp"
 #include "engine/routes.hpp"
 #include "engine/work.hpp"
@@ -33,6 +33,7 @@ struct RuntimeOptions {
   std::uint32_t writers = 0;  // 0: what the store prefers
   std::size_t max_queued_commands = limits::max_queued_commands;
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
+  bool release_on_worker_death = true;
   std::int64_t keep_alive_ms = 60000;
   Entropy entropy = system_entropy();
   // A clock that never goes back, in milliseconds; only differences matter.
@@ -55,11 +56,16 @@ class Runtime {
 
   // ---- Commands. `done` is called exactly once, from pump, tick, stop, or from submit itself when it is refused.
   void submit(Command command, CommandDone done);
+  // The same for what can wait a little to share a commit with others: heartbeats.
+  void submit_patiently(Command command, CommandDone done);
   void submit_create(CreateRequest request, CommandDone done);
   void submit_claim(ClaimRequest request, ClaimDone done);
+  void submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone done);
+  void submit_heartbeat(HeartbeatRequest request, HeartbeatDone done);
   // Waits until the execution has ended, or for `wait_ms`.
   void wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterDone done);
-  Result<Fence> fence_of(std::string_view handle) const { return signer_->verify(handle); }
+  Result<Fence> fence_of(std::string_view handle);
+  Result<RedeemCommand> redeem_command(GrantKind kind, RedeemRequest request);
 
   // ---- Driving.
   std::size_t writers() const { return writers_.size(); }
@@ -95,11 +101,16 @@ class Runtime {
   Runtime(std::unique_ptr<Store> store, RuntimeOptions options);
   Result<void> start();
   Result<void> load_keyring();
-  Result<KeyringRecord> create_keyring(Session& session);
+  Result<void> create_keyring(Session& session, TimestampMs now);
+  Result<void> reload_keyring();
+  std::shared_ptr<const TokenSigner> signer() const;
+  void set_signer(const KeyringRecord& keyring);
+  bool may_reload_for(const TokenSigner& signer, std::string_view token);
   Result<RouteNo> route_for(const CreateRequest& request);
   void enqueue(Work work, bool internal);
   void enqueue_claims(std::vector<ClaimPtr> claims);
   bool batch_may_start() const;
+  void end_patience();
   std::vector<Work> take_batch();
   void answer_unserved(const ClaimPtr& claim);
   void note_due(TimestampMs due_at);
@@ -122,7 +133,9 @@ class Runtime {
 
   std::unique_ptr<Store> store_;
   RuntimeOptions options_;
-  std::unique_ptr<HandleSigner> signer_;
+  mutable std::mutex signer_mutex_;
+  std::shared_ptr<const TokenSigner> signer_;
+  std::atomic<std::int64_t> keyring_asked_ms_{std::numeric_limits<std::int64_t>::min()};
   RouteTable routes_;
   Parking parking_;
   std::vector<std::unique_ptr<Session>> writers_;
@@ -131,7 +144,10 @@ class Runtime {
   mutable std::mutex queue_mutex_;
   std::condition_variable queue_wake_;
   std::deque<Work> queue_;
+  std::vector<Work> patient_;  // goes with the next batch, or by itself when its patience ends
   std::size_t busy_writers_ = 0;
+
+  std::atomic<std::int64_t> patience_ends_ms_{std::numeric_limits<std::int64_t>::max()};
 
   std::atomic<bool> refusing_{false};
   std::atomic<bool> interrupted_{false};

@@ -13,6 +13,8 @@ namespace flowfabric {
 
 using CommandDone = std::function<void(Result<Reply>)>;
 using ClaimDone = std::function<void(Result<std::vector<ClaimedExecution>>)>;
+using HeartbeatDone = std::function<void(Result<HeartbeatReply>)>;
+using GrantDone = std::function<void(Result<std::optional<Grant>>)>;
 
 struct QueuedCommand {
   Command command;
@@ -23,6 +25,10 @@ struct QueuedCommand {
 struct QueuedClaim {
   ClaimRequest request;
   ClaimDone done;
+  // Not 0: the best execution is not leased but reserved for this long. `granted` gets the grant, `done` nothing or an
+  // error.
+  std::uint32_t grant_ttl_ms = 0;
+  GrantDone granted;
   std::int64_t wait_until_ms = 0;  // by the engine's steady clock
   int stale = 0;
   std::uint64_t seen = 0;  // what Parking::signature said before the search

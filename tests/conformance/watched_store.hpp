@@ -77,6 +77,14 @@ class WatchedStore final : public Store {
   Result<std::optional<TimestampMs>> next_due() override {
     return watch_->through([&] { return inner_->next_due(); });
   }
+  Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,
+                                            std::uint32_t limit) override {
+    return watch_->through([&] { return inner_->due_entries(after, until, limit); });
+  }
+  Result<std::vector<DueEntry>> group_entries(std::uint64_t group, const std::optional<GroupPosition>& after,
+                                              std::uint32_t limit) override {
+    return watch_->through([&] { return inner_->group_entries(group, after, limit); });
+  }
   Result<std::vector<Record>> load(const std::vector<Key>& keys) override {
     return watch_->through([&] { return inner_->load(keys); });
   }

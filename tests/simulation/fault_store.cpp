@@ -1,6 +1,7 @@
 #include "simulation/fault_store.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace flowfabric::simulation {
 namespace {
@@ -54,12 +55,13 @@ class FaultSession final : public Session {
 
  private:
   void propose_old_work(const ReadRequest& request, ReadReply& reply);
+  void propose_old_grouped(const ReadRequest& request, ReadReply& reply);
   Result<std::vector<Verdict>> commit_some(const std::vector<ChangeSet>& sets);
 
   std::unique_ptr<Session> inner_;
   FaultStore& store_;
   Memory<Candidate> ready_;
-  Memory<DueCandidate> due_;
+  Memory<DueCandidate> due_, grouped_;
 };
 
 Result<ReadReply> FaultSession::read(const ReadRequest& request) {
@@ -91,9 +93,24 @@ void FaultSession::propose_old_work(const ReadRequest& request, ReadReply& reply
       reply.due.insert(reply.due.begin(), *old_due);
       environment.trace().line("store {}: proposes an old due candidate", store_.process().number);
     }
+    if (!request.groups.empty()) propose_old_grouped(request, reply);
   }
   ready_.note(reply.ready);
   due_.note(reply.due);
+  grouped_.note(reply.grouped);
+}
+
+void FaultSession::propose_old_grouped(const ReadRequest& request, ReadReply& reply) {
+  Environment& environment = store_.environment();
+  const DueCandidate* old = grouped_.pick(environment);
+  if (old == nullptr || proposes(reply.grouped, old->entry.key)) return;
+  if (std::find(request.groups.begin(), request.groups.end(), old->entry.group) == request.groups.end()) return;
+  const auto place = [](const DueCandidate& c) { return std::tie(c.entry.group, c.entry.rank, c.entry.key); };
+  const auto after = std::find_if(reply.grouped.begin(), reply.grouped.end(),
+                                  [&](const DueCandidate& c) { return place(*old) < place(c); });
+  reply.grouped.insert(after, *old);
+  if (reply.grouped.size() > request.group_limit) reply.grouped.pop_back();
+  environment.trace().line("store {}: proposes an old grouped candidate", store_.process().number);
 }
 
 Result<std::vector<Verdict>> FaultSession::commit(const std::vector<ChangeSet>& sets) {
@@ -189,6 +206,24 @@ Result<std::optional<TimestampMs>> FaultStore::next_due() {
   auto due = inner_->next_due();
   enter("after next_due");
   return due;
+}
+
+Result<std::vector<DueEntry>> FaultStore::due_entries(const std::optional<DuePosition>& after, TimestampMs until,
+                                                      std::uint32_t limit) {
+  enter("due_entries");
+  if (fails("due_entries")) return unavailable();
+  auto entries = inner_->due_entries(after, until, limit);
+  enter("after due_entries");
+  return entries;
+}
+
+Result<std::vector<DueEntry>> FaultStore::group_entries(std::uint64_t group, const std::optional<GroupPosition>& after,
+                                                        std::uint32_t limit) {
+  enter("group_entries");
+  if (fails("group_entries")) return unavailable();
+  auto entries = inner_->group_entries(group, after, limit);
+  enter("after group_entries");
+  return entries;
 }
 
 Result<std::vector<Record>> FaultStore::load(const std::vector<Key>& keys) {

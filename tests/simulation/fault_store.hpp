@@ -60,6 +60,10 @@ class FaultStore final : public Store {
   std::uint32_t preferred_sessions() const override { return inner_->preferred_sessions(); }
   Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override;
   Result<std::optional<TimestampMs>> next_due() override;
+  Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,
+                                            std::uint32_t limit) override;
+  Result<std::vector<DueEntry>> group_entries(std::uint64_t group, const std::optional<GroupPosition>& after,
+                                              std::uint32_t limit) override;
   Result<std::vector<Record>> load(const std::vector<Key>& keys) override;
   Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                  std::uint32_t limit) override;

@@ -65,6 +65,14 @@ struct DueBefore {
   }
 };
 
+struct GroupBefore {
+  bool operator()(const DueEntry& a, const DueEntry& b) const {
+    return std::tie(a.group, a.rank, a.key) < std::tie(b.group, b.rank, b.key);
+  }
+};
+
+DueEntry first_of_group(std::uint64_t group) { return {0, {}, group, std::numeric_limits<std::int64_t>::min()}; }
+
 // Where a listed record stands. A kind's records lie together, oldest first; pages walk backwards.
 struct ListingPlace {
   RecordKind kind = RecordKind::execution;
@@ -102,6 +110,8 @@ bool matches(const LogEntry& entry, const LogQuery& query) {
 
 bool is_well_formed(const Key& key) { return key.bytes.size() >= 3 && key.bytes.size() <= limits::max_key_bytes; }
 
+bool is_group(std::uint64_t group) { return group > 0 && group < (std::uint64_t{1} << 63); }
+
 template <class Entry>
 bool share_an_entry(const std::vector<Entry>& puts, const std::vector<Entry>& drops) {
   return std::any_of(puts.begin(), puts.end(),
@@ -134,6 +144,7 @@ void check_sets(const std::vector<ChangeSet>& sets) {
     for (const auto& entry : set.ready_put) FF_CHECK(entry.route > 0 && entry.sequence < (std::uint64_t{1} << 63));
     FF_CHECK(!share_an_entry(set.ready_put, set.ready_drop));
     FF_CHECK(!share_an_entry(set.due_put, set.due_drop));
+    for (const auto& entry : set.due_put) FF_CHECK(entry.group == 0 || is_group(entry.group));
     for (const auto& satellite : set.satellites) {
       const auto& drops = set.satellites_drop;
       FF_CHECK(std::find(drops.begin(), drops.end(), satellite.name) == drops.end());
@@ -147,6 +158,8 @@ void check_request(const ReadRequest& request) {
   for (const auto& key : request.keys) FF_CHECK(is_well_formed(key) && keys.insert(key).second);
   std::set<RouteNo> routes;
   for (const auto& demand : request.ready) FF_CHECK(routes.insert(demand.route).second);
+  std::set<std::uint64_t> groups;
+  for (const auto group : request.groups) FF_CHECK(is_group(group) && groups.insert(group).second);
 }
 
 // One handle's listener. It is called without a lock, so `running_` says when it may be taken away.
@@ -195,6 +208,10 @@ class MemoryDatabase {
 
   Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities);
   std::optional<TimestampMs> next_due();
+  std::vector<DueEntry> due_entries(const std::optional<Store::DuePosition>& after, TimestampMs until,
+                                    std::uint32_t limit);
+  std::vector<DueEntry> group_entries(std::uint64_t group, const std::optional<Store::GroupPosition>& after,
+                                      std::uint32_t limit);
   std::vector<Record> load(const std::vector<Key>& keys);
   std::vector<Satellite> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from, std::uint32_t limit);
   std::vector<Record> scan(RecordKind kind, const std::string& after, std::uint32_t limit);
@@ -232,6 +249,7 @@ class MemoryDatabase {
   bool reserve(Owner owner, const Key& key);
   void find_ready(Owner owner, const RouteDemand& demand, std::vector<Candidate>& found);
   void find_due(Owner owner, std::uint32_t limit, TimestampMs now_ms, std::vector<DueCandidate>& found);
+  void find_grouped(std::uint64_t group, std::uint32_t limit, std::vector<DueCandidate>& found) const;
   void end_batch(Owner owner);
   bool guards_hold(const ChangeSet& set) const;
   std::optional<Counters> add_counters(const ChangeSet& set) const;
@@ -248,7 +266,8 @@ class MemoryDatabase {
   std::map<Key, StoredRecord> records_;
   std::set<ReadyEntry, ServedBefore> ready_;
   std::set<DueEntry, DueBefore> due_;
-  std::map<Key, TimestampMs> due_at_;  // the same entries by key: a record has at most one
+  std::map<Key, TimestampMs> due_at_;        // the same entries by key: a record has at most one
+  std::set<DueEntry, GroupBefore> grouped_;  // those of them that stand in a group
   std::set<ListingPlace> listings_;
   std::map<SatelliteName, std::string> satellites_;
   Counters counters_;
@@ -305,6 +324,15 @@ void MemoryDatabase::find_due(Owner owner, std::uint32_t limit, TimestampMs now_
   }
 }
 
+// Nothing is reserved: whoever wants something of a group sees all of it.
+void MemoryDatabase::find_grouped(std::uint64_t group, std::uint32_t limit, std::vector<DueCandidate>& found) const {
+  auto entry = grouped_.lower_bound(first_of_group(group));
+  for (; entry != grouped_.end() && entry->group == group && found.size() < limit; ++entry) {
+    const auto record = records_.find(entry->key);
+    if (record != records_.end()) found.push_back({*entry, to_record(entry->key, record->second)});
+  }
+}
+
 ReadReply MemoryDatabase::read(Owner owner, const ReadRequest& request, std::int64_t now_us) {
   check_request(request);
   const std::lock_guard lock(mutex_);
@@ -313,6 +341,8 @@ ReadReply MemoryDatabase::read(Owner owner, const ReadRequest& request, std::int
   reply.records = records_of(request.keys);
   for (const auto& demand : request.ready) find_ready(owner, demand, reply.ready);
   if (request.due_limit > 0) find_due(owner, request.due_limit, reply.now_ms(), reply.due);
+  const std::set<std::uint64_t> groups(request.groups.begin(), request.groups.end());
+  for (const auto group : groups) find_grouped(group, request.group_limit, reply.grouped);
   if (request.want_routes && request.routes_known < routes_.size()) {
     reply.routes.assign(routes_.begin() + request.routes_known, routes_.end());
   }
@@ -432,16 +462,20 @@ void MemoryDatabase::erase(const Key& key) {
 }
 
 void MemoryDatabase::put_due(const DueEntry& entry) {
-  const auto [place, is_new] = due_at_.try_emplace(entry.key, entry.due_at);
-  if (!is_new) {
-    due_.erase(DueEntry{place->second, entry.key});
-    place->second = entry.due_at;
-  }
-  due_.insert(entry);
+  const auto of_record = due_at_.try_emplace(entry.key, entry.due_at).first;
+  const auto stored = due_.insert(entry).first;
+  // A record that has an entry gets another one only together with the drop of the first: a real database would keep
+  // both, or the first one. The same once more is harmless.
+  FF_CHECK(of_record->second == entry.due_at && *stored == entry);
+  if (entry.group != 0) grouped_.insert(entry);
 }
 
 void MemoryDatabase::drop_due(const DueEntry& entry) {
-  if (due_.erase(entry) > 0) due_at_.erase(entry.key);
+  const auto found = due_.find(entry);
+  if (found == due_.end()) return;
+  if (found->group != 0) grouped_.erase(*found);  // the stored group counts: a drop may give the name alone
+  due_at_.erase(found->key);
+  due_.erase(found);
 }
 
 void MemoryDatabase::append(const LogEntry& entry) {
@@ -467,6 +501,28 @@ std::optional<TimestampMs> MemoryDatabase::next_due() {
   const std::lock_guard lock(mutex_);
   if (due_.empty()) return std::nullopt;
   return due_.begin()->due_at;
+}
+
+std::vector<DueEntry> MemoryDatabase::due_entries(const std::optional<Store::DuePosition>& after, TimestampMs until,
+                                                  std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<DueEntry> entries;
+  auto place = after ? due_.upper_bound(DueEntry{after->due_at, after->key}) : due_.begin();
+  for (; place != due_.end() && place->due_at <= until && entries.size() < limit; ++place) entries.push_back(*place);
+  return entries;
+}
+
+std::vector<DueEntry> MemoryDatabase::group_entries(std::uint64_t group,
+                                                    const std::optional<Store::GroupPosition>& after,
+                                                    std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<DueEntry> entries;
+  auto place = after ? grouped_.upper_bound(DueEntry{0, after->key, group, after->rank})
+                     : grouped_.lower_bound(first_of_group(group));
+  for (; place != grouped_.end() && place->group == group && entries.size() < limit; ++place) {
+    entries.push_back(*place);
+  }
+  return entries;
 }
 
 std::vector<Record> MemoryDatabase::load(const std::vector<Key>& keys) {
@@ -629,6 +685,10 @@ std::vector<std::string> MemoryDatabase::check_integrity() {
   }
   if (listed != listings_.size()) findings.emplace_back("The listing index has entries that no record asks for.");
   if (due_.size() != due_at_.size()) findings.emplace_back("The two due indexes differ in size.");
+  const auto in_group = std::count_if(due_.begin(), due_.end(), [](const DueEntry& entry) { return entry.group != 0; });
+  if (static_cast<std::size_t>(in_group) != grouped_.size()) {
+    findings.emplace_back("The due index and its groups differ in size.");
+  }
   std::size_t logged = 0;
   for (const auto& [root, sequences] : log_of_root_) logged += sequences.size();
   if (logged != log_.size()) findings.emplace_back("The log and its index by record differ in size.");
@@ -716,6 +776,14 @@ class MemoryStore final : public Store {
     return database_->intern_route(lane, capabilities);
   }
   Result<std::optional<TimestampMs>> next_due() override { return database_->next_due(); }
+  Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,
+                                            std::uint32_t limit) override {
+    return database_->due_entries(after, until, limit);
+  }
+  Result<std::vector<DueEntry>> group_entries(std::uint64_t group, const std::optional<GroupPosition>& after,
+                                              std::uint32_t limit) override {
+    return database_->group_entries(group, after, limit);
+  }
   Result<std::vector<Record>> load(const std::vector<Key>& keys) override { return database_->load(keys); }
   Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                  std::uint32_t limit) override {

@@ -91,8 +91,10 @@ UPDATE log_floor f SET xid = last.xid, n = last.n FROM last WHERE (f.xid, f.n) <
 constexpr Statement put_ready = {"put_ready", FF_PUT_READY};
 constexpr Statement put_ready_patiently = {"put_ready_patiently", FF_PUT_READY " ON CONFLICT DO NOTHING"};
 
-// As put_ready. Index due_pkey.
-#define FF_PUT_DUE "INSERT INTO due (due_at, key) SELECT * FROM unnest($1::bigint[], $2::bytea[])"
+// As put_ready. Indexes due_pkey and, for entries in a group, due_group.
+#define FF_PUT_DUE                                \
+  "INSERT INTO due (due_at, key, group_no, rank)" \
+  " SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[])"
 constexpr Statement put_due = {"put_due", FF_PUT_DUE};
 constexpr Statement put_due_patiently = {"put_due_patiently", FF_PUT_DUE " ON CONFLICT DO NOTHING"};
 
@@ -173,10 +175,17 @@ Params ready_params(const std::vector<const ReadyEntry*>& entries) {
   return params;
 }
 
-Params due_params(const std::vector<const DueEntry*>& entries) {
+Params due_names(const std::vector<const DueEntry*>& entries) {
   Params params;
   params.array(Type::int8, entries, [](const auto* e) { return Int(e->due_at); })
       .array(Type::bytea, entries, [](const auto* e) { return Text(e->key.bytes); });
+  return params;
+}
+
+Params due_params(const std::vector<const DueEntry*>& entries) {
+  Params params = due_names(entries);
+  params.array(Type::int8, entries, [](const auto* e) { return static_cast<Int>(e->group); })
+      .array(Type::int8, entries, [](const auto* e) { return Int(e->rank); });
   return params;
 }
 
@@ -304,7 +313,7 @@ void Batch::queue(Connection& connection, bool patiently) const {
 
 void Batch::queue_drops(Connection& connection) const {
   if (!ready_drop_.empty()) connection.queue(drop_ready, ready_params(ready_drop_));
-  if (!due_drop_.empty()) connection.queue(drop_due, due_params(due_drop_));
+  if (!due_drop_.empty()) connection.queue(drop_due, due_names(due_drop_));
 }
 
 // That a record does not exist cannot be locked. So it is created and erased again: whoever creates it at the same time

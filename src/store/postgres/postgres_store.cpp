@@ -40,6 +40,14 @@ class PostgresStore final : public Store {
     return readers_.run([&](Connection& c) { return query_route(c, lane, capabilities); });
   }
   Result<std::optional<TimestampMs>> next_due() override { return readers_.run(query_next_due); }
+  Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,
+                                            std::uint32_t limit) override {
+    return readers_.run([&](Connection& c) { return query_due_entries(c, after, until, limit); });
+  }
+  Result<std::vector<DueEntry>> group_entries(std::uint64_t group, const std::optional<GroupPosition>& after,
+                                              std::uint32_t limit) override {
+    return readers_.run([&](Connection& c) { return query_group_entries(c, group, after, limit); });
+  }
 
   Result<std::vector<Record>> load(const std::vector<Key>& keys) override {
     return readers_.run([&](Connection& c) { return query_records(c, keys); });

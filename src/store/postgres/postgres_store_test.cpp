@@ -248,6 +248,33 @@ TEST_F(PostgresStoreTest, sessions_get_different_candidates) {
   EXPECT_GE(a->now_ms(), a->due.back().entry.due_at);
 }
 
+// The table is as the planner likes it least: grown since the plan was made, and never analyzed.
+TEST_F(PostgresStoreTest, group_reads_use_their_index) {
+  store_ = open();
+  auto writer = session(*store_);
+  ReadRequest request;
+  request.groups = {3, 8};
+  request.group_limit = 10;
+  EXPECT_TRUE(writer->read(request)->grouped.empty());
+  std::vector<ChangeSet> sets;
+  for (int i = 0; i < 3000; ++i) {
+    sets.push_back(put(i, 0));
+    sets.back().due_put.push_back({i + 1, key(i), i % 500 == 0 ? 8U : 0U, -i});
+  }
+  commit(*writer, sets);
+  const auto reply = writer->read(request);
+  ASSERT_TRUE(reply);
+  ASSERT_EQ(reply->grouped.size(), 6U);
+  EXPECT_EQ(reply->grouped.front().entry, (DueEntry{2501, key(2500), 8, -2500}));
+  writer.reset();  // a backend reports its statistics when it ends
+  Sql sql(schema_);
+  const std::string found =
+      "SELECT idx_tup_fetch FROM pg_stat_user_indexes WHERE indexrelname = 'due_group' AND schemaname = '" + schema_ +
+      "'";
+  for (int i = 0; i < 500 && sql.run(found) == "0"; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(sql.run(found), "6");
+}
+
 TEST_F(PostgresStoreTest, route_numbers_are_dense_under_contention) {
   store_ = open();
   std::vector<std::thread> threads;
@@ -334,13 +361,17 @@ TEST_F(PostgresStoreTest, survives_a_backend_killed_between_read_and_commit) {
   commit(*writer, {put(1, 0)});
   Sql sql(schema_);
   const std::string others = "FROM pg_stat_activity WHERE application_name = 'flowfabric' AND pid <> pg_backend_pid()";
-  ASSERT_TRUE(writer->read({.keys = {key(1)}, .ready = {}, .due_limit = 10, .routes_known = 0, .want_routes = false}));
+  ReadRequest search;
+  search.keys = {key(1)};
+  search.due_limit = 10;
+  ASSERT_TRUE(writer->read(search));
   sql.run("SELECT pg_terminate_backend(pid, 5000) " + others);
   EXPECT_EQ(commit(*writer, {put(1, 1)}), std::vector{Verdict::committed});
   EXPECT_EQ(version(1), 2U);
   sql.run("SELECT pg_terminate_backend(pid, 5000) " + others);
-  const auto reply =
-      writer->read({.keys = {key(1)}, .ready = {}, .due_limit = 0, .routes_known = 0, .want_routes = false});
+  ReadRequest request;
+  request.keys = {key(1)};
+  const auto reply = writer->read(request);
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->records.front().version, 2U);
   EXPECT_EQ(version(1), 2U);  // the pool's connections were killed too

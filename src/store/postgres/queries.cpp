@@ -20,6 +20,17 @@ ORDER BY key LIMIT $3::bigint)sql"};
 // Result: the earliest entry, if any. Index due_pkey.
 constexpr Statement first_due = {"first_due", "SELECT due_at FROM due ORDER BY due_at, key LIMIT 1"};
 
+// Result: entries after a place and up to a time, ascending. Index due_pkey.
+constexpr Statement scan_due = {"scan_due", R"sql(
+SELECT due_at, group_no, rank, key FROM due
+WHERE (due_at, key) > ($1::bigint, $2::bytea) AND due_at <= $3::bigint ORDER BY due_at, key LIMIT $4::bigint)sql"};
+
+// Result: entries of a group after a place, ascending. Index due_group, as in session.cpp.
+constexpr Statement scan_group = {"scan_group", R"sql(
+SELECT due_at, group_no, rank, key FROM due
+WHERE group_no = $1::bigint AND group_no <> 0 AND (rank, key) > ($2::bigint, $3::bytea)
+ORDER BY rank, key LIMIT $4::bigint)sql"};
+
 constexpr Statement read_counter = {"read_counter", "SELECT value FROM counter WHERE key = $1::bytea"};
 
 // Result: how many entries of the route come before one, up to a limit. Index ready_order: all with a higher priority,
@@ -73,6 +84,7 @@ constexpr std::array findings = {
             "ready entries name an unknown route"},
     Finding{{"double_due", "SELECT count(*) FROM (SELECT FROM due GROUP BY key HAVING count(*) > 1) x"},
             "records have more than one due entry"},
+    Finding{{"bad_group", "SELECT count(*) FROM due WHERE group_no < 0"}, "due entries have a group below 0"},
     Finding{{"future_event", "SELECT count(*) FROM event WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"},
             "log entries are numbered ahead of this server's transactions, as after a restore into another cluster; "
             "the log cannot be read in order"},
@@ -142,6 +154,14 @@ Params route_params(const std::string& lane, const std::vector<std::string>& cap
   return params;
 }
 
+// Columns due_at, group_no, rank, key.
+std::vector<DueEntry> due_entries_of(const Rows& rows) {
+  std::vector<DueEntry> out;
+  out.reserve(static_cast<std::size_t>(rows.size()));
+  for (int row = 0; row < rows.size(); ++row) out.push_back(due_entry_at(rows, row, 0, Key{rows.string(row, 3)}));
+  return out;
+}
+
 // Runs a statement and converts its rows.
 template <class Convert>
 auto ask(Connection& connection, const Statement& statement, const Params& params, Convert convert)
@@ -204,6 +224,25 @@ Reply<std::optional<TimestampMs>> query_next_due(Connection& connection) {
   return ask(connection, first_due, {}, [](const Rows& rows) {
     return rows.size() == 0 ? std::nullopt : std::optional<TimestampMs>(rows.integer(0, 0));
   });
+}
+
+// No key is empty, so the empty one stands before all of the smallest time or rank.
+Reply<std::vector<DueEntry>> query_due_entries(Connection& connection, const std::optional<Store::DuePosition>& after,
+                                               TimestampMs until, std::uint32_t limit) {
+  Params params;
+  params.int8(after ? after->due_at : INT64_MIN).bytes(after ? std::string_view(after->key.bytes) : "");
+  params.int8(until).int8(limit);
+  return ask(connection, scan_due, params, due_entries_of);
+}
+
+Reply<std::vector<DueEntry>> query_group_entries(Connection& connection, std::uint64_t group,
+                                                 const std::optional<Store::GroupPosition>& after,
+                                                 std::uint32_t limit) {
+  Params params;
+  params.int8(static_cast<std::int64_t>(group));
+  params.int8(after ? after->rank : INT64_MIN).bytes(after ? std::string_view(after->key.bytes) : "");
+  params.int8(limit);
+  return ask(connection, scan_group, params, due_entries_of);
 }
 
 Reply<std::int64_t> query_counter(Connection& connection, const Key& key) {

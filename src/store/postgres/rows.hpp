@@ -19,6 +19,12 @@ inline std::vector<Record> records_of(const Rows& rows) {
   return records;
 }
 
+// Columns due_at, group_no, rank from `column` on; the key stands elsewhere.
+inline DueEntry due_entry_at(const Rows& rows, int row, int column, Key key) {
+  return {rows.integer(row, column), std::move(key), static_cast<std::uint64_t>(rows.integer(row, column + 1)),
+          rows.integer(row, column + 2)};
+}
+
 // Columns root, kind, n, body.
 inline std::vector<Satellite> satellites_of(const Rows& rows) {
   std::vector<Satellite> out;

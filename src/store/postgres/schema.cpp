@@ -100,7 +100,13 @@ BEGIN
 END $$;
 )sql";
 
-constexpr std::array migrations = {migration_1};
+// Groups. Most entries stand in none, so the index holds the others only. Constant defaults rewrite no row.
+constexpr const char* migration_2 = R"sql(
+ALTER TABLE due ADD COLUMN group_no bigint NOT NULL DEFAULT 0, ADD COLUMN rank bigint NOT NULL DEFAULT 0;
+CREATE INDEX due_group ON due (group_no, rank, key) WHERE group_no <> 0;
+)sql";
+
+constexpr std::array migrations = {migration_1, migration_2};
 constexpr int current_version = static_cast<int>(migrations.size());
 
 // The version of the schema, 0 when there is none.

@@ -69,12 +69,21 @@ CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = r.key
 // Result: the earliest entries due by $2, or by now, that no other session holds, locked, with their records as of the
 // same snapshot. Index due_pkey, in its order; root_pkey.
 constexpr Statement search_due = {"search_due", R"sql(
-SELECT d.due_at, o.key, o.version, o.fixed, o.body
+SELECT d.due_at, d.group_no, d.rank, o.key, o.version, o.fixed, o.body
 FROM (
-  SELECT due_at, key FROM due
+  SELECT due_at, key, group_no, rank FROM due
   WHERE due_at <= coalesce($2::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
   ORDER BY due_at, key LIMIT $1::int FOR UPDATE SKIP LOCKED) d
 CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = d.key LIMIT 1) o)sql"};
+
+// Result: the first entries of the groups, in the order of the contract, with their records as of the same snapshot;
+// locks nothing. Index due_group, in its order: it is a partial one, and `<> 0` tells the planner that it will do;
+// root_pkey.
+constexpr Statement search_groups = {"search_groups", R"sql(
+SELECT d.due_at, d.group_no, d.rank, o.key, o.version, o.fixed, o.body
+FROM due d CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = d.key LIMIT 1) o
+WHERE d.group_no = ANY($1::bigint[]) AND d.group_no <> 0
+ORDER BY d.group_no, d.rank, d.key LIMIT $2::bigint)sql"};
 
 // Result: the satellites that exist. Index satellite_pkey.
 constexpr Statement load_satellites = {"load_satellites", R"sql(
@@ -112,19 +121,35 @@ std::vector<Candidate> candidates_of(const Rows& rows) {
   return out;
 }
 
-std::vector<DueCandidate> due_of(const Rows& rows) {
+std::vector<DueCandidate> due_candidates_of(const Rows& rows) {
   std::vector<DueCandidate> out;
   out.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) {
-    Record record = record_at(rows, row, 1);
-    DueEntry entry{rows.integer(row, 0), record.key};
+    Record record = record_at(rows, row, 3);
+    DueEntry entry = due_entry_at(rows, row, 0, record.key);
     out.push_back({std::move(entry), std::move(record)});
   }
+  return out;
+}
+
+// Both sort for the same reason as candidates_of.
+std::vector<DueCandidate> due_of(const Rows& rows) {
+  auto out = due_candidates_of(rows);
   std::sort(out.begin(), out.end(), [](const DueCandidate& a, const DueCandidate& b) {
     return std::tie(a.entry.due_at, a.entry.key) < std::tie(b.entry.due_at, b.entry.key);
   });
   return out;
 }
+
+std::vector<DueCandidate> grouped_of(const Rows& rows) {
+  auto out = due_candidates_of(rows);
+  std::sort(out.begin(), out.end(), [](const DueCandidate& a, const DueCandidate& b) {
+    return std::tie(a.entry.group, a.entry.rank, a.entry.key) < std::tie(b.entry.group, b.entry.rank, b.entry.key);
+  });
+  return out;
+}
+
+bool wants_groups(const ReadRequest& request) { return !request.groups.empty() && request.group_limit > 0; }
 
 bool guards_hold(const ChangeSet& set, const std::unordered_map<std::string, std::uint64_t>& versions) {
   return std::all_of(set.roots.begin(), set.roots.end(), [&](const RootChange& change) {
@@ -222,8 +247,8 @@ Result<ReadReply> WriterSession::read(const ReadRequest& request) {
 
 // The order of the log rests on the order here. A transaction gets its number, and thereby its place in the log, with
 // its first lock; what it decides on must have been read before, so that it comes after the transactions that it has
-// seen. So the keys are read first, and the one statement that locks is the last that reads records; its snapshot too
-// is older than its first lock. (An engine asks for candidates only in the last read of a batch that loads records
+// seen. So keys and groups are read first, and the one statement that locks is the last that reads records; its snapshot
+// too is older than its first lock. (An engine asks for candidates only in the last read of a batch that loads records
 // which it may change.) The clock comes after the search, so that what the search found due is due by `now_us`.
 void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us) {
   const bool searches = !request.ready.empty() || request.due_limit > 0;
@@ -235,6 +260,12 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
     connection_->queue(newer_routes, params);
   }
   params.clear();
+  if (wants_groups(request)) {
+    params.array(Type::int8, request.groups, [](std::uint64_t group) { return static_cast<std::int64_t>(group); })
+        .int8(request.group_limit);
+    connection_->queue(search_groups, params);
+    params.clear();
+  }
   if (!request.ready.empty()) {
     params.array(Type::int4, request.ready, [](const RouteDemand& d) { return std::int64_t{d.route}; })
         .array(Type::int4, request.ready, [](const RouteDemand& d) { return std::int64_t{d.limit}; });
@@ -252,7 +283,8 @@ Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
   if (clock_) reply.now_us = clock_();
   const bool searches = !request.ready.empty() || request.due_limit > 0;
   const bool begins = searches && !in_transaction_;
-  if (!searches && clock_ && request.keys.empty() && !request.want_routes) return reply;
+  const bool reads = searches || wants_groups(request) || !request.keys.empty() || request.want_routes;
+  if (!reads && clock_) return reply;
   queue_reads(request, reply.now_us);
   auto answer = connection_->flush();
   if (begins) in_transaction_ = true;
@@ -264,6 +296,7 @@ Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
   if (begins) ++rows;
   if (!request.keys.empty()) reply.records = records_of(*rows++);
   if (request.want_routes) reply.routes = routes_of(*rows++);
+  if (wants_groups(request)) reply.grouped = grouped_of(*rows++);
   if (!request.ready.empty()) {
     reply.ready = candidates_of(*rows++);
   } else if (request.due_limit > 0) {

@@ -1,4 +1,5 @@
 // The reading half of a batch.
+#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
@@ -20,9 +21,15 @@ constexpr char find_ready_sql[] = R"(
 
 // What is due by ?1, earliest first: a prefix of the clustered table.
 constexpr char find_due_sql[] = R"(
-  SELECT due.due_at, due.key, root.id, root.version, root.fixed, root.body
+  SELECT due.due_at, due.key, due.group_no, due.rank, root.id, root.version, root.fixed, root.body
   FROM due CROSS JOIN root ON root.key = due.key
   WHERE due.due_at <= ?1 ORDER BY due.due_at, due.key LIMIT ?2)";
+
+// One group in its order: a range of due_group. The second condition says that a partial index will do.
+constexpr char find_grouped_sql[] = R"(
+  SELECT due.due_at, due.key, due.group_no, due.rank, root.id, root.version, root.fixed, root.body
+  FROM due INDEXED BY due_group CROSS JOIN root ON root.key = due.key
+  WHERE due.group_no = ?1 AND due.group_no <> 0 ORDER BY due.rank, due.key LIMIT ?2)";
 
 constexpr char load_satellite_sql[] = "SELECT body FROM satellite WHERE root = ?1 AND kind = ?2 AND n = ?3";
 constexpr char load_routes_sql[] = "SELECT number, lane, capabilities FROM route WHERE number > ?1 ORDER BY number";
@@ -31,11 +38,9 @@ constexpr char load_routes_sql[] = "SELECT number, lane, capabilities FROM route
 
 Result<void> Batch::prepare_reads() {
   const std::pair<Statement*, const char*> all[] = {
-      {&statements_.load_root, load_root_sql},
-      {&statements_.find_ready, find_ready_sql},
-      {&statements_.find_due, find_due_sql},
-      {&statements_.load_routes, load_routes_sql},
-      {&statements_.load_satellite, load_satellite_sql},
+      {&statements_.load_root, load_root_sql},     {&statements_.find_ready, find_ready_sql},
+      {&statements_.find_due, find_due_sql},       {&statements_.find_grouped, find_grouped_sql},
+      {&statements_.load_routes, load_routes_sql}, {&statements_.load_satellite, load_satellite_sql},
   };
   for (const auto& [statement, sql] : all) {
     FF_TRY(prepared, database_->prepare(sql));
@@ -50,6 +55,7 @@ Result<ReadReply> Batch::read(const ReadRequest& request, std::int64_t now_us) {
   FF_TRY_VOID(read_keys(request.keys, reply));
   for (const RouteDemand& demand : request.ready) FF_TRY_VOID(read_ready(demand, reply));
   if (request.due_limit > 0) FF_TRY_VOID(read_due(request.due_limit, reply));
+  FF_TRY_VOID(read_groups(request, reply));
   if (request.want_routes) FF_TRY_VOID(read_routes(request.routes_known, reply));
   return reply;
 }
@@ -90,13 +96,33 @@ Result<void> Batch::read_due(std::uint32_t limit, ReadReply& reply) {
   Statement& find = statements_.find_due;
   find.bind(1, reply.now_ms());
   find.bind(2, limit);
+  return take_due(find, reply.due);
+}
+
+Result<void> Batch::read_groups(const ReadRequest& request, ReadReply& reply) {
+  Statement& find = statements_.find_grouped;
+  std::vector<std::uint64_t> groups = request.groups;
+  std::sort(groups.begin(), groups.end());
+  for (const std::uint64_t group : groups) {
+    if (reply.grouped.size() >= request.group_limit) break;
+    find.bind(1, static_cast<std::int64_t>(group));
+    find.bind(2, static_cast<std::int64_t>(request.group_limit - reply.grouped.size()));
+    FF_TRY_VOID(take_due(find, reply.grouped));
+  }
+  return {};
+}
+
+// Takes all rows of a search in the due index.
+Result<void> Batch::take_due(Statement& find, std::vector<DueCandidate>& found) {
   for (;;) {
     FF_TRY(row, find.step());
     if (!row) return {};
-    DueCandidate& candidate = reply.due.emplace_back();
+    DueCandidate& candidate = found.emplace_back();
     candidate.entry.due_at = find.integer(0);
     candidate.entry.key.bytes = find.view(1);
-    candidate.record = take_record(candidate.entry.key, find, 2);
+    candidate.entry.group = static_cast<std::uint64_t>(find.integer(2));
+    candidate.entry.rank = find.integer(3);
+    candidate.record = take_record(candidate.entry.key, find, 4);
   }
 }
 

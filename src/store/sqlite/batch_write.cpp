@@ -26,7 +26,7 @@ constexpr char insert_ready_sql[] =
     "INSERT OR IGNORE INTO ready(route, neg_priority, sequence, key) VALUES(?1, ?2, ?3, ?4)";
 constexpr char delete_ready_sql[] =
     "DELETE FROM ready WHERE route = ?1 AND neg_priority = ?2 AND sequence = ?3 AND key = ?4";
-constexpr char insert_due_sql[] = "INSERT OR IGNORE INTO due(due_at, key) VALUES(?1, ?2)";
+constexpr char insert_due_sql[] = "INSERT OR IGNORE INTO due(due_at, key, group_no, rank) VALUES(?1, ?2, ?3, ?4)";
 constexpr char delete_due_sql[] = "DELETE FROM due WHERE due_at = ?1 AND key = ?2";
 
 constexpr char put_satellite_sql[] = R"(
@@ -270,13 +270,18 @@ Result<void> Batch::apply_ready(const ChangeSet& set) {
 }
 
 Result<void> Batch::apply_due(const ChangeSet& set) {
-  const auto run = [](Statement& statement, const DueEntry& entry) {
-    statement.bind(1, entry.due_at);
-    statement.bind_blob(2, entry.key.bytes);
-    return statement.run();
-  };
-  for (const DueEntry& entry : set.due_drop) FF_TRY_VOID(run(statements_.delete_due, entry));
-  for (const DueEntry& entry : set.due_put) FF_TRY_VOID(run(statements_.insert_due, entry));
+  for (const DueEntry& entry : set.due_drop) {
+    statements_.delete_due.bind(1, entry.due_at);
+    statements_.delete_due.bind_blob(2, entry.key.bytes);
+    FF_TRY_VOID(statements_.delete_due.run());
+  }
+  for (const DueEntry& entry : set.due_put) {
+    statements_.insert_due.bind(1, entry.due_at);
+    statements_.insert_due.bind_blob(2, entry.key.bytes);
+    statements_.insert_due.bind(3, static_cast<std::int64_t>(entry.group));
+    statements_.insert_due.bind(4, entry.rank);
+    FF_TRY_VOID(statements_.insert_due.run());
+  }
   return {};
 }
 

@@ -17,6 +17,17 @@ Record record_at(const Statement& row, int first_column) {
                 row.bytes(first_column + 2), row.bytes(first_column + 3)};
 }
 
+// All rows of columns (due_at, key, group_no, rank).
+Result<std::vector<DueEntry>> all_due_entries(Statement& find) {
+  std::vector<DueEntry> entries;
+  for (;;) {
+    FF_TRY(row, find.step());
+    if (!row) return entries;
+    entries.push_back(
+        DueEntry{find.integer(0), Key{find.bytes(1)}, static_cast<std::uint64_t>(find.integer(2)), find.integer(3)});
+  }
+}
+
 // The conditions of one listing and the values for their parameters, numbered as they come.
 class Conditions {
  public:
@@ -212,6 +223,34 @@ Result<std::optional<TimestampMs>> next_due(Database& database) {
   return earliest;
 }
 
+// No key is empty, so the empty one stands before all of the smallest time.
+Result<std::vector<DueEntry>> due_entries(Database& database, const std::optional<Store::DuePosition>& after,
+                                          TimestampMs until, std::uint32_t limit) {
+  constexpr static char sql[] = R"(
+    SELECT due_at, key, group_no, rank FROM due
+    WHERE (due_at, key) > (?1, ?2) AND due_at <= ?3 ORDER BY due_at, key LIMIT ?4)";
+  FF_TRY(find, database.cached(sql));
+  find->bind(1, after ? after->due_at : INT64_MIN);
+  find->bind_blob(2, after ? std::string_view(after->key.bytes) : "");
+  find->bind(3, until);
+  find->bind(4, limit);
+  return all_due_entries(*find);
+}
+
+// A range of due_group; the empty key as in due_entries.
+Result<std::vector<DueEntry>> group_entries(Database& database, std::uint64_t group,
+                                            const std::optional<Store::GroupPosition>& after, std::uint32_t limit) {
+  constexpr static char sql[] = R"(
+    SELECT due_at, key, group_no, rank FROM due INDEXED BY due_group
+    WHERE group_no = ?1 AND group_no <> 0 AND (rank, key) > (?2, ?3) ORDER BY rank, key LIMIT ?4)";
+  FF_TRY(find, database.cached(sql));
+  find->bind(1, static_cast<std::int64_t>(group));
+  find->bind(2, after ? after->rank : INT64_MIN);
+  find->bind_blob(3, after ? std::string_view(after->key.bytes) : "");
+  find->bind(4, limit);
+  return all_due_entries(*find);
+}
+
 Result<std::uint64_t> count_ready_before(Database& database, const ReadyEntry& entry, std::uint64_t limit) {
   constexpr static char sql[] = R"(
     SELECT count(*) FROM (
@@ -269,6 +308,7 @@ Result<std::vector<std::string>> check_integrity(Database& database) {
       {"SELECT count(*) FROM due WHERE NOT EXISTS (SELECT 1 FROM root WHERE root.key = due.key)",
        "due entries belong to a record that does not exist"},
       {"SELECT count(*) - count(DISTINCT key) FROM due", "due entries are not the only one of their record"},
+      {"SELECT count(*) FROM due WHERE group_no < 0", "due entries have a group below 0"},
       {"SELECT count(*) FROM satellite WHERE NOT EXISTS (SELECT 1 FROM root WHERE root.key = satellite.root)",
        "satellites belong to a record that does not exist"},
       {"SELECT count(*) FROM event WHERE NOT EXISTS (SELECT 1 FROM root WHERE root.key = event.root)",

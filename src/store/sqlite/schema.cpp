@@ -86,8 +86,16 @@ constexpr const char* migration_1[] = {
     "INSERT INTO meta(name, value) VALUES('log_floor', 0)",
 };
 
+// Groups. Most entries stand in none, so the index holds the others only.
+constexpr const char* migration_2[] = {
+    "ALTER TABLE due ADD COLUMN group_no INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE due ADD COLUMN rank INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX due_group ON due(group_no, rank, key) WHERE group_no <> 0",
+};
+
 constexpr Migration migrations[] = {
     {migration_1, std::size(migration_1)},
+    {migration_2, std::size(migration_2)},
 };
 
 constexpr char select_user_version[] = "PRAGMA user_version";

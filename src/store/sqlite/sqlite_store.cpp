@@ -128,6 +128,14 @@ class SqliteStore final : public Store {
   Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override;
 
   Result<std::optional<TimestampMs>> next_due() override { return with_reader(sqlite::next_due); }
+  Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,
+                                            std::uint32_t limit) override {
+    return with_reader(sqlite::due_entries, after, until, limit);
+  }
+  Result<std::vector<DueEntry>> group_entries(std::uint64_t group, const std::optional<GroupPosition>& after,
+                                              std::uint32_t limit) override {
+    return with_reader(sqlite::group_entries, group, after, limit);
+  }
   Result<std::vector<Record>> load(const std::vector<Key>& keys) override { return with_reader(sqlite::load, keys); }
   Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                  std::uint32_t limit) override {

@@ -1,4 +1,4 @@
-#include "core/handle.hpp"
+#include "core/tokens.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ Fence some_fence() {
   return fence;
 }
 
-void expect_refused(const HandleSigner& signer, const std::string& handle) {
+void expect_refused(const TokenSigner& signer, const std::string& handle) {
   const auto fence = signer.verify(handle);
   ASSERT_FALSE(fence) << handle;
   EXPECT_EQ(fence.error().code, Errc::invalid_handle);
@@ -28,7 +28,7 @@ void expect_refused(const HandleSigner& signer, const std::string& handle) {
 }
 
 TEST(Handles, CarryTheirFence) {
-  const HandleSigner signer(one_key);
+  const TokenSigner signer(one_key);
   for (const HandleKind kind : {HandleKind::fresh, HandleKind::resumed, HandleKind::reclaimed}) {
     EXPECT_EQ(signer.verify(signer.sign(some_fence(), kind)), some_fence());
   }
@@ -40,33 +40,33 @@ TEST(Handles, CarryTheirFence) {
 }
 
 TEST(Handles, AreShortTextWithoutSpecialCharacters) {
-  const std::string handle = HandleSigner(one_key).sign(some_fence(), HandleKind::fresh);
+  const std::string handle = TokenSigner(one_key).sign(some_fence(), HandleKind::fresh);
   EXPECT_LE(handle.size(), 90u);
   EXPECT_EQ(handle.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
             std::string::npos);
 }
 
 TEST(Handles, OutliveARotationOfKeys) {
-  const HandleSigner before(one_key);
-  const HandleSigner after(two_keys);
+  const TokenSigner before(one_key);
+  const TokenSigner after(two_keys);
   EXPECT_EQ(after.verify(before.sign(some_fence(), HandleKind::fresh)), some_fence());
   expect_refused(before, after.sign(some_fence(), HandleKind::fresh));
 }
 
 TEST(Handles, OfAnotherStoreAreRefused) {
-  const HandleSigner ours(one_key);
-  expect_refused(ours, HandleSigner({{{1, "another secret"}}}).sign(some_fence(), HandleKind::fresh));
-  expect_refused(ours, HandleSigner({{{7, "the first secret"}}}).sign(some_fence(), HandleKind::fresh));
+  const TokenSigner ours(one_key);
+  expect_refused(ours, TokenSigner({{{1, "another secret"}}}).sign(some_fence(), HandleKind::fresh));
+  expect_refused(ours, TokenSigner({{{7, "the first secret"}}}).sign(some_fence(), HandleKind::fresh));
 }
 
 TEST(Handles, EveryPrefixIsRefused) {
-  const HandleSigner signer(one_key);
+  const TokenSigner signer(one_key);
   const std::string handle = signer.sign(some_fence(), HandleKind::fresh);
   for (std::size_t size = 0; size < handle.size(); ++size) expect_refused(signer, handle.substr(0, size));
 }
 
 TEST(Handles, EveryFlippedBitIsRefused) {
-  const HandleSigner signer(two_keys);
+  const TokenSigner signer(two_keys);
   const std::string bytes = *from_base64url(signer.sign(some_fence(), HandleKind::resumed));
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     for (int bit = 0; bit < 8; ++bit) {
@@ -78,7 +78,7 @@ TEST(Handles, EveryFlippedBitIsRefused) {
 }
 
 TEST(Handles, EveryOtherCharacterIsRefused) {
-  const HandleSigner signer(one_key);
+  const TokenSigner signer(one_key);
   const std::string handle = signer.sign(some_fence(), HandleKind::fresh);
   for (std::size_t i = 0; i < handle.size(); ++i) {
     for (const char c : {'A', 'z', '9', '-', '=', ' ', '\0'}) {
@@ -91,7 +91,7 @@ TEST(Handles, EveryOtherCharacterIsRefused) {
 }
 
 TEST(Handles, TextAroundThemIsRefused) {
-  const HandleSigner signer(one_key);
+  const TokenSigner signer(one_key);
   const std::string handle = signer.sign(some_fence(), HandleKind::fresh);
   for (const std::string& text : {handle + "=", handle + "A", "A" + handle, " " + handle, handle + handle,
                                   std::string(), std::string(257, 'A'), std::string(1000000, 'A')}) {
@@ -100,7 +100,7 @@ TEST(Handles, TextAroundThemIsRefused) {
 }
 
 TEST(Handles, WellSignedNonsenseIsRefused) {
-  const HandleSigner signer(one_key);
+  const TokenSigner signer(one_key);
   const Signer key("the first secret");
   const auto signed_text = [&](std::string bytes) { return to_base64url(bytes + key.sign(bytes)); };
   Encoder far_partition;

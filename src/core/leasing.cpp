@@ -1,0 +1,106 @@
+// How a lease comes into being, whichever way an execution was given out.
+#include "base/check.hpp"
+#include "core/tokens.hpp"
+#include "core/transitions.hpp"
+
+namespace flowfabric {
+namespace {
+
+void start_attempt(Transition& transition, const Holder& holder) {
+  Facts& facts = transition.facts();
+  archive_attempt(transition);
+  Attempt attempt;
+  attempt.attempt_index = facts.attempt_count++;
+  attempt.attempt_id = random_uuid(transition.context().entropy);
+  attempt.attempt_type = facts.pending->type;
+  attempt.previous_attempt_index = facts.pending->previous_attempt_index;
+  attempt.reason = facts.pending->reason;
+  attempt.requested_by = facts.pending->requested_by;
+  attempt.started_at = transition.now();
+  if (const auto timeout = transition.spec().policy.attempt_timeout_ms) {
+    attempt.timeout_at = transition.now() + *timeout;
+  }
+  attempt.worker_id = holder.worker_id;
+  attempt.worker_instance_id = holder.worker_instance_id;
+  if (attempt.attempt_type == AttemptType::reclaim) ++facts.reclaim_count;
+  facts.attempt = std::move(attempt);
+  facts.pending.reset();
+  facts.progress.reset();
+}
+
+void resume_attempt(Transition& transition, const Holder& holder) {
+  Attempt& attempt = *transition.facts().attempt;
+  attempt.attempt_state = AttemptState::started;
+  attempt.resumed_at = transition.now();
+  if (attempt.timeout_left_ms > 0) attempt.timeout_at = transition.now() + attempt.timeout_left_ms;
+  attempt.timeout_left_ms = 0;
+  attempt.worker_id = holder.worker_id;
+  attempt.worker_instance_id = holder.worker_instance_id;
+}
+
+Lease make_lease(Transition& transition, const Holder& holder) {
+  Lease lease;
+  lease.lease_id = random_uuid(transition.context().entropy);
+  lease.lease_epoch = ++transition.facts().lease_epoch;
+  lease.worker_namespace = holder.worker_namespace;
+  lease.worker_id = holder.worker_id;
+  lease.worker_instance_id = holder.worker_instance_id;
+  lease.lease_ttl_ms = holder.lease_ttl_ms;
+  lease.acquired_at = transition.now();
+  lease.renewed_at = transition.now();
+  lease.expires_at = transition.now() + holder.lease_ttl_ms;
+  return lease;
+}
+
+HandleKind handle_kind(AttemptType type, bool resumed) {
+  if (resumed) return HandleKind::resumed;
+  return type == AttemptType::reclaim ? HandleKind::reclaimed : HandleKind::fresh;
+}
+
+ClaimedExecution claimed(const Execution& execution, HandleKind kind, const TokenSigner* signer) {
+  ClaimedExecution claim;
+  claim.execution_id = execution.id;
+  claim.name_space = execution.spec.name_space;
+  claim.lane = execution.spec.lane;
+  claim.kind = execution.spec.kind;
+  claim.payload = execution.spec.payload;
+  claim.payload_encoding = execution.spec.payload_encoding;
+  claim.priority = execution.facts.priority;
+  claim.tags = execution.facts.tags;
+  claim.attempt = *execution.facts.attempt;
+  claim.lease = *execution.facts.lease;
+  claim.created_at = execution.spec.created_at;
+  claim.deadline_at = execution.facts.deadline_at;
+  claim.handle_kind = kind;
+  if (signer != nullptr) {
+    const Fence fence{execution.id, claim.attempt.attempt_index, claim.lease.lease_epoch, claim.lease.lease_id};
+    claim.handle = signer->sign_handle(fence, kind);
+  }
+  return claim;
+}
+
+}  // namespace
+
+ClaimedExecution lease_out(Transition& transition, const Holder& holder, EventType type) {
+  Facts& facts = transition.facts();
+  FF_CHECK(!facts.lease && facts.phase != Phase::terminal);
+  const bool resumed = !facts.pending;
+  if (resumed) {
+    resume_attempt(transition, holder);
+  } else {
+    start_attempt(transition, holder);
+  }
+  facts.phase = Phase::active;
+  facts.ready_sequence = 0;
+  facts.delay_until = 0;
+  facts.delay_cause = DelayCause::none;
+  facts.grant.reset();
+  facts.lease = make_lease(transition, holder);
+  facts.attempt->lease_epoch = facts.lease_epoch;
+  if (facts.started_at == 0) facts.started_at = transition.now();
+  transition.record(type, holder.worker_instance_id, std::string(to_string(facts.attempt->attempt_type)));
+  const HandleKind kind = handle_kind(facts.attempt->attempt_type, resumed);
+  return claimed(transition.execution(), kind, transition.context().signer);
+}
+
+}  // namespace flowfabric

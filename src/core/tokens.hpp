@@ -1,0 +1,66 @@
+// Signed texts that we hand out and get back: handles and grant keys. Opaque to those who carry them.
+//
+// A handle proves that a worker holds a lease. Before base64url: 1 · kind · key id · partition, uuid · attempt index ·
+// lease epoch · lease id · the first 16 bytes of an HMAC-SHA256 over all that stands before; about 90 characters.
+//
+// A grant key reserves an execution for a worker: 'G' · kind · key id · partition, uuid · expiry · nonce · worker id ·
+// instance id · a whole HMAC-SHA256. Only its SHA-256, the grant id, is stored.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/hashing.hpp"
+#include "core/commands.hpp"
+
+namespace flowfabric {
+
+// What a grant key says.
+struct GrantClaims {
+  GrantKind kind = GrantKind::claim;
+  ExecutionId execution_id;
+  TimestampMs expires_at = 0;
+  std::uint64_t nonce = 0;
+  std::string worker_id;
+  std::string worker_instance_id;
+
+  friend bool operator==(const GrantClaims&, const GrantClaims&) = default;
+};
+
+// Whether the worker that shows a grant is the one it was made for. The instance may be another.
+Result<void> admit_grant(const GrantClaims& claims, GrantKind kind, const RedeemRequest& request);
+
+// 32 bytes.
+std::string grant_id_of(std::string_view grant_key);
+
+// Signs with the newest key and verifies with any that is still good at `now`. Immutable after construction, so safe to
+// share between threads.
+class TokenSigner {
+ public:
+  explicit TokenSigner(const KeyringRecord& keyring);
+
+  Handle sign_handle(const Fence& fence, HandleKind kind) const;
+  // The fence inside, if the handle is ours and untouched.
+  Result<Fence> verify_handle(std::string_view handle, TimestampMs now) const;
+
+  std::string sign_grant(const GrantClaims& claims) const;
+  // Says nothing about the grant's own expiry.
+  Result<GrantClaims> verify_grant(std::string_view grant_key, TimestampMs now) const;
+
+  // Whether a text names a key that we do not have: another engine may have made it since.
+  bool knows_key_of(std::string_view token) const;
+
+ private:
+  struct Key {
+    std::uint32_t key_id;
+    TimestampMs expires_at;
+    std::unique_ptr<Signer> signer;
+  };
+  // Why the signature is not good; null when it is.
+  const char* fault(std::uint32_t key_id, std::string_view bytes, std::string_view signature, TimestampMs now) const;
+
+  std::vector<Key> keys_;
+};
+
+}  // namespace flowfabric

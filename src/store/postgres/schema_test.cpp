@@ -1,0 +1,188 @@
+// What becomes of the schema of an older program. The first one is written down here once more, as it was published.
+#include "store/postgres/schema.hpp"
+
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+
+#include "store/postgres/postgres_store.hpp"
+#include "support/postgres_server.hpp"
+
+namespace flowfabric {
+namespace {
+
+constexpr const char* version_1 = R"sql(
+CREATE TABLE schema_version (version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE root (
+  key bytea NOT NULL PRIMARY KEY, record_kind smallint, created_at bigint, name_space text COLLATE "C",
+  lane text COLLATE "C", kind text COLLATE "C", flow bytea, fixed bytea NOT NULL, version bigint NOT NULL,
+  finished_at bigint, state smallint, tags text COLLATE "C", body bytea NOT NULL
+) WITH (fillfactor = 50);
+CREATE INDEX root_listing ON root (record_kind, created_at, key) WHERE record_kind IS NOT NULL;
+CREATE TABLE ready (
+  sequence bigint NOT NULL, route int NOT NULL, priority int NOT NULL, key bytea NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000);
+CREATE UNIQUE INDEX ready_order ON ready (route, priority DESC, sequence, key);
+CREATE TABLE due (
+  due_at bigint NOT NULL, key bytea NOT NULL, PRIMARY KEY (due_at, key)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000);
+CREATE TABLE satellite (
+  root bytea NOT NULL, n bigint NOT NULL, kind smallint NOT NULL, body bytea NOT NULL, PRIMARY KEY (root, kind, n));
+CREATE TABLE event (
+  xid xid8 NOT NULL DEFAULT pg_current_xact_id(), n int NOT NULL, type smallint NOT NULL, at bigint NOT NULL,
+  root bytea NOT NULL, name_space text COLLATE "C" NOT NULL, lane text COLLATE "C" NOT NULL, body bytea NOT NULL,
+  PRIMARY KEY (xid, n));
+CREATE INDEX event_root ON event (root, xid, n);
+CREATE TABLE log_floor (single boolean PRIMARY KEY DEFAULT true CHECK (single), xid xid8 NOT NULL, n int NOT NULL);
+INSERT INTO log_floor (xid, n) VALUES ('0', 0);
+CREATE TABLE route (
+  number int PRIMARY KEY, lane text COLLATE "C" NOT NULL, capabilities text[] COLLATE "C" NOT NULL,
+  UNIQUE (lane, capabilities));
+CREATE TABLE counter (key bytea PRIMARY KEY, value bigint NOT NULL) WITH (fillfactor = 50);
+CREATE TABLE writer (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, generation bigint NOT NULL DEFAULT 1,
+  batch bigint NOT NULL DEFAULT 0, touched_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 10);
+CREATE FUNCTION assert_count(actual bigint, expected bigint, code text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF actual <> expected THEN
+    RAISE EXCEPTION 'guard failed: % of % rows', actual, expected USING ERRCODE = code;
+  END IF;
+END $$;
+CREATE FUNCTION conflict() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RAISE EXCEPTION 'guard failed' USING ERRCODE = 'FF001';
+END $$;
+INSERT INTO schema_version (version) VALUES (1);
+)sql";
+
+// Two records with everything that one can have.
+constexpr const char* rows_1 = R"sql(
+INSERT INTO root (key, version, fixed, body) VALUES ('\x65610001', 3, 'f', 'b'), ('\x65620001', 4, 'f', 'b');
+INSERT INTO route (number, lane, capabilities) VALUES (1, 'lane', '{}');
+INSERT INTO ready (route, priority, sequence, key) VALUES (1, 5, 6, '\x65610001');
+INSERT INTO due (due_at, key) VALUES (50, '\x65610001'), (60, '\x65620001');
+INSERT INTO satellite (root, kind, n, body) VALUES ('\x65610001', 2, 7, 's');
+INSERT INTO event (n, type, at, root, name_space, lane, body) VALUES (1, 1, 1000, '\x65610001', 'ns', 'lane', 'one');
+INSERT INTO counter (key, value) VALUES ('\x6c630001', 42);
+)sql";
+
+const Key key_a{std::string("ea\0\1", 4)}, key_b{std::string("eb\0\1", 4)};
+
+// The first value of the answer, if any.
+std::string run_sql(const std::string& sql) {
+  PGconn* handle = PQconnectdb(test::postgres_test_url().c_str());
+  PGresult* result = PQexec(handle, ("SET client_min_messages = warning;" + sql).c_str());
+  const auto status = PQresultStatus(result);
+  EXPECT_TRUE(status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) << PQerrorMessage(handle);
+  std::string value = PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "";
+  PQclear(result);
+  PQfinish(handle);
+  return value;
+}
+
+// A schema as the first program left it.
+class PostgresMigration : public ::testing::Test {
+ protected:
+  PostgresMigration() { make(old_, version_1); }
+  ~PostgresMigration() override {
+    run_sql("DROP SCHEMA IF EXISTS " + old_ + " CASCADE; DROP SCHEMA IF EXISTS " + new_ + " CASCADE");
+  }
+
+  static void make(const std::string& schema, const std::string& sql) {
+    run_sql("DROP SCHEMA IF EXISTS " + schema + " CASCADE; CREATE SCHEMA " + schema + "; SET search_path TO " + schema +
+            ";" + sql);
+  }
+  static void add_rows(const std::string& schema) { run_sql("SET search_path TO " + schema + ";" + rows_1); }
+
+  static Result<std::unique_ptr<Store>> open(const std::string& schema, bool migrate) {
+    return open_postgres_store(test::postgres_test_url() + "?schema=" + schema, {.now_us = {}, .migrate = migrate});
+  }
+
+  // Tables and indexes with their columns, as one text.
+  static std::string shape_of(const std::string& schema) {
+    const std::string sql = R"sql(
+      SELECT string_agg(line, E'\n' ORDER BY line) FROM (
+        SELECT concat_ws(' ', table_name, ordinal_position, column_name, data_type, collation_name, is_nullable,
+                         replace(column_default, 'SCHEMA', '')) AS line
+        FROM information_schema.columns WHERE table_schema = 'SCHEMA'
+        UNION ALL
+        SELECT replace(indexdef, 'SCHEMA.', '') FROM pg_indexes WHERE schemaname = 'SCHEMA'
+        UNION ALL
+        SELECT relname || ' ' || reloptions::text FROM pg_class
+        WHERE relnamespace = 'SCHEMA'::regnamespace AND reloptions IS NOT NULL
+        UNION ALL
+        SELECT proname || ' ' || prosrc FROM pg_proc WHERE pronamespace = 'SCHEMA'::regnamespace) lines)sql";
+    std::string text = sql;
+    for (auto at = text.find("SCHEMA"); at != std::string::npos; at = text.find("SCHEMA")) text.replace(at, 6, schema);
+    return run_sql(text);
+  }
+
+  const std::string old_ = "test_migration_old", new_ = "test_migration_new";
+};
+
+TEST_F(PostgresMigration, waits_to_be_asked) {
+  const auto refused = open(old_, false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::schema_mismatch);
+  EXPECT_EQ(refused.error().message, "the PostgreSQL schema \"" + old_ +
+                                         "\" is at version 1, this program needs 2; run `flowfabric migrate URL`");
+  EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "1");
+  ASSERT_TRUE(open(old_, true));
+  EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "2");
+  EXPECT_TRUE(open(old_, false));
+}
+
+TEST_F(PostgresMigration, keeps_the_rows_of_version_one) {
+  add_rows(old_);
+  auto store = open(old_, true);
+  ASSERT_TRUE(store) << store.error().message;
+  const std::vector<DueEntry> entries = {{50, key_a}, {60, key_b}};
+  EXPECT_EQ((*store)->due_entries({}, never_due, 10).value(), entries);
+  EXPECT_EQ((*store)->load({key_a}).value().at(0).version, 3U);
+  EXPECT_EQ((*store)->load_satellites(key_a, 2, 0, 10).value().size(), 1U);
+  EXPECT_EQ((*store)->history(key_a, "", 10).value().size(), 1U);
+  EXPECT_EQ((*store)->counter(Key{std::string("lc\0\1", 4)}).value(), 42);
+  auto session = (*store)->open_session().value();
+  ReadRequest request;
+  request.due_limit = 10;
+  const ReadReply due = session->read(request).value();
+  ASSERT_EQ(due.due.size(), 2U);
+  EXPECT_EQ(due.due[1].entry, entries[1]);
+  EXPECT_EQ(due.due[1].record.version, 4U);
+  request.due_limit = 0;
+  request.ready = {{1, 10}};
+  EXPECT_EQ(session->read(request).value().ready.at(0).entry, (ReadyEntry{1, 5, 6, key_a}));
+  EXPECT_TRUE((*store)->check_integrity().value().empty());
+}
+
+TEST_F(PostgresMigration, lets_an_old_entry_join_a_group) {
+  add_rows(old_);
+  auto store = open(old_, true);
+  ASSERT_TRUE(store) << store.error().message;
+  auto session = (*store)->open_session().value();
+  const DueEntry joined{50, key_a, 9, -1};
+  ChangeSet set;
+  set.roots.push_back({key_a, 3, RootChange::Action::put, "f", "b", {}});
+  set.due_drop = {{50, key_a}};
+  set.due_put = {joined};
+  EXPECT_EQ(session->commit({set}).value(), std::vector{Verdict::committed});
+  EXPECT_EQ((*store)->group_entries(9, {}, 10).value(), std::vector{joined});
+  EXPECT_TRUE((*store)->check_integrity().value().empty());
+}
+
+TEST_F(PostgresMigration, ends_up_with_the_schema_of_a_new_database) {
+  ASSERT_TRUE(open(old_, true));
+  ASSERT_TRUE(open(new_, true));
+  EXPECT_EQ(shape_of(old_), shape_of(new_));
+}
+
+TEST_F(PostgresMigration, finds_a_group_below_zero) {
+  add_rows(old_);
+  auto store = open(old_, true);
+  ASSERT_TRUE(store) << store.error().message;
+  run_sql("UPDATE " + old_ + ".due SET group_no = -1 WHERE due_at = 50");
+  EXPECT_EQ((*store)->check_integrity().value(), std::vector<std::string>{"1 due entries have a group below 0."});
+}
+
+}  // namespace
+}  // namespace flowfabric

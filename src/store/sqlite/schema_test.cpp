@@ -1,0 +1,162 @@
+// What becomes of the file of an older program. The first schema is written down here once more, as it was published.
+#include "store/sqlite/schema.hpp"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "store/sqlite/sqlite_store.hpp"
+#include "support/temp_dir.hpp"
+
+namespace flowfabric {
+namespace {
+
+constexpr const char* version_1 = R"(
+  CREATE TABLE root(
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL, version INTEGER NOT NULL, record_kind INTEGER NOT NULL, state INTEGER,
+    created_at INTEGER, finished_at INTEGER, name_space TEXT, lane TEXT, kind TEXT, flow BLOB, tags BLOB,
+    fixed BLOB NOT NULL, body BLOB NOT NULL) STRICT;
+  CREATE UNIQUE INDEX root_key ON root(key);
+  CREATE INDEX root_listing ON root(record_kind, created_at, key) WHERE created_at IS NOT NULL;
+  CREATE TABLE ready(
+    route INTEGER NOT NULL, neg_priority INTEGER NOT NULL, sequence INTEGER NOT NULL, key BLOB NOT NULL,
+    PRIMARY KEY(route, neg_priority, sequence, key)) STRICT, WITHOUT ROWID;
+  CREATE TABLE due(
+    due_at INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY(due_at, key)) STRICT, WITHOUT ROWID;
+  CREATE TABLE satellite(
+    id INTEGER PRIMARY KEY, root BLOB NOT NULL, kind INTEGER NOT NULL, n INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
+  CREATE UNIQUE INDEX satellite_name ON satellite(root, kind, n);
+  CREATE TABLE event(
+    seq INTEGER PRIMARY KEY, root BLOB NOT NULL, type INTEGER NOT NULL, at INTEGER NOT NULL, name_space TEXT NOT NULL,
+    lane TEXT NOT NULL, body BLOB NOT NULL) STRICT;
+  CREATE INDEX event_root ON event(root);
+  CREATE TABLE route(
+    number INTEGER PRIMARY KEY, lane TEXT NOT NULL, capabilities BLOB NOT NULL, UNIQUE(lane, capabilities)) STRICT;
+  CREATE TABLE counter(key BLOB PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO meta(name, value) VALUES('log_floor', 0);
+  PRAGMA application_id = 0x466c6f77;
+  PRAGMA user_version = 1;)";
+
+// Two records with everything that one can have.
+constexpr const char* rows_1 = R"(
+  INSERT INTO root(key, version, record_kind, fixed, body) VALUES(x'65610001', 3, 101, x'66', x'62');
+  INSERT INTO root(key, version, record_kind, fixed, body) VALUES(x'65620001', 4, 101, x'66', x'62');
+  INSERT INTO route VALUES(1, 'lane', x'00');
+  INSERT INTO ready VALUES(1, -5, 6, x'65610001');
+  INSERT INTO due VALUES(50, x'65610001');
+  INSERT INTO due VALUES(60, x'65620001');
+  INSERT INTO satellite(root, kind, n, body) VALUES(x'65610001', 2, 7, x'73');
+  INSERT INTO event VALUES(1, x'65610001', 1, 1000, 'ns', 'lane', x'6f6e65');
+  INSERT INTO counter VALUES(x'6c630001', 42);)";
+
+void run_sql(const std::string& path, const char* sql) {
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &connection), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(connection, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
+  sqlite3_close(connection);
+}
+
+std::unique_ptr<Store> open_store(const std::string& path) {
+  auto store = open_sqlite_store("sqlite:" + path, {});
+  EXPECT_TRUE(store) << store.error().message;
+  return store ? std::move(*store) : nullptr;
+}
+
+// Tables and indexes with their columns, as one text.
+std::string shape_of(const std::string& path) {
+  auto database = sqlite::Database::open(path);
+  return database
+      ->query_text(R"(
+        SELECT group_concat(line, char(10)) FROM (
+          SELECT m.name || '.' || c.name || ' ' || c.type || ' ' || c."notnull" || ' ' || c.pk AS line
+          FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table'
+          UNION ALL
+          SELECT m.name || '(' || coalesce(c.name, '') || ')' FROM sqlite_schema m, pragma_index_info(m.name) c
+          WHERE m.type = 'index' ORDER BY line))")
+      .value();
+}
+
+const Key key_a{std::string("ea\0\1", 4)}, key_b{std::string("eb\0\1", 4)};
+
+TEST(SqliteMigration, AFileOfVersionOneKeepsItsRows) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  run_sql(path, version_1);
+  run_sql(path, rows_1);
+  auto store = open_store(path);
+  ASSERT_NE(store, nullptr);
+  auto database = sqlite::Database::open(path);
+  EXPECT_EQ(database->query_integer("PRAGMA user_version").value(), sqlite::newest_schema());
+
+  const std::vector<DueEntry> entries = {{50, key_a}, {60, key_b}};
+  EXPECT_EQ(store->due_entries({}, never_due, 10).value(), entries);
+  EXPECT_EQ(store->load({key_a}).value().at(0).version, 3u);
+  EXPECT_EQ(store->load_satellites(key_a, 2, 0, 10).value().size(), 1u);
+  EXPECT_EQ(store->history(key_a, "", 10).value().size(), 1u);
+  EXPECT_EQ(store->counter(Key{std::string("lc\0\1", 4)}).value(), 42);
+  auto session = store->open_session().value();
+  ReadRequest request;
+  request.due_limit = 10;
+  const ReadReply due = session->read(request).value();
+  ASSERT_EQ(due.due.size(), 2u);
+  EXPECT_EQ(due.due[1].entry, entries[1]);
+  EXPECT_EQ(due.due[1].record.version, 4u);
+  request.due_limit = 0;
+  request.ready = {{1, 10}};
+  EXPECT_EQ(session->read(request).value().ready.at(0).entry, (ReadyEntry{1, 5, 6, key_a}));
+  EXPECT_TRUE(store->check_integrity().value().empty());
+}
+
+TEST(SqliteMigration, AnOldEntryCanJoinAGroup) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  run_sql(path, version_1);
+  run_sql(path, rows_1);
+  auto store = open_store(path);
+  auto session = store->open_session().value();
+  const DueEntry joined{50, key_a, 9, -1};
+  ChangeSet set;
+  set.roots.push_back(RootChange{key_a, 3, RootChange::Action::put, "f", "b", std::nullopt});
+  set.due_drop = {{50, key_a}};
+  set.due_put = {joined};
+  EXPECT_EQ(session->commit({set}).value(), std::vector{Verdict::committed});
+  EXPECT_EQ(store->group_entries(9, {}, 10).value(), std::vector{joined});
+  EXPECT_TRUE(store->check_integrity().value().empty());
+}
+
+TEST(SqliteMigration, AnOldFileEndsUpLikeANewOne) {
+  const test::TempDir folder;
+  const std::string older = folder.file("old.db"), newer = folder.file("new.db");
+  run_sql(older, version_1);
+  open_store(older).reset();
+  open_store(newer).reset();
+  EXPECT_EQ(shape_of(older), shape_of(newer));
+}
+
+// The searches of groups name their index, so a plan that could not use it would have failed to prepare; this is about
+// the order, which no plan may have to sort for.
+TEST(SqlitePlans, GroupsAndDueEntriesAreReadInTheOrderOfAnIndex) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  open_store(path).reset();
+  auto database = sqlite::Database::open(path);
+  const auto plan_of = [&](const std::string& sql) {
+    auto explain = database->prepare("EXPLAIN QUERY PLAN " + sql);
+    std::string plan;
+    while (explain->step().value()) plan += explain->bytes(3) + "\n";
+    return plan;
+  };
+  const std::string group_plan = plan_of(R"(
+    SELECT due_at, key, group_no, rank FROM due
+    WHERE group_no = ?1 AND group_no <> 0 AND (rank, key) > (?2, ?3) ORDER BY rank, key LIMIT ?4)");
+  EXPECT_NE(group_plan.find("due_group (group_no=? AND (rank,key)>(?,?))"), std::string::npos) << group_plan;
+  EXPECT_EQ(group_plan.find("TEMP B-TREE"), std::string::npos) << group_plan;
+  const std::string due_plan = plan_of(R"(
+    SELECT due_at, key, group_no, rank FROM due
+    WHERE (due_at, key) > (?1, ?2) AND due_at <= ?3 ORDER BY due_at, key LIMIT ?4)");
+  EXPECT_NE(due_plan.find("PRIMARY KEY ((due_at,key)>(?,?)"), std::string::npos) << due_plan;
+  EXPECT_EQ(due_plan.find("TEMP B-TREE"), std::string::npos) << due_plan;
+}
+
+}  // namespace
+}  // namespace flowfabric
