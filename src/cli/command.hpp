@@ -17,7 +17,9 @@ struct Command {
 std::vector<Command> store_commands();      // migrate, integrity
 std::vector<Command> execution_commands();  // executions list, show, ...: one at a time
 std::vector<Command> bulk_commands();       // executions cancel, replay, priority: many at a time
-std::vector<Command> fleet_commands();      // lanes, workers, leases, keys, retention
+std::vector<Command> lane_commands();
+std::vector<Command> worker_commands();
+std::vector<Command> care_commands();  // leases, keys, retention
 
 // Options that many commands share.
 OptionSpec store_option();

@@ -52,7 +52,8 @@ Command demo_command() {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> table = {demo_command()};
-    for (auto part : {store_commands(), execution_commands(), bulk_commands(), fleet_commands()}) {
+    for (auto part : {store_commands(), execution_commands(), bulk_commands(), lane_commands(), worker_commands(),
+                      care_commands()}) {
       std::move(part.begin(), part.end(), std::back_inserter(table));
     }
     return table;

@@ -20,11 +20,7 @@ namespace {
 
 constexpr std::uint32_t default_list = 50;
 constexpr std::uint32_t default_history = 100;
-
-void print_more(const std::string& next_cursor) {
-  if (!next_cursor.empty())
-    fmt::print("\nthere may be more: --cursor {} goes on here, --all shows everything\n", next_cursor);
-}
+constexpr const char* or_all = ", --all shows everything";
 
 Result<int> run_list(const Arguments& arguments) {
   FF_TRY(request, read_filter(arguments));
@@ -40,7 +36,7 @@ Result<int> run_list(const Arguments& arguments) {
     fmt::print("{}\n", narrowed ? "no execution matches" : "this store has no executions yet");
   } else {
     fmt::print("{}", list_table(reply.executions).render(stdout_look()));
-    print_more(reply.next_cursor);
+    print_more(reply.next_cursor, or_all);
   }
   return 0;
 }
@@ -100,7 +96,7 @@ Result<int> run_history(const Arguments& arguments) {
     fmt::print("no more events\n");
   } else {
     fmt::print("{}", history_table(page.events).render(stdout_look()));
-    print_more(page.next_cursor);
+    print_more(page.next_cursor, or_all);
   }
   return 0;
 }

@@ -68,6 +68,10 @@ Result<PageOptions> read_page_options(const Arguments& arguments, std::uint32_t 
   return options;
 }
 
+void print_more(const std::string& next_cursor, const std::string& or_else) {
+  if (!next_cursor.empty()) fmt::print("\nthere may be more: --cursor {} goes on here{}\n", next_cursor, or_else);
+}
+
 Result<ListReply> list_pages(Store& store, ListRequest request, bool all) {
   FF_TRY(reply, reads::list(store, request));
   while (all && !reply.next_cursor.empty()) {

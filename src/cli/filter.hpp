@@ -26,6 +26,9 @@ struct PageOptions {
 std::vector<OptionSpec> page_options(std::uint32_t default_limit);
 Result<PageOptions> read_page_options(const Arguments& arguments, std::uint32_t default_limit, std::uint32_t max_limit);
 
+// Says under a table how to go on, when there may be more. `or_else` is another way, for commands that have one.
+void print_more(const std::string& next_cursor, const std::string& or_else = {});
+
 // One page, or all that follow the cursor.
 Result<ListReply> list_pages(Store& store, ListRequest request, bool all);
 

@@ -1,7 +1,7 @@
 // What the program prints with --json. Every function returns one document in one line.
 //
-// Objects have the field names of the public structs. Ids are text, times are milliseconds since the epoch (0: not set),
-// what is absent is null. Bytes that are valid UTF-8 are a text, others are {"base64": "..."}.
+// Objects have the field names of the public structs. Ids are text, times are milliseconds since the epoch (0: not
+// set), what is absent is null. Bytes that are valid UTF-8 are a text, others are {"base64": "..."}.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,8 @@ namespace flowfabric::cli {
 // --store, else the operand of commands whose operand is a URL, else the environment variable FLOWFABRIC_STORE.
 Result<std::string> store_url(const Arguments& arguments, bool operand_is_url = false);
 
-// The store alone, for looking at it. An engine would set its clock to work: leases that ran out would be taken back and
-// delays would end while somebody looks.
+// The store alone, for looking at it. An engine would set its clock to work: leases that ran out would be taken back
+// and delays would end while somebody looks.
 Result<std::unique_ptr<Store>> open_for_reading(const std::string& url);
 Result<std::unique_ptr<Store>> open_for_reading(const Arguments& arguments);
 // An engine, for changing something.

@@ -14,8 +14,8 @@ struct Finished {
 
 using Words = std::vector<std::string>;
 
-// stdin is /dev/null, stdout and stderr are files. `environment` entries read NAME=VALUE; FLOWFABRIC_STORE and NO_COLOR of
-// this process are not passed on.
+// stdin is /dev/null, stdout and stderr are files. `environment` entries read NAME=VALUE; FLOWFABRIC_STORE and NO_COLOR
+// of this process are not passed on.
 Finished run_program(const Words& arguments, const Words& environment = {});
 
 // stdin, stdout and stderr are one terminal of that width, on which `typed` has been typed. What it showed is in `out`.
