@@ -156,10 +156,10 @@ std::string sentence(const BulkAction& action, const ActionReply& reply) {
 
 void print_summary(const BulkAction& action, const BulkReport& report) {
   std::string text = fmt::format("{} {}", counted(report.changed, "execution"), action.past);
-  if (report.unchanged > 0) text += fmt::format("; {} were so before", report.unchanged);
-  if (report.skipped > 0) text += fmt::format("; {} had moved on meanwhile", report.skipped);
-  if (!report.failures.empty()) text += fmt::format("; {} failed", report.failures.size());
-  if (report.interrupted) text += "; interrupted before the rest";
+  if (report.unchanged > 0) text += fmt::format(", {} unchanged", report.unchanged);
+  if (report.skipped > 0) text += fmt::format(", {} passed over", report.skipped);
+  if (!report.failures.empty()) text += fmt::format(", {} failed", report.failures.size());
+  if (report.interrupted) text += "; interrupted, the rest is untouched";
   fmt::print("{}\n", text);
 }
 

@@ -76,7 +76,7 @@ const Group* find_group(const std::string& name) {
 bool in_a_group(const CommandSpec& spec) { return spec.name.find(' ') != std::string::npos; }
 
 std::string row(const std::string& words, const std::string& summary) {
-  return fmt::format("  {:<28}{}\n", words, summary);
+  return fmt::format("  {:<30}{}\n", words, summary);
 }
 
 constexpr std::string_view about_stores = "\nA store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:.\n";

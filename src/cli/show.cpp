@@ -41,7 +41,7 @@ void add_summary(const ExecutionDescription& description, Table& to) {
   to.add({{"last transition"}, time_cell(description.last_transition_at)});
   to.add({{"last change"}, time_cell(description.last_mutation_at)});
   to.add({{"counts"},
-          {fmt::format("{} attempts, {} retries, {} reclaims, {} replays", summary.attempt_count,
+          {fmt::format("attempts {}, retries {}, reclaims {}, replays {}", summary.attempt_count,
                        description.retry_count, description.reclaim_count, description.replay_count)}});
 }
 

@@ -56,7 +56,7 @@ TEST(Tables, TextsCannotActOnTheTerminal) {
                       "31m"),
             "a 31m");
   EXPECT_EQ(printable("käse"), "käse");
-  Table table({{}});
+  Table table({Column{}});
   table.add({{"\x1b[2J"}});
   EXPECT_EQ(table.render({}), " [2J\n");
 }

@@ -1,5 +1,7 @@
 // The commands about executions and lanes, by the real program on real stores.
-#include <algorithm>
+#include <sys/wait.h>
+
+#include <cstdlib>
 #include <set>
 
 #include "cli/fixture.hpp"
@@ -134,7 +136,7 @@ TEST_P(Executions, EveryFailureIsReported) {
   EXPECT_EQ(lines(plain.err), 2u) << plain.err;
   EXPECT_TRUE(contains(plain.err, people.completed) && contains(plain.err, unknown_id)) << plain.err;
   EXPECT_TRUE(contains(plain.out, people.waiting[0] + " cancelled\n")) << plain.out;
-  EXPECT_TRUE(contains(plain.out, "one execution cancelled; 2 failed\n")) << plain.out;
+  EXPECT_TRUE(contains(plain.out, "one execution cancelled, 2 failed\n")) << plain.out;
   Words as_json = words;
   as_json.push_back("--json");
   const Finished json = run(as_json);
@@ -246,6 +248,13 @@ TEST_P(Executions, MistakesAreOneLine) {
     const auto error = boost::json::parse(json.err).at("error");
     for (const char* field : {"code", "message", "field"}) EXPECT_TRUE(error.at(field).is_string());
   }
+}
+
+TEST(Output, ThatCannotBeWrittenIsNoSuccess) {
+  const std::string program = FF_BIN_DIR "/flowfabric";
+  const int status = std::system((program + " --help > /dev/full 2> /dev/null").c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), describe(Errc::unavailable).exit_code);
 }
 
 }  // namespace
