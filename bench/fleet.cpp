@@ -163,18 +163,6 @@ float quantile(std::vector<float>& values, double q) {
 
 // ---- Events
 
-std::vector<Event> all_events(Engine& engine, EventType type) {
-  EventFilter filter;
-  filter.types = {type};
-  auto subscription = must(engine.subscribe(filter, "earliest"), "subscribe");
-  std::vector<Event> events;
-  for (;;) {
-    auto page = must(subscription.next(0, 1000), "events");
-    if (page.empty()) return events;
-    events.insert(events.end(), page.begin(), page.end());
-  }
-}
-
 // Waits until so many events of a type are there; returns them.
 std::vector<Event> wait_for_events(Engine& engine, EventType type, std::size_t count) {
   EventFilter filter;
@@ -225,7 +213,8 @@ void make_leases(Engine& engine, int leases, std::uint32_t ttl_ms) {
     claim.lanes = {"doomed"};
     claim.max_executions = page;
     claim.lease_ttl_ms = ttl_ms;
-    if (must(engine.claim(std::move(claim)), "claim").size() != page) std::exit(1);
+    // One call may bring fewer than are there.
+    for (std::size_t taken = 0; taken < page;) taken += must(engine.claim(claim), "claim").size();
   }
 }
 
@@ -262,6 +251,8 @@ void bench_lapse(const std::string& name, const std::string& url, int workers) {
   const std::int64_t due = clock.stopped_ms() + ttl_ms;
   register_workers(*engine, workers, ttl_ms);
   clock.go_on();
+  // The engine learns the time of its store from batches: without one it would believe in the time that stood still.
+  must(engine->set_lane_state("some", LaneState::paused), "lane");
   const auto swept = wait_for_events(*engine, EventType::worker_ttl_swept, static_cast<std::size_t>(workers));
   std::vector<float> lags;
   for (const Event& event : swept) lags.push_back(static_cast<float>(event.at - due));
@@ -300,7 +291,7 @@ void bench_expiry(const std::string& name, const std::string& url, int leases) {
   const std::uint64_t during = cycles - before;
   stop = true;
   for (std::thread& caller : callers) caller.join();
-  const auto lost = all_events(*engine, EventType::lease_expired);
+  const auto lost = wait_for_events(*engine, EventType::lease_expired, static_cast<std::size_t>(leases));
   std::int64_t last = 0;
   for (const Event& event : lost) last = std::max(last, event.at - due);
   fmt::print("{}: {} leases end at the same millisecond, 8 callers work on other lanes\n", name, leases);

@@ -99,7 +99,7 @@ ReadRequest Batch::first_request() {
   ReadRequest request;
   request.keys = missing_keys();
   if (sweeping_) {
-    request.due_limit = limits::max_due_batch;
+    request.due_limit = sweep_limit_ = runtime_.sweep_limit();
     return request;
   }
   std::map<RouteNo, std::uint64_t> demand;
@@ -374,7 +374,7 @@ void Batch::commit() {
   const PlannedCommit plan = workspace_.plan((context_.entropy() >> 2) + 1);
   if (plan.sets.empty()) {
     session_.release();
-    if (sweeping_) runtime_.sweep_finished(due_found_, 0);
+    if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, 0);
     const Wakeup unused = unused_offers(plan, {});
     answer_all(plan, {});
     runtime_.after_commit(plan, {}, unused);
@@ -386,7 +386,7 @@ void Batch::commit() {
   runtime_.statistics_.batches += 1;
   runtime_.statistics_.commands += commands_.size() + claims_.size();
   runtime_.statistics_.stale += verdicts->size() - committed;
-  if (sweeping_) runtime_.sweep_finished(due_found_, committed);
+  if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, committed);
   answer_all(plan, *verdicts);
   runtime_.after_commit(plan, *verdicts, unused_offers(plan, *verdicts));
 }
@@ -464,7 +464,7 @@ void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std
 
 void Batch::fail_all(const Error& error) {
   session_.release();
-  if (sweeping_) runtime_.sweep_finished(limits::max_due_batch, 0);
+  if (sweeping_) runtime_.sweep_finished(true, 1, 0);  // something may be due; look again after a pause
   runtime_.batch_failed(error);
   for (CommandState& state : commands_) state.queued->done(tl::unexpected(error));
   for (ClaimState& state : claims_) state.queued->done(tl::unexpected(error));

@@ -64,6 +64,7 @@ class Batch {
   std::vector<ClaimState> claims_;
   std::vector<std::variant<std::size_t, ClaimState*>> order_;
   bool sweeping_ = false;
+  std::uint32_t sweep_limit_ = 0;
   std::size_t due_found_ = 0;
 
   Workspace workspace_;

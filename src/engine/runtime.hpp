@@ -127,7 +127,9 @@ class Runtime {
   void look_at_everything();
   bool ask_store_for_next_due();
   std::int64_t time_to_next_tick(std::int64_t now);
-  void sweep_finished(std::size_t found, std::size_t committed);
+  // `full`: it found as much as it looked for, so there may be more.
+  void sweep_finished(bool full, std::size_t found, std::size_t committed);
+  std::uint32_t sweep_limit();
   void advance_log();
   std::uint64_t next_sequence(std::int64_t now_us);
 
@@ -144,8 +146,9 @@ class Runtime {
   mutable std::mutex queue_mutex_;
   std::condition_variable queue_wake_;
   std::deque<Work> queue_;
-  std::vector<Work> patient_;  // goes with the next batch, or by itself when its patience ends
-  std::size_t busy_writers_ = 0;
+  std::vector<Work> patient_;     // goes with the next batch, or by itself when its patience ends
+  std::size_t busy_writers_ = 0;  // with commands
+  bool commands_since_sweep_ = false;
 
   std::atomic<std::int64_t> patience_ends_ms_{std::numeric_limits<std::int64_t>::max()};
 
