@@ -1,0 +1,36 @@
+// Threads for calls that block: reads of the store and operator commands. I/O threads hand these over and go on.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace flowfabric::server {
+
+class Pool {
+ public:
+  Pool(std::size_t threads, std::size_t max_waiting);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  // False when too much is waiting already.
+  bool submit(std::function<void()> work);
+  // Finishes what is waiting; what comes later is refused.
+  void stop();
+
+ private:
+  void run();
+
+  std::size_t max_waiting_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> waiting_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace flowfabric::server

@@ -1,0 +1,51 @@
+// JSON texts from outside: checked once as a whole, then looked at where they lie.
+//
+// A Value is a piece of the checked text, so a user's payload can be kept byte for byte as it was written. Values are
+// cheap to copy; the text must outlive them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <flowfabric/result.hpp>
+
+namespace flowfabric::wire {
+
+class Value {
+ public:
+  enum class Kind : std::uint8_t { object, array, text, number, boolean, null };
+  struct Member;
+
+  Kind kind() const;
+  std::string_view raw() const { return raw_; }
+
+  // In the order of the text. A key may come twice; who reads an object refuses that.
+  std::vector<Member> members() const;
+  std::vector<Value> elements() const;
+  std::string text() const;  // unescaped
+  bool boolean() const { return raw_.front() == 't'; }
+  // Nothing when it has a fraction or an exponent, or does not fit.
+  std::optional<std::int64_t> whole_number() const;
+
+ private:
+  friend Result<Value> parse_document(std::string_view text);
+  friend class Scanner;
+  explicit Value(std::string_view raw) : raw_(raw) {}
+
+  std::string_view raw_;  // without space around it
+};
+
+struct Value::Member {
+  std::string key;
+  Value value;
+};
+
+std::string_view to_string(Value::Kind kind);
+
+// Refuses what is not one JSON text in valid UTF-8, nested at most 32 deep.
+Result<Value> parse_document(std::string_view text);
+
+}  // namespace flowfabric::wire

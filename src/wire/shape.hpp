@@ -1,0 +1,445 @@
+// How a C++ struct looks as JSON, said once: reading, writing and the OpenAPI schema all follow from the same list.
+//
+//   template <>
+//   struct Shape<Thing> {
+//     static constexpr std::string_view name = "Thing";
+//     static constexpr auto fields = std::tuple{required("lane", &Thing::lane, "Where it waits."), ...};
+//   };
+//
+// Reading refuses what is not in the list, what comes twice, what is missing and what has the wrong type, by its name.
+// What is not set is left out when written: empty optionals, and times that are 0.
+#pragma once
+
+#include <concepts>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <flowfabric/ids.hpp>
+#include <flowfabric/types.hpp>
+
+#include "base/check.hpp"
+#include "wire/document.hpp"
+#include "wire/writer.hpp"
+
+namespace flowfabric::wire {
+
+// ---- Where in a document something stands: "policy.retry.max_retries", "executions[3].lane"
+
+struct At {
+  const At* up = nullptr;
+  std::string_view name;
+  std::size_t index = 0;
+};
+std::string path_of(const At& at);
+tl::unexpected<Error> refuse(const At& at, const std::string& message);
+tl::unexpected<Error> wrong_type(const At& at, std::string_view wanted, const Value& found);
+
+// ---- Schemas that have a name, as they are met
+
+struct Schemas {
+  std::map<std::string, std::string> named;
+};
+std::string schema_reference(std::string_view name);
+
+// ---- Codecs
+
+template <class T>
+struct Codec;
+
+template <class T>
+struct Shape;
+template <class T>
+concept Shaped = requires { Shape<T>::fields; };
+
+// The last value of an enum whose values count from `first` and have a name each.
+template <class Enum>
+struct EnumRange;
+template <class T>
+concept Named = requires { EnumRange<T>::last; };
+
+template <class Object, class Member>
+struct Field {
+  std::string_view name;
+  Member Object::* member;
+  std::string_view about;
+  bool required = false;
+  bool omit_zero = false;
+};
+
+template <class Object, class Member>
+constexpr Field<Object, Member> field(std::string_view name, Member Object::* member, std::string_view about) {
+  return {name, member, about};
+}
+template <class Object, class Member>
+constexpr Field<Object, Member> required(std::string_view name, Member Object::* member, std::string_view about) {
+  return {name, member, about, true};
+}
+// Milliseconds since the epoch; 0 is "not set".
+template <class Object>
+constexpr Field<Object, TimestampMs> moment(std::string_view name, TimestampMs Object::* member,
+                                            std::string_view about) {
+  return {name, member, about, false, true};
+}
+
+// A field that is no member as it stands. `Functions` has read(Value, At, Object&), write(Writer&, Object) -> void,
+// present(Object) and schema(Schemas&).
+template <class Functions>
+struct Special {
+  std::string_view name;
+  std::string_view about;
+  bool required = false;
+};
+
+template <>
+struct Codec<bool> {
+  static Result<void> read(const Value& value, const At& at, bool& out) {
+    if (value.kind() != Value::Kind::boolean) return wrong_type(at, "true or false", value);
+    out = value.boolean();
+    return {};
+  }
+  static void write(Writer& writer, bool value) { writer.boolean(value); }
+  static std::string schema(Schemas&) { return R"({"type":"boolean"})"; }
+};
+
+template <std::integral T>
+  requires(!std::same_as<T, bool>)
+struct Codec<T> {
+  static Result<void> read(const Value& value, const At& at, T& out) {
+    if (value.kind() != Value::Kind::number) return wrong_type(at, "a whole number", value);
+    const auto number = value.whole_number();
+    if (!number) return refuse(at, "must be a whole number within 64 bits");
+    if (!std::in_range<T>(*number)) {
+      return refuse(at, "is " + std::to_string(*number) + "; allowed are " +
+                            std::to_string(std::numeric_limits<T>::min()) + " to " +
+                            std::to_string(std::numeric_limits<T>::max()));
+    }
+    out = static_cast<T>(*number);
+    return {};
+  }
+  static void write(Writer& writer, T value) {
+    if constexpr (std::is_signed_v<T>) {
+      writer.number(value);
+    } else {
+      writer.unsigned_number(value);
+    }
+  }
+  static std::string schema(Schemas&) {
+    if constexpr (std::is_signed_v<T>) return R"({"type":"integer","format":"int64"})";
+    return R"({"type":"integer","format":"int64","minimum":0})";
+  }
+};
+
+template <>
+struct Codec<std::string> {
+  static Result<void> read(const Value& value, const At& at, std::string& out) {
+    if (value.kind() != Value::Kind::text) return wrong_type(at, "a string", value);
+    out = value.text();
+    return {};
+  }
+  static void write(Writer& writer, const std::string& value) { writer.text(value); }
+  static std::string schema(Schemas&) { return R"({"type":"string"})"; }
+};
+
+template <>
+struct Codec<Uuid> {
+  static Result<void> read(const Value& value, const At& at, Uuid& out) {
+    if (value.kind() != Value::Kind::text) return wrong_type(at, "a string", value);
+    const auto uuid = parse_uuid(value.text());
+    if (!uuid) return refuse(at, uuid.error().message);
+    out = *uuid;
+    return {};
+  }
+  static void write(Writer& writer, const Uuid& value) { writer.text(to_string(value)); }
+  static std::string schema(Schemas&) { return R"({"type":"string","format":"uuid"})"; }
+};
+
+template <>
+struct Codec<ExecutionId> {
+  static Result<void> read(const Value& value, const At& at, ExecutionId& out) {
+    if (value.kind() != Value::Kind::text) return wrong_type(at, "a string", value);
+    const auto id = parse_execution_id(value.text());
+    if (!id) return refuse(at, id.error().message);
+    out = *id;
+    return {};
+  }
+  static void write(Writer& writer, const ExecutionId& value) { writer.text(to_string(value)); }
+  static std::string schema(Schemas&) { return R"({"type":"string","description":"An execution id; opaque."})"; }
+};
+
+template <class T>
+struct Codec<std::optional<T>> {
+  static Result<void> read(const Value& value, const At& at, std::optional<T>& out) {
+    if (value.kind() == Value::Kind::null) {
+      out.reset();
+      return {};
+    }
+    return Codec<T>::read(value, at, out.emplace());
+  }
+  static void write(Writer& writer, const std::optional<T>& value) { Codec<T>::write(writer, *value); }
+  static std::string schema(Schemas& schemas) { return Codec<T>::schema(schemas); }
+};
+
+template <class T>
+struct Codec<std::vector<T>> {
+  static Result<void> read(const Value& value, const At& at, std::vector<T>& out) {
+    if (value.kind() != Value::Kind::array) return wrong_type(at, "an array", value);
+    out.clear();
+    for (const Value& element : value.elements()) {
+      const At here{&at, {}, out.size()};
+      FF_TRY_VOID(Codec<T>::read(element, here, out.emplace_back()));
+    }
+    return {};
+  }
+  static void write(Writer& writer, const std::vector<T>& value) {
+    writer.begin_array();
+    for (const T& element : value) Codec<T>::write(writer, element);
+    writer.end_array();
+  }
+  static std::string schema(Schemas& schemas) {
+    return R"({"type":"array","items":)" + Codec<T>::schema(schemas) + "}";
+  }
+};
+
+template <>
+struct Codec<Tags> {
+  static Result<void> read(const Value& value, const At& at, Tags& out) {
+    if (value.kind() != Value::Kind::object) return wrong_type(at, "an object", value);
+    out.clear();
+    for (const Value::Member& member : value.members()) {
+      const At here{&at, member.key, 0};
+      std::string text;
+      FF_TRY_VOID(Codec<std::string>::read(member.value, here, text));
+      if (!out.emplace(member.key, std::move(text)).second) return refuse(here, "comes twice");
+    }
+    return {};
+  }
+  static void write(Writer& writer, const Tags& value) {
+    writer.begin_object();
+    for (const auto& [key, text] : value) {
+      writer.key(key);
+      writer.text(text);
+    }
+    writer.end_object();
+  }
+  static std::string schema(Schemas&) { return R"({"type":"object","additionalProperties":{"type":"string"}})"; }
+};
+
+template <Named T>
+struct Codec<T> {
+  static Result<void> read(const Value& value, const At& at, T& out) {
+    if (value.kind() != Value::Kind::text) return wrong_type(at, "a string", value);
+    const std::string text = value.text();
+    std::string allowed;
+    for (int i = static_cast<int>(EnumRange<T>::first); i <= static_cast<int>(EnumRange<T>::last); ++i) {
+      const std::string_view name = EnumRange<T>::name(static_cast<T>(i));
+      if (name == text) {
+        out = static_cast<T>(i);
+        return {};
+      }
+      allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+    }
+    return refuse(at, "unknown value \"" + text + "\"; allowed: " + allowed);
+  }
+  static void write(Writer& writer, T value) { writer.text(EnumRange<T>::name(value)); }
+  static std::string schema(Schemas&) {
+    Writer writer;
+    writer.begin_object();
+    writer.key("type");
+    writer.text("string");
+    writer.key("enum");
+    writer.begin_array();
+    for (int i = static_cast<int>(EnumRange<T>::first); i <= static_cast<int>(EnumRange<T>::last); ++i) {
+      writer.text(EnumRange<T>::name(static_cast<T>(i)));
+    }
+    writer.end_array();
+    writer.end_object();
+    return writer.take();
+  }
+};
+
+// ---- Objects
+
+namespace detail {
+
+// `Whole` may be derived from the object that the field was declared in.
+template <class Object, class Member, class Whole>
+Result<void> read_field(const Field<Object, Member>& field, const Value& value, const At& at, Whole& out) {
+  return Codec<Member>::read(value, at, out.*(field.member));
+}
+template <class Functions, class Object>
+Result<void> read_field(const Special<Functions>&, const Value& value, const At& at, Object& out) {
+  return Functions::read(value, at, out);
+}
+
+template <class Object, class Member, class Whole>
+bool is_present(const Field<Object, Member>& field, const Whole& object) {
+  const Member& value = object.*(field.member);
+  if constexpr (requires { value.has_value(); }) return value.has_value();
+  if constexpr (std::integral<Member>) return !field.omit_zero || value != 0;
+  return true;
+}
+template <class Functions, class Object>
+bool is_present(const Special<Functions>&, const Object& object) {
+  return Functions::present(object);
+}
+
+template <class Object, class Member, class Whole>
+void write_field(Writer& writer, const Field<Object, Member>& field, const Whole& object) {
+  Codec<Member>::write(writer, object.*(field.member));
+}
+template <class Functions, class Object>
+void write_field(Writer& writer, const Special<Functions>&, const Object& object) {
+  Functions::write(writer, object);
+}
+
+template <class Object, class Member>
+std::string field_schema(const Field<Object, Member>&, Schemas& schemas) {
+  return Codec<Member>::schema(schemas);
+}
+template <class Functions>
+std::string field_schema(const Special<Functions>&, Schemas& schemas) {
+  return Functions::schema(schemas);
+}
+
+// A schema with a description beside it.
+std::string described(const std::string& schema, std::string_view about);
+
+}  // namespace detail
+
+template <Shaped T>
+struct Codec<T> {
+  static Result<void> read(const Value& value, const At& at, T& out) {
+    if (value.kind() != Value::Kind::object) return wrong_type(at, "an object", value);
+    std::vector<std::string_view> seen;
+    const auto members = value.members();
+    for (const Value::Member& member : members) {
+      const At here{&at, member.key, 0};
+      for (const std::string_view before : seen) {
+        if (before == member.key) return refuse(here, "comes twice");
+      }
+      FF_TRY_VOID(read_member(member, here, out));
+      seen.push_back(member.key);
+    }
+    FF_TRY_VOID(check_required(seen, at));
+    if constexpr (requires { Shape<T>::finish(out); }) Shape<T>::finish(out);
+    return {};
+  }
+
+  static void write(Writer& writer, const T& value) {
+    writer.begin_object();
+    std::apply(
+        [&](const auto&... fields) {
+          const auto one = [&](const auto& field) {
+            if (!detail::is_present(field, value)) return;
+            writer.key(field.name);
+            detail::write_field(writer, field, value);
+          };
+          (one(fields), ...);
+        },
+        Shape<T>::fields);
+    writer.end_object();
+  }
+
+  static std::string schema(Schemas& schemas) {
+    const std::string name(Shape<T>::name);
+    if (!schemas.named.contains(name)) {
+      schemas.named[name] = {};  // a type may contain itself
+      schemas.named[name] = object_schema(schemas);
+    }
+    return schema_reference(name);
+  }
+
+ private:
+  static Result<void> read_member(const Value::Member& member, const At& here, T& out) {
+    std::optional<Result<void>> outcome;
+    std::apply(
+        [&](const auto&... fields) {
+          const auto one = [&](const auto& field) {
+            if (field.name == member.key) outcome = detail::read_field(field, member.value, here, out);
+          };
+          (one(fields), ...);
+        },
+        Shape<T>::fields);
+    if (!outcome) return refuse(here, "there is no such field");
+    return std::move(*outcome);
+  }
+
+  static Result<void> check_required(const std::vector<std::string_view>& seen, const At& at) {
+    std::string_view missing;
+    std::apply(
+        [&](const auto&... fields) {
+          const auto one = [&](const auto& field) {
+            if (!field.required || !missing.empty()) return;
+            for (const std::string_view name : seen) {
+              if (name == field.name) return;
+            }
+            missing = field.name;
+          };
+          (one(fields), ...);
+        },
+        Shape<T>::fields);
+    if (missing.empty()) return {};
+    return refuse(At{&at, missing, 0}, "is missing");
+  }
+
+  static std::string object_schema(Schemas& schemas) {
+    Writer properties;
+    Writer required;
+    bool any_required = false;
+    properties.begin_object();
+    required.begin_array();
+    std::apply(
+        [&](const auto&... fields) {
+          const auto one = [&](const auto& field) {
+            properties.key(field.name);
+            properties.raw(detail::described(detail::field_schema(field, schemas), field.about));
+            if (!field.required) return;
+            required.text(field.name);
+            any_required = true;
+          };
+          (one(fields), ...);
+        },
+        Shape<T>::fields);
+    properties.end_object();
+    required.end_array();
+    Writer writer;
+    writer.begin_object();
+    writer.key("type");
+    writer.text("object");
+    writer.key("additionalProperties");
+    writer.boolean(false);
+    writer.key("properties");
+    writer.raw(properties.take());
+    if (any_required) {
+      writer.key("required");
+      writer.raw(required.take());
+    }
+    writer.end_object();
+    return writer.take();
+  }
+};
+
+// ---- Whole documents
+
+template <class T>
+Result<T> from_json(std::string_view text) {
+  FF_TRY(document, parse_document(text));
+  T value{};
+  FF_TRY_VOID(Codec<T>::read(document, At{}, value));
+  return value;
+}
+
+template <class T>
+std::string to_json(const T& value) {
+  Writer writer;
+  Codec<T>::write(writer, value);
+  return writer.take();
+}
+
+}  // namespace flowfabric::wire
