@@ -72,6 +72,18 @@ TEST(Hashing, FnvKnowsItsVectors) {
   EXPECT_NE(fnv1a64("\x80"), fnv1a64("\xff")) << "bytes above 127 are not sign-extended into each other";
 }
 
+TEST(Hashing, Base64IsPadded) {
+  const std::pair<std::string, std::string> vectors[] = {
+      {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"\xfb\xff", "+/8="}};
+  for (const auto& [plain, text] : vectors) {
+    EXPECT_EQ(to_base64(plain), text);
+    EXPECT_EQ(from_base64(text), plain);
+  }
+  for (const char* bad : {"Zg", "Zg=", "Zg===", "Z===", "Zh==", "-_8=", "Zm8=Zm8=", "====", "Zm9v\n", "=Zm8"}) {
+    EXPECT_FALSE(from_base64(bad)) << bad;
+  }
+}
+
 TEST(Hashing, ConstantTimeEqualityIsEquality) {
   EXPECT_TRUE(equal_in_constant_time("", ""));
   EXPECT_TRUE(equal_in_constant_time("abc", "abc"));

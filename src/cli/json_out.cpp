@@ -7,8 +7,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "base/hashing.hpp"
 #include "base/text.hpp"
-#include "cli/bytes.hpp"
 
 namespace flowfabric::cli {
 namespace {

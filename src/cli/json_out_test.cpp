@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/bytes.hpp"
+#include "base/hashing.hpp"
 
 namespace flowfabric::cli {
 namespace {

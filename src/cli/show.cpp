@@ -4,8 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "base/hashing.hpp"
 #include "base/text.hpp"
-#include "cli/bytes.hpp"
 #include "cli/times.hpp"
 
 namespace flowfabric::cli {
