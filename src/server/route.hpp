@@ -41,8 +41,7 @@ Result<T> read_body(Call& call) {
     if (!call.request().body.empty()) return fail(Errc::invalid_argument, "body: this route takes none", "body");
     return Nothing{};
   } else {
-    if (const auto type = call.request().headers.find("content-type");
-        type && !type->starts_with("application/json")) {
+    if (const auto type = call.request().headers.find("content-type"); type && !type->starts_with("application/json")) {
       return fail(Errc::unsupported_media_type, "content-type: must be application/json, not " + std::string(*type),
                   "content-type");
     }
@@ -75,8 +74,14 @@ std::function<std::string(wire::Schemas&)> schema_of() {
 template <class Req, class Rep, class Run>
 Route async_route(std::string method, std::string pattern, std::string summary, Run run,
                   std::vector<QueryParameter> query = {}, int status = 200) {
-  Route route{std::move(method), std::move(pattern), std::move(summary), std::move(query), status,
-              detail::schema_of<Req>(), detail::schema_of<Rep>(), {}};
+  Route route{std::move(method),
+              std::move(pattern),
+              std::move(summary),
+              std::move(query),
+              status,
+              detail::schema_of<Req>(),
+              detail::schema_of<Rep>(),
+              {}};
   route.run = [run, status](const std::shared_ptr<Call>& call) {
     auto request = detail::read_body<Req>(*call);
     if (!request) return call->refuse(request.error());
@@ -89,8 +94,14 @@ Route async_route(std::string method, std::string pattern, std::string summary, 
 template <class Req, class Rep, class Run>
 Route blocking_route(std::string method, std::string pattern, std::string summary, Run run,
                      std::vector<QueryParameter> query = {}, int status = 200) {
-  Route route{std::move(method), std::move(pattern), std::move(summary), std::move(query), status,
-              detail::schema_of<Req>(), detail::schema_of<Rep>(), {}};
+  Route route{std::move(method),
+              std::move(pattern),
+              std::move(summary),
+              std::move(query),
+              status,
+              detail::schema_of<Req>(),
+              detail::schema_of<Rep>(),
+              {}};
   route.run = [run, status](const std::shared_ptr<Call>& call) {
     auto request = detail::read_body<Req>(*call);
     if (!request) return call->refuse(request.error());

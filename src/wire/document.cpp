@@ -220,8 +220,8 @@ Result<Value> parse_document(std::string_view text) {
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (!error && used < text.size()) error = json::error::extra_data;
   if (error) {
-    return fail(Errc::invalid_argument,
-                "the body is not JSON: " + error.message() + " at byte " + std::to_string(used), "body");
+    return fail(Errc::invalid_argument, "the body is not JSON: " + error.message() + " at byte " + std::to_string(used),
+                "body");
   }
   Scanner scanner(text);
   return scanner.value();

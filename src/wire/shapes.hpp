@@ -83,7 +83,7 @@ struct Codec<Policy> {
 
 // ---- Bytes of users. As JSON they stand in `name`, just as they were written; as bytes, in base64, in `name_base64`.
 
-template <class Object, std::string Object::*bytes, std::string Object::*encoding>
+template <class Object, std::string Object::* bytes, std::string Object::* encoding>
 struct JsonBytes {
   static bool is_json(const Object& object) {
     return object.*encoding == "json" && parse_document(object.*bytes).has_value();
@@ -98,7 +98,7 @@ struct JsonBytes {
   static std::string schema(Schemas&) { return "{}"; }
 };
 
-template <class Object, std::string Object::*bytes, std::string Object::*encoding>
+template <class Object, std::string Object::* bytes, std::string Object::* encoding>
 struct Base64Bytes {
   static Result<void> read(const Value& value, const At& at, Object& out) {
     if (value.kind() != Value::Kind::text) return wrong_type(at, "a string", value);
@@ -299,6 +299,169 @@ struct Shape<ExecutionSummary> {
       moment("started_at", &ExecutionSummary::started_at, ""),
       moment("finished_at", &ExecutionSummary::finished_at, ""),
       field("attempt_count", &ExecutionSummary::attempt_count, ""),
+  };
+};
+
+template <>
+struct Shape<StateVector> {
+  static constexpr std::string_view name = "StateVector";
+  static constexpr auto fields = std::tuple{
+      field("lifecycle_phase", &StateVector::lifecycle_phase, ""),
+      field("ownership_state", &StateVector::ownership_state, ""),
+      field("eligibility_state", &StateVector::eligibility_state, ""),
+      field("blocking_reason", &StateVector::blocking_reason, ""),
+      field("terminal_outcome", &StateVector::terminal_outcome, ""),
+      field("attempt_state", &StateVector::attempt_state, ""),
+      field("public_state", &StateVector::public_state, ""),
+  };
+};
+
+template <>
+struct Shape<Reason> {
+  static constexpr std::string_view name = "Reason";
+  static constexpr auto fields = std::tuple{
+      field("code", &Reason::code, "Stable."),
+      field("sentence", &Reason::sentence, "For people."),
+      moment("until", &Reason::until, "When time alone removes it."),
+  };
+};
+
+template <>
+struct Shape<Progress> {
+  static constexpr std::string_view name = "Progress";
+  static constexpr auto fields = std::tuple{
+      field("percent", &Progress::percent, ""),
+      field("message", &Progress::message, ""),
+      moment("updated_at", &Progress::updated_at, ""),
+  };
+};
+
+template <>
+struct Shape<ExecutionDescription> {
+  using D = ExecutionDescription;
+  static constexpr std::string_view name = "ExecutionDescription";
+  static constexpr auto fields = std::tuple{
+      field("summary", &D::summary, ""),
+      field("state", &D::state, ""),
+      field("creator", &D::creator, ""),
+      field("payload_encoding", &D::payload_encoding, ""),
+      field("payload_bytes", &D::payload_bytes, ""),
+      field("required_capabilities", &D::required_capabilities, ""),
+      field("policy", &D::policy, ""),
+      field("lease", &D::lease, ""),
+      field("lease_epoch", &D::lease_epoch, ""),
+      field("attempt", &D::attempt, "The current or last one."),
+      field("attempts", &D::attempts, "Oldest first, up to a page."),
+      field("retry_count", &D::retry_count, ""),
+      field("reclaim_count", &D::reclaim_count, ""),
+      field("replay_count", &D::replay_count, ""),
+      moment("delay_until", &D::delay_until, ""),
+      moment("deadline_at", &D::deadline_at, ""),
+      moment("last_transition_at", &D::last_transition_at, ""),
+      moment("last_mutation_at", &D::last_mutation_at, ""),
+      field("progress", &D::progress, ""),
+      field("failure", &D::failure, ""),
+      field("cancellation_reason", &D::cancellation_reason, ""),
+      field("cancelled_by", &D::cancelled_by, ""),
+      field("explain", &D::explain, "Why it is not running right now; empty while it is."),
+  };
+};
+
+template <>
+struct Shape<ExecutionResult> {
+  using R = ExecutionResult;
+  static constexpr std::string_view name = "ExecutionResult";
+  static constexpr auto fields = std::tuple{
+      field("outcome", &R::outcome, ""),
+      field("attempt_index", &R::attempt_index, ""),
+      Special<JsonBytes<R, &R::result, &R::result_encoding>>{"result", "When its encoding is `json`."},
+      Special<Base64Bytes<R, &R::result, &R::result_encoding>>{"result_base64", "When it is anything else."},
+      field("result_encoding", &R::result_encoding, ""),
+      field("failure", &R::failure, ""),
+      moment("finished_at", &R::finished_at, ""),
+  };
+};
+
+template <>
+struct Shape<Event> {
+  static constexpr std::string_view name = "Event";
+  static constexpr auto fields = std::tuple{
+      field("type", &Event::type, ""),
+      moment("at", &Event::at, ""),
+      field("execution_id", &Event::execution_id, ""),
+      field("namespace", &Event::name_space, ""),
+      field("lane", &Event::lane, ""),
+      field("kind", &Event::kind, ""),
+      field("worker_instance_id", &Event::worker_instance_id, ""),
+      field("attempt_index", &Event::attempt_index, ""),
+      field("lease_epoch", &Event::lease_epoch, ""),
+      field("state_before", &Event::state_before, ""),
+      field("state_after", &Event::state_after, ""),
+      field("actor", &Event::actor, ""),
+      field("reason", &Event::reason, ""),
+      moment("next_at", &Event::next_at, ""),
+      field("cursor", &Event::cursor, ""),
+  };
+};
+
+template <>
+struct Shape<EventPage> {
+  static constexpr std::string_view name = "EventPage";
+  static constexpr auto fields = std::tuple{
+      field("events", &EventPage::events, ""),
+      field("next_cursor", &EventPage::next_cursor, ""),
+  };
+};
+
+template <>
+struct Shape<ListReply> {
+  static constexpr std::string_view name = "ExecutionPage";
+  static constexpr auto fields = std::tuple{
+      field("executions", &ListReply::executions, ""),
+      field("next_cursor", &ListReply::next_cursor, "Empty at the end."),
+  };
+};
+
+template <>
+struct Shape<CancelReply> {
+  static constexpr std::string_view name = "CancelReply";
+  static constexpr auto fields = std::tuple{field("already_cancelled", &CancelReply::already_cancelled, "")};
+};
+
+template <>
+struct Shape<RevokeReply> {
+  static constexpr std::string_view name = "RevokeReply";
+  static constexpr auto fields = std::tuple{
+      field("lease_id", &RevokeReply::lease_id, ""),
+      field("lease_epoch", &RevokeReply::lease_epoch, "After the revocation."),
+      field("public_state", &RevokeReply::public_state, ""),
+  };
+};
+
+template <>
+struct Shape<ReplayReply> {
+  static constexpr std::string_view name = "ReplayReply";
+  static constexpr auto fields = std::tuple{
+      field("replay_count", &ReplayReply::replay_count, ""),
+      field("public_state", &ReplayReply::public_state, ""),
+  };
+};
+
+template <>
+struct Shape<DelayReply> {
+  static constexpr std::string_view name = "DelayReply";
+  static constexpr auto fields = std::tuple{moment("delay_until", &DelayReply::delay_until, "")};
+};
+
+template <>
+struct Shape<LaneInfo> {
+  static constexpr std::string_view name = "Lane";
+  static constexpr auto fields = std::tuple{
+      field("lane", &LaneInfo::lane, ""),
+      field("state", &LaneInfo::state, ""),
+      moment("changed_at", &LaneInfo::changed_at, ""),
+      field("changed_by", &LaneInfo::changed_by, ""),
+      field("reason", &LaneInfo::reason, ""),
   };
 };
 

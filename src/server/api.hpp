@@ -1,0 +1,37 @@
+// The HTTP API of one engine: finds the route of a request, runs it, and answers everything else with an error.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <flowfabric/engine.hpp>
+
+#include "net/http_server.hpp"
+
+namespace flowfabric::server {
+
+struct ApiOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 7070;
+  std::size_t io_threads = 1;
+  std::size_t pool_threads = 8;
+};
+
+class ApiServer {
+ public:
+  // The engine must outlive the server.
+  static Result<std::unique_ptr<ApiServer>> start(Engine& engine, const ApiOptions& options);
+  ~ApiServer();
+
+  std::string url() const;
+  // Accepts no more and lets what runs finish. The engine should be stopped after `begin_drain` and before this
+  // returns, so that parked claims are answered: see cli/serve.cpp.
+  void drain(std::chrono::milliseconds patience);
+
+ private:
+  struct Impl;
+  explicit ApiServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace flowfabric::server
