@@ -178,7 +178,8 @@ void worker_due(Slot& slot, bool holds_leases, const Context& context) {
   WorkerRecord& worker = *slot.worker();
   slot.changed = true;
   if (!holds_leases) worker.release_until = 0;
-  slot.erased = worker.info.state != WorkerState::live && next_due(worker) <= context.now;
+  const bool is_done_with = worker.info.state != WorkerState::live && worker.release_until == 0;
+  slot.erased = is_done_with && next_due(worker) <= context.now;
 }
 
 }  // namespace flowfabric
