@@ -20,13 +20,15 @@ void log_worker(Slot& slot, const Context& context, EventType type, std::string 
   slot.changed = true;
 }
 
-void end_worker(Slot& slot, const Context& context, WorkerState state, const std::string& by, std::string reason) {
+// Leases that it got until `died_at` are to be taken away.
+void end_worker(Slot& slot, const Context& context, WorkerState state, TimestampMs died_at, const std::string& by,
+                std::string reason) {
   WorkerRecord& worker = *slot.worker();
   worker.info.state = state;
   worker.info.ended_at = context.now;
   worker.info.ended_by = by;
   worker.info.reason = reason;
-  if (context.release_on_worker_death) worker.release_until = context.now;
+  if (context.release_on_worker_death) worker.release_until = died_at;
   const EventType type =
       state == WorkerState::marked_dead ? EventType::worker_marked_dead : EventType::worker_ttl_swept;
   log_worker(slot, context, type, by, std::move(reason));
@@ -90,7 +92,7 @@ Result<Reply> refresh(Slot& slot, const WorkerRegistration& registration, const 
 TimestampMs leases_to_release(const WorkerRecord& worker, const Context& context) {
   if (worker.release_until != 0) return worker.release_until;
   const bool lapses = worker.info.state == WorkerState::live && worker.info.expires_at <= context.now;
-  return lapses && context.release_on_worker_death ? context.now : 0;
+  return lapses && context.release_on_worker_death ? worker.info.expires_at : 0;
 }
 
 bool settle_worker(Slot& slot, const Context& context) {
@@ -98,7 +100,8 @@ bool settle_worker(Slot& slot, const Context& context) {
   if (worker == nullptr || worker->info.state != WorkerState::live || worker->info.expires_at > context.now) {
     return false;
   }
-  end_worker(slot, context, WorkerState::ttl_swept, "clock",
+  // It died when its TTL was over, not when somebody noticed: leases that it got since then are its own.
+  end_worker(slot, context, WorkerState::ttl_swept, worker->info.expires_at, "clock",
              "no heartbeat for " + std::to_string(worker->info.liveness_ttl_ms) + " ms");
   return true;
 }
@@ -148,7 +151,7 @@ Result<Reply> decide_one(Workspace& workspace, const MarkDeadCommand& command, c
     return MarkWorkerDeadOutcome::not_registered;
   }
   Slot& slot = workspace.at(worker_key(command.name_space, command.worker_instance_id));
-  end_worker(slot, context, WorkerState::marked_dead, command.by.name, command.by.reason);
+  end_worker(slot, context, WorkerState::marked_dead, context.now, command.by.name, command.by.reason);
   return MarkWorkerDeadOutcome::marked;
 }
 

@@ -429,6 +429,37 @@ TEST(LeasesOfTheDead, AreNotThoseOfTheNextLife) {
   EXPECT_EQ(stage.due(key_of("w-1")), stage.worker("w-1").info.expires_at);
 }
 
+// A worker that let its TTL lapse died then, not when somebody noticed: what it got since is its own.
+TEST(LeasesOfTheDead, AreTheSameWhenTheClockComesLate) {
+  for (const bool late : {false, true}) {
+    SCOPED_TRACE(late);
+    Rehearsal stage;
+    register_worker(stage);
+    const ExecutionId before = leased(stage);
+    stage.now += ttl;
+    if (!late) sweep_all(stage);
+    stage.now += 50;
+    const ExecutionId after = leased(stage);
+    stage.now += 50;
+    sweep_all(stage);
+    EXPECT_EQ(stage.state(before), PublicState::waiting);
+    EXPECT_EQ(stage.state(after), PublicState::active);
+  }
+}
+
+TEST(LeasesOfTheDead, AreTheSameWhenAHeartbeatNoticesFirst) {
+  Rehearsal stage;
+  register_worker(stage);
+  const ExecutionId before = leased(stage);
+  stage.now += ttl + 50;
+  const ExecutionId after = leased(stage);
+  stage.now += 50;
+  EXPECT_EQ(heartbeat(stage).outcome, Beat::not_registered);
+  sweep_all(stage);
+  EXPECT_EQ(stage.state(before), PublicState::waiting);
+  EXPECT_EQ(stage.state(after), PublicState::active);
+}
+
 TEST(LeasesOfTheDead, OfANamesakeElsewhereStay) {
   Rehearsal stage;
   register_worker(stage);
