@@ -90,9 +90,9 @@ Result<Reply> refresh(Slot& slot, const WorkerRegistration& registration, const 
 }  // namespace
 
 TimestampMs leases_to_release(const WorkerRecord& worker, const Context& context) {
-  if (worker.release_until != 0) return worker.release_until;
+  // A worker that registered again may lapse before the leases of its former life are gone; its last death counts.
   const bool lapses = worker.info.state == WorkerState::live && worker.info.expires_at <= context.now;
-  return lapses && context.release_on_worker_death ? worker.info.expires_at : 0;
+  return lapses && context.release_on_worker_death ? worker.info.expires_at : worker.release_until;
 }
 
 bool settle_worker(Slot& slot, const Context& context) {

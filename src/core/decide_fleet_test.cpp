@@ -460,6 +460,24 @@ TEST(LeasesOfTheDead, AreTheSameWhenAHeartbeatNoticesFirst) {
   EXPECT_EQ(stage.state(after), PublicState::active);
 }
 
+// Both lives end before the clock comes: nothing of either is forgotten.
+TEST(LeasesOfTheDead, OfTwoLivesAreAllTaken) {
+  Rehearsal stage;
+  register_worker(stage);
+  const ExecutionId first = leased(stage);
+  mark_dead(stage);
+  stage.now += 1;
+  register_worker(stage);
+  stage.now += 1;
+  const ExecutionId second = leased(stage);
+  stage.expect<RevokeReply>(RevokeCommand{first, {}, {}});
+  stage.now += ttl;
+  sweep_all(stage);
+  EXPECT_EQ(stage.state(second), PublicState::waiting);
+  EXPECT_EQ(stage.worker("w-1").info.state, WorkerState::ttl_swept);
+  EXPECT_TRUE(stage.has_record(key_of("w-1")));
+}
+
 TEST(LeasesOfTheDead, OfANamesakeElsewhereStay) {
   Rehearsal stage;
   register_worker(stage);
