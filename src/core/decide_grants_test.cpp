@@ -473,6 +473,21 @@ TEST(ReclaimGrants, TheCapEndsItAndSaysSo) {
   }
 }
 
+// A worker may call its failures what it likes.
+TEST(ReclaimGrants, OnlyTheCapIsCalledTheCap) {
+  Rehearsal stage;
+  const ExecutionId failed = stage.create(job());
+  const Fence fence = fence_of(stage.lease(failed));
+  stage.expect<FailReply>(FailCommand{fence, {reclaim_cap_category, "", "", FailRequest::Retryable::never}});
+  why_not(stage, Rehearsal::grant_command(GrantKind::reclaim, failed));
+  CreateRequest retried = job();
+  retried.policy.retry = RetryPolicy{};
+  const ExecutionId cancelled = stage.create(retried);
+  stage.expect<FailReply>(FailCommand{fence_of(stage.lease(cancelled)), {reclaim_cap_category, "", "", {}}});
+  stage.expect<CancelReply>(CancelCommand{cancelled, {}});
+  why_not(stage, Rehearsal::grant_command(GrantKind::reclaim, cancelled));
+}
+
 TEST(ReclaimGrants, EndWithTheExecutionAndSayHow) {
   Rehearsal stage;
   const ExecutionId id = lost(stage, manual_job());
