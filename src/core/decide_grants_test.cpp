@@ -721,6 +721,13 @@ TEST(KeyRotations, AreBounded) {
   EXPECT_EQ(rotate(stage, 1000).keys.size(), 2u);
 }
 
+// Who rotates without grace wants to be rid of them: that must not be refused because there are too many.
+TEST(KeyRotations, WithoutGraceAreNeverTooMany) {
+  Rehearsal stage;
+  for (std::size_t i = 0; i < limits::max_signing_keys; ++i) rotate(stage, 1000);
+  EXPECT_EQ(rotate(stage, 0).keys.size(), 1u);
+}
+
 TEST(KeyRotations, SecretsStayInTheKeyring) {
   Rehearsal stage;
   for (int i = 0; i < 3; ++i) {
