@@ -527,6 +527,17 @@ TEST(Grants, KindsAreNotMixedUp) {
   EXPECT_TRUE(stage.facts(id).grant && stage.facts(other).grant);
 }
 
+// What a grant becomes is met by the clock at the end of its lease, not once more at that of the grant.
+TEST(Grants, LeaveNoEarlyEntryBehind) {
+  Rehearsal stage;
+  const ExecutionId claimed = stage.create(job());
+  stage.expect<ClaimedExecution>(Rehearsal::redeem_command(stage.claim_grant(claimed)));
+  EXPECT_EQ(stage.due(claimed), stage.facts(claimed).lease->expires_at);
+  const ExecutionId reclaimed = lost(stage, manual_job());
+  reclaim(stage, stage.reclaim_grant(reclaimed));
+  EXPECT_EQ(stage.due(reclaimed), stage.facts(reclaimed).lease->expires_at);
+}
+
 // ---- One batch -----------------------------------------------------------------------------------------------------
 
 TEST(GrantBatches, OneGrantIsIssuedAndUsedOnce) {
