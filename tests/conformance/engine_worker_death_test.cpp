@@ -1,5 +1,6 @@
 // What becomes of the leases of a worker that dies, through whichever engine it died and whenever that engine stops.
 #include "conformance/fleet_suite.hpp"
+#include "core/state.hpp"
 
 namespace flowfabric::test {
 namespace {
@@ -333,6 +334,33 @@ TEST_P(EngineWorkerDeaths, a_restarted_worker_keeps_its_new_leases_while_the_old
   EXPECT_EQ(held_of(fresh), 0u) << "the new life ends by its own TTL";
 }
 
+// The search for the old leases must come to an end although there are more new ones than it looks at.
+TEST_P(EngineWorkerDeaths, a_restarted_worker_may_hold_more_new_leases_than_a_sweep_looks_at) {
+  constexpr std::size_t many = limits::max_due_batch + 100;
+  for (const std::string instance : {"w-1", "w-2", "w-3"}) {
+    enlist(worker(instance));
+    hold(engine(), instance, 3);
+  }
+  make_jobs(3 * many, "new");
+  engine().advance(1000);
+  Claims fresh;
+  for (const std::string instance : {"w-1", "w-2", "w-3"}) {
+    ASSERT_TRUE(call_without_clock(engine(), death(instance)).has_value());
+    clock_.advance_ms(1);
+    ASSERT_TRUE(call_without_clock(engine(), RegisterCommand{worker(instance)}).has_value());
+    const Claims some = hold_without_clock(engine(), instance, many, "new");
+    fresh.insert(fresh.end(), some.begin(), some.end());
+  }
+  const auto& statistics = engine().runtime().statistics();
+  for (int i = 0; i < 50; ++i) {
+    engine().runtime().tick();
+    pump_only(engine());
+  }
+  EXPECT_EQ(losses().size(), 9u);
+  EXPECT_EQ(held_of(fresh), fresh.size());
+  EXPECT_LE(statistics.sweeps, 20u) << "it does not look for ever";
+}
+
 TEST_P(EngineWorkerDeaths, a_second_death_before_the_first_was_dealt_with_takes_the_leases_of_both_lives) {
   enlist(worker("w-1", 5000));
   const Claims old = hold(engine(), "w-1", 3);
@@ -349,6 +377,34 @@ TEST_P(EngineWorkerDeaths, a_second_death_before_the_first_was_dealt_with_takes_
   EXPECT_EQ(info("w-1").state, WorkerState::ttl_swept);
   EXPECT_EQ(held_of(old), 0u);
   EXPECT_EQ(held_of(fresh), 0u);
+}
+
+// ---- One unreadable record -----------------------------------------------------------------------------------------
+
+TEST_P(EngineWorkerDeaths, an_unreadable_lease_does_not_hold_up_the_others) {
+  enlist(worker("w-1", 5000));
+  const Claims claims = hold(engine(), "w-1", 3);
+  const Execution broken = engine().execution(claims[1].execution_id);
+  {
+    const auto session = value_of(engine().store().open_session());
+    ReadRequest request;
+    request.keys = {execution_key(broken.id)};
+    const Record record = value_of(session->read(request)).records.at(0);
+    ChangeSet set;
+    set.roots.emplace_back();
+    set.roots[0].key = record.key;
+    set.roots[0].expected_version = record.version;
+    set.roots[0].body = "\xff\xff nonsense";
+    set.roots[0].listing = listing_of(broken);
+    ASSERT_EQ(value_of(session->commit({set})), std::vector<Verdict>{Verdict::committed});
+  }
+  clock_.advance_ms(5000);
+  for (int i = 0; i < 20; ++i) {
+    engine().runtime().tick();
+    pump_only(engine());
+  }
+  EXPECT_FALSE(is_held_by(claims[0]) || is_held_by(claims[2]));
+  EXPECT_EQ(info("w-1").state, WorkerState::ttl_swept);
 }
 
 }  // namespace
