@@ -334,6 +334,35 @@ TEST_P(EngineWorkerDeaths, a_restarted_worker_keeps_its_new_leases_while_the_old
   EXPECT_EQ(held_of(fresh), 0u) << "the new life ends by its own TTL";
 }
 
+// Supervisors are fast: death, restart and claim may all fall into one millisecond.
+TEST_P(EngineWorkerDeaths, a_worker_that_restarts_within_the_millisecond_keeps_its_new_leases) {
+  enlist(worker("w-1"));
+  const Claims old = hold(engine(), "w-1", 10);
+  const auto fresh_jobs = make_jobs(10, "new");
+  engine().advance(1);
+  ASSERT_TRUE(call_without_clock(engine(), death("w-1")).has_value());
+  ASSERT_TRUE(call_without_clock(engine(), RegisterCommand{worker("w-1")}).has_value());
+  const Claims fresh = hold_without_clock(engine(), "w-1", fresh_jobs.size(), "new");
+  engine().settle();
+  EXPECT_EQ(held_of(old), 0u);
+  EXPECT_EQ(held_of(fresh), fresh.size());
+}
+
+TEST_P(EngineWorkerDeaths, a_worker_that_lapsed_and_registers_in_the_same_breath_keeps_its_new_leases) {
+  enlist(worker("w-1", 5000));
+  const Claims old = hold(engine(), "w-1", 10);
+  const auto fresh_jobs = make_jobs(10, "new");
+  clock_.advance_ms(5000);
+  const auto again = value_of(call_without_clock(engine(), RegisterCommand{worker("w-1", 5000)}));
+  EXPECT_EQ(std::get<RegisterWorkerReply>(again).outcome, RegisterWorkerReply::Outcome::registered);
+  const Claims fresh = hold_without_clock(engine(), "w-1", fresh_jobs.size(), "new");
+  engine().settle();
+  EXPECT_EQ(held_of(old), 0u);
+  EXPECT_EQ(held_of(fresh), fresh.size());
+  EXPECT_EQ(worker_history("w-1"),
+            (Events{EventType::worker_registered, EventType::worker_ttl_swept, EventType::worker_registered}));
+}
+
 // The search for the old leases must come to an end although there are more new ones than it looks at.
 TEST_P(EngineWorkerDeaths, a_restarted_worker_may_hold_more_new_leases_than_a_sweep_looks_at) {
   constexpr std::size_t many = limits::max_due_batch + 100;
