@@ -90,9 +90,9 @@ Result<Reply> refresh(Slot& slot, const WorkerRegistration& registration, const 
 }  // namespace
 
 TimestampMs leases_to_release(const WorkerRecord& worker, const Context& context) {
-  if (worker.release_until != 0) return worker.release_until;
   const bool lapses = worker.info.state == WorkerState::live && worker.info.expires_at <= context.now;
-  return lapses && context.release_on_worker_death ? context.now : 0;
+  // This life's end covers what a former one may have left over.
+  return lapses && context.release_on_worker_death ? context.now : worker.release_until;
 }
 
 bool settle_worker(Slot& slot, const Context& context) {

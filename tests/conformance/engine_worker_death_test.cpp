@@ -408,6 +408,20 @@ TEST_P(EngineWorkerDeaths, a_second_death_before_the_first_was_dealt_with_takes_
   EXPECT_EQ(held_of(fresh), 0u);
 }
 
+TEST_P(EngineWorkerDeaths, a_life_without_old_leases_that_ends_while_a_release_is_open_loses_its_own) {
+  enlist(worker("w-1", 5000));
+  make_jobs(3, "new");
+  engine().advance(10);
+  ASSERT_TRUE(call_without_clock(engine(), death("w-1")).has_value());
+  clock_.advance_ms(10);
+  ASSERT_TRUE(call_without_clock(engine(), RegisterCommand{worker("w-1", 5000)}).has_value());
+  const Claims fresh = hold_without_clock(engine(), "w-1", 3, "new");
+  clock_.advance_ms(5000);
+  engine().settle();
+  EXPECT_EQ(info("w-1").state, WorkerState::ttl_swept);
+  EXPECT_EQ(held_of(fresh), 0u) << "what was left over from the first life hides nothing";
+}
+
 // ---- One unreadable record -----------------------------------------------------------------------------------------
 
 TEST_P(EngineWorkerDeaths, an_unreadable_lease_does_not_hold_up_the_others) {
