@@ -1,4 +1,6 @@
 // The worker registry, and what becomes of the leases of a worker that dies.
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "core/decide_parts.hpp"
@@ -114,8 +116,10 @@ Result<Reply> decide_one(Workspace& workspace, const RegisterCommand& command, c
   }
   // Removed within this very batch: its old record must be gone before a new one can take its place.
   if (slot.erased && slot.version != 0) return fail(Errc::contended, "the old registration is being removed; repeat");
-  // Leases of a former life are still to be taken away.
-  const TimestampMs release_until = slot.worker() != nullptr ? slot.worker()->release_until : 0;
+  // Leases of a former life are still to be taken away. Times cannot tell those of its last millisecond from those that
+  // this life gets within it: they are left to expire.
+  TimestampMs release_until = slot.worker() != nullptr ? slot.worker()->release_until : 0;
+  release_until = std::min(release_until, context.now - 1);
   WorkerRecord worker;
   worker.release_until = release_until;
   worker.info.name_space = registration.name_space;

@@ -562,9 +562,10 @@ TEST(FleetBatches, ReleaseAndCompleteInEitherOrder) {
     const Fence fence = fence_of(stage.lease(id));
     Workspace batch;
     const ReleaseCommand release{id, "default", "w-1", stage.now};
-    if (release_first) ASSERT_TRUE(stage.decide_in(batch, release));
-    EXPECT_EQ(stage.decide_in(batch, CompleteCommand{fence, {}}).has_value(), !release_first);
-    if (!release_first) ASSERT_TRUE(stage.decide_in(batch, release));
+    const CompleteCommand complete{fence, {}};
+    EXPECT_TRUE(stage.decide_in(batch, release_first ? Command{release} : Command{complete}));
+    const auto second = stage.decide_in(batch, release_first ? Command{complete} : Command{release});
+    EXPECT_EQ(second.has_value(), !release_first);
     stage.commit(batch);
     EXPECT_EQ(stage.state(id), release_first ? PublicState::waiting : PublicState::completed);
   }

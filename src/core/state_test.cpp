@@ -190,6 +190,48 @@ TEST(Explain, GivesTheCompleteList) {
                     0}));
 }
 
+TEST(Explain, SaysWhetherACapableWorkerLives) {
+  Execution execution = runnable();
+  execution.spec.required_capabilities = {"gpu"};
+  Surroundings surroundings = around(lane(LaneState::active));
+  const auto alone = explain(execution, surroundings);
+  ASSERT_EQ(alone.size(), 2u);
+  EXPECT_EQ(alone[0].sentence,
+            "Only a worker that offers gpu may claim it; no live worker offers gpu on lane \"default\".");
+  EXPECT_EQ(alone[1].code, "waiting_for_worker");
+  surroundings.capable_worker_lives = true;
+  EXPECT_EQ(explain(execution, surroundings)[0].sentence, "Only a worker that offers gpu may claim it; one is alive.");
+}
+
+TEST(Explain, AGrantSaysForWhomAndUntilWhen) {
+  Execution execution = runnable();
+  execution.facts.grant = HeldGrant{GrantKind::claim, "id", "w", now};
+  const Reason claim{"reserved_by_grant", "A claim grant reserves it for worker w until 2026-01-02T03:04:05.678Z.",
+                     now};
+  EXPECT_EQ(explain(execution, around(lane(LaneState::active), 3)), std::vector{claim})
+      << "it does not wait in the queue";
+  EXPECT_EQ(state_vector(execution, LaneState::paused).blocking_reason, BlockingReason::reserved_by_grant);
+
+  const Reason reclaim{"reserved_by_grant", "A reclaim grant reserves it for worker w until 2026-01-02T03:04:05.678Z.",
+                       now};
+  Execution grace = delayed(DelayCause::reclaim_grace);
+  grace.facts.grant = HeldGrant{GrantKind::reclaim, "id", "w", now};
+  const auto both = explain(grace, around(lane(LaneState::active)));
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].code, "waiting_for_reclaim_grace");
+  EXPECT_EQ(both[1], reclaim);
+
+  Execution manual = active();
+  manual.facts.lease.reset();
+  manual.facts.lost.cause = LeaseLoss::expired;
+  const auto alone = explain(manual, around(lane(LaneState::active)));
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(alone[0].sentence,
+            "Its lease was expired and its policy asks for a manual reclaim: issue a reclaim grant, or cancel it.");
+  manual.facts.grant = grace.facts.grant;
+  EXPECT_EQ(explain(manual, around(lane(LaneState::active))), (std::vector{alone[0], reclaim}));
+}
+
 TEST(Explain, LostLeasesAndEndings) {
   Execution lost = active();
   const auto overdue = explain(lost, around(lane(LaneState::active), 0, now + 100));
@@ -280,6 +322,81 @@ TEST(Projections, TheNextDueTimeIsTheEarliestThatApplies) {
   EXPECT_EQ(next_due(facts), now + 9);
 }
 
+TEST(Projections, AGrantHoldsOffADelayButNoDeadline) {
+  Facts facts = delayed(DelayCause::reclaim_grace).facts;
+  facts.grant = HeldGrant{GrantKind::reclaim, "id", "w", now + 50};
+  EXPECT_EQ(next_due(facts), now + 50) << "although the grace ends before";
+  facts.deadline_at = now + 20;
+  EXPECT_EQ(next_due(facts), now + 20);
+  facts.grant.reset();
+  EXPECT_EQ(next_due(facts), now);
+  facts = active().facts;
+  facts.lease.reset();
+  facts.grant = HeldGrant{GrantKind::reclaim, "id", "w", now + 50};
+  EXPECT_EQ(next_due(facts), now + 50);
+}
+
+TEST(Projections, AWorkerIsDueWhenItLapsesThenForItsLeasesThenADayLater) {
+  WorkerRecord worker;
+  worker.info.expires_at = now;
+  EXPECT_EQ(next_due(worker), now);
+  worker.release_until = now - 5;
+  EXPECT_EQ(next_due(worker), now - 5) << "leases of a former life come first";
+  worker.info.state = WorkerState::marked_dead;
+  worker.info.ended_at = now;
+  EXPECT_EQ(next_due(worker), now - 5);
+  worker.release_until = 0;
+  EXPECT_EQ(next_due(worker), now + 24LL * 3600 * 1000);
+}
+
+TEST(Projections, OnlyALostLeaseThatNobodyFollowedIsLost) {
+  Facts facts = active().facts;
+  EXPECT_FALSE(has_lost_lease(facts));
+  facts.lost.cause = LeaseLoss::expired;
+  EXPECT_FALSE(has_lost_lease(facts)) << "somebody holds it again";
+  facts.lease.reset();
+  EXPECT_TRUE(has_lost_lease(facts));
+  facts = delayed(DelayCause::reclaim_grace).facts;
+  facts.lost.cause = LeaseLoss::revoked;
+  EXPECT_TRUE(has_lost_lease(facts));
+  for (const DelayCause cause : {DelayCause::submitted, DelayCause::worker, DelayCause::backoff}) {
+    facts = delayed(cause).facts;
+    facts.lost.cause = LeaseLoss::revoked;
+    EXPECT_FALSE(has_lost_lease(facts)) << "a loss of long ago";
+  }
+  facts = runnable().facts;
+  facts.lost.cause = LeaseLoss::expired;
+  EXPECT_FALSE(has_lost_lease(facts)) << "it is in the queue for everybody";
+  facts = ended(Outcome::failed).facts;
+  facts.lost.cause = LeaseLoss::expired;
+  EXPECT_FALSE(has_lost_lease(facts));
+}
+
+TEST(Projections, GroupsAreOfHoldersAndOfLostLeases) {
+  Facts facts = active().facts;
+  facts.lease->worker_namespace = "fleet";
+  facts.lease->acquired_at = 7;
+  facts.lost = {LeaseLoss::expired, 1, {}, "v", "v-1", 0, 3};
+  EXPECT_EQ(grouping(facts).group, holder_group("fleet", "w-1"));
+  EXPECT_EQ(grouping(facts).rank, 7);
+  facts.lease.reset();
+  EXPECT_EQ(grouping(facts).group, lost_leases_group);
+  EXPECT_EQ(grouping(facts).rank, 3);
+  EXPECT_EQ(grouping(runnable().facts).group, 0u);
+  EXPECT_EQ(grouping(ended(Outcome::success).facts).group, 0u);
+}
+
+TEST(Projections, HoldersHaveGroupsOfTheirOwn) {
+  EXPECT_EQ(holder_group("a", "b"), holder_group("a", "b"));
+  EXPECT_NE(holder_group("a", "b"), holder_group("b", "a"));
+  EXPECT_NE(holder_group("ab", "c"), holder_group("a", "bc"));
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t group = holder_group("default", "w-" + std::to_string(i));
+    EXPECT_GT(group, lost_leases_group);
+    EXPECT_LT(group, 1ULL << 63);
+  }
+}
+
 TEST(Projections, OnlyWhatIsClaimableHasAReadyEntry) {
   Execution execution = runnable();
   execution.spec.route = 3;
@@ -287,6 +404,8 @@ TEST(Projections, OnlyWhatIsClaimableHasAReadyEntry) {
   EXPECT_EQ(ready_entry(execution), (ReadyEntry{3, 8, 1, execution_key(execution.id)}));
   EXPECT_FALSE(ready_entry(active()));
   EXPECT_FALSE(ready_entry(delayed(DelayCause::submitted)));
+  execution.facts.grant = HeldGrant{};
+  EXPECT_FALSE(ready_entry(execution)) << "it is reserved";
 }
 
 // ---- Names ---------------------------------------------------------------------------------------------------------
