@@ -410,6 +410,7 @@ void Batch::commit() {
   runtime_.statistics_.commands += commands_.size() + claims_.size();
   runtime_.statistics_.stale += verdicts->size() - committed;
   if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, committed);
+  runtime_.take_in_new_keys(plan, *verdicts);
   answer_all(plan, *verdicts);
   runtime_.after_commit(plan, *verdicts, unused_offers(plan, *verdicts));
 }

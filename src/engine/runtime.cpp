@@ -365,6 +365,14 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
   claim->done(std::vector<ClaimedExecution>{});
 }
 
+void Runtime::take_in_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+  const auto rotated = plan.set_of_key.find(keyring_key().bytes);
+  if (rotated == plan.set_of_key.end() || verdicts[rotated->second] != Verdict::committed) return;
+  if (const auto reloaded = reload_keyring(); !reloaded) {
+    log(LogLevel::error, "the new signing key cannot be read", {{"error", reloaded.error().message}});
+  }
+}
+
 void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup) {
   std::map<RouteNo, std::size_t> ready;
   for (const RouteNo route : wakeup.ready_routes) ready[route] += 1;
@@ -376,12 +384,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
       const auto type = static_cast<EventType>(entry.type);
       if (is_terminal(type)) parking_.wake_waiters(entry.root);
       if (type == EventType::lane_changed) wakeup.lanes_changed.push_back(entry.lane);
-      if (type == EventType::keys_rotated) {
-        if (const auto reloaded = reload_keyring(); !reloaded) {
-          log(LogLevel::error, "the new signing key cannot be read", {{"error", reloaded.error().message}});
-        }
-        wakeup.everything = true;  // the other engines read the keys again
-      }
+      if (type == EventType::keys_rotated) wakeup.everything = true;  // the other engines read the keys again
     }
   }
   wakeup.ready_routes.clear();

@@ -118,6 +118,8 @@ class Runtime {
   void ring_before(std::int64_t steady_ms);
   void note_store_time(TimestampMs now, std::int64_t asked_ms);
   TimestampMs store_now() const;
+  // A rotation is answered only when this engine signs with the new key.
+  void take_in_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   // What a commit means to those who wait.
   void after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup);
   void on_foreign_wakeup(const Wakeup& wakeup);
