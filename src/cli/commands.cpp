@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/complaint.hpp"
 #include "cli/demo.hpp"
+#include "cli/serve.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -49,9 +50,22 @@ Command demo_command() {
       run_demo};
 }
 
+Command serve_command() {
+  return {{"serve",
+           {},
+           "run the engine behind an HTTP API",
+           "Opens the store and answers HTTP until it is told to stop (Ctrl-C or SIGTERM): then it takes nothing new, "
+           "answers\n"
+           "claims that wait, finishes what has begun, and ends. GET /openapi.json describes the API. It listens on\n"
+           "loopback addresses only.",
+           {{"--store", "URL", "what to serve (FLOWFABRIC_STORE, else a SQLite file in your data folder)"},
+            {"--listen", "ADDRESS:PORT", "where (127.0.0.1:7070); port 0 takes a free one"}}},
+          run_serve};
+}
+
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
-    std::vector<Command> table = {demo_command()};
+    std::vector<Command> table = {demo_command(), serve_command()};
     for (auto part : {store_commands(), execution_commands(), bulk_commands(), lane_commands(), worker_commands(),
                       care_commands()}) {
       std::move(part.begin(), part.end(), std::back_inserter(table));

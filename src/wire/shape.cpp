@@ -30,7 +30,8 @@ std::string described(const std::string& schema, std::string_view about) {
   Writer writer;
   writer.text(about);
   // OpenAPI 3.1: a description may stand beside a $ref.
-  return schema.substr(0, schema.size() - 1) + R"(,"description":)" + writer.take() + "}";
+  const std::string_view comma = schema == "{}" ? "" : ",";
+  return schema.substr(0, schema.size() - 1) + std::string(comma) + R"("description":)" + writer.take() + "}";
 }
 
 }  // namespace detail
