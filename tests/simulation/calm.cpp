@@ -90,7 +90,7 @@ void World::check_call_may_wait(const Call& call) {
     return;
   }
   for (const auto& [key, shadow] : watcher_->shadows()) {
-    if (shadow.removed || !ready_entry(shadow.execution)) continue;
+    if (shadow.removed || !shadow.life.claimable()) continue;
     const Spec& spec = shadow.execution.spec;
     const auto lane = lanes_.find(spec.lane);
     const bool serves =

@@ -34,7 +34,7 @@ PublicState Life::state() const {
     case Stage::ended: break;
     default:
       if (delayed_) return PublicState::delayed;
-      return starts_attempt_ ? PublicState::waiting : PublicState::resumable;
+      return starts_ ? PublicState::waiting : PublicState::resumable;
   }
   switch (outcome_) {
     case Outcome::success: return PublicState::completed;
@@ -47,7 +47,7 @@ PublicState Life::state() const {
 void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) {
   if (event.type == EventType::created) {
     require(stage_ == Stage::unborn, event, "it exists already");
-    queue(event, true);
+    queue(event, AttemptType::initial);
     expect_epoch(event, 0);
   } else {
     require(stage_ != Stage::unborn, event, "it was never created");
@@ -84,9 +84,7 @@ void Life::take_queue_event(const Event& event) {
       ++replays_;
       retries_ = reclaims_ = 0;
       outcome_ = Outcome::none;
-      stage_ = Stage::queued;
-      delayed_ = false;
-      starts_attempt_ = true;
+      queue(event, AttemptType::replay);
       break;
     case EventType::priority_changed: require(stage_ != Stage::ended, event, "it has ended"); break;
     case EventType::tags_changed: break;
@@ -95,20 +93,28 @@ void Life::take_queue_event(const Event& event) {
   expect_epoch(event, epoch_);
 }
 
-void Life::queue(const Event& event, bool starts_attempt) {
+void Life::queue(const Event& event, std::optional<AttemptType> starts) {
   stage_ = Stage::queued;
-  starts_attempt_ = starts_attempt;
+  starts_ = starts;
   delayed_ = event.state_after == PublicState::delayed;
 }
 
 void Life::grant(const Event& event) {
   require(stage_ == Stage::queued && !delayed_, event, "it was not claimable");
-  require((event.type == EventType::claimed) == starts_attempt_, event, "the wrong kind of claim");
-  if (starts_attempt_) ++attempts_;
+  require((event.type == EventType::claimed) == starts_.has_value(), event, "the wrong kind of claim");
+  if (starts_) start_attempt();
+  require(event.reason == to_string(running_), event, "not the type of the attempt");
   require(event.attempt_index == attempts_ - 1, event, "attempt indexes are not dense");
   expect_epoch(event, epoch_ + 1);
   stage_ = Stage::held;
   leases_[epoch_] = LeaseSpan{*event.attempt_index, event.actor, std::nullopt, false, 0, EventType::created, {}};
+}
+
+// Reclaims count when they start, not when the lease is lost.
+void Life::start_attempt() {
+  running_ = *starts_;
+  ++attempts_;
+  if (running_ == AttemptType::reclaim) ++reclaims_;
 }
 
 void Life::release(const Event& event, const Policy& policy, std::uint64_t commit) {
@@ -117,27 +123,22 @@ void Life::release(const Event& event, const Policy& policy, std::uint64_t commi
   end_span(event, commit);
   expect_epoch(event, epoch_ + 1);
   switch (event.type) {
-    case EventType::delayed: queue(event, false); break;
+    case EventType::delayed: queue(event, std::nullopt); break;
     case EventType::retry_scheduled:
       ++retries_;
-      queue(event, true);
+      queue(event, AttemptType::retry);
       break;
     default: lose(event, policy);
   }
 }
 
 void Life::lose(const Event& event, const Policy& policy) {
-  if (policy.on_lease_lost == OnLeaseLost::manual) {
+  capped_ = reclaims_ >= policy.max_reclaims;
+  if (capped_ || policy.on_lease_lost == OnLeaseLost::manual) {
     stage_ = Stage::lost;
-    return;
+  } else {
+    queue(event, AttemptType::reclaim);
   }
-  if (reclaims_ >= policy.max_reclaims) {
-    stage_ = Stage::lost;
-    capped_ = true;
-    return;
-  }
-  ++reclaims_;
-  queue(event, true);
 }
 
 void Life::end(const Event& event, std::uint64_t commit) {
@@ -186,7 +187,7 @@ void Life::compare(const Facts& facts) const {
   must_equal(facts.delay_until != 0, stage_ == Stage::queued && delayed_, "waits for a time");
   must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_, "is claimable");
   must_equal(facts.retain_until != 0 || facts.finished_at != 0, stage_ == Stage::ended, "retention");
-  if (stage_ == Stage::queued) must_equal(facts.pending.has_value(), starts_attempt_, "pending attempt");
+  if (stage_ == Stage::queued) must_equal(facts.pending.has_value(), starts_.has_value(), "pending attempt");
   if (attempts_ > 0) must_equal(facts.attempt->attempt_index, attempts_ - 1, "attempt_index");
   if (facts.lease) {
     must_equal(facts.lease->lease_epoch, epoch_, "epoch of the lease");

@@ -32,6 +32,8 @@ class Life {
 
   bool ended() const { return stage_ == Stage::ended; }
   bool held() const { return stage_ == Stage::held; }
+  // Anybody may claim it.
+  bool claimable() const { return stage_ == Stage::queued && !delayed_; }
   std::uint64_t epoch() const { return epoch_; }
   std::uint32_t replays() const { return replays_; }
   int cancellations() const { return cancellations_; }
@@ -46,14 +48,16 @@ class Life {
   void lose(const Event& event, const Policy& policy);
   void end(const Event& event, std::uint64_t commit);
   void end_span(const Event& event, std::uint64_t commit);
-  void queue(const Event& event, bool starts_attempt);
+  void queue(const Event& event, std::optional<AttemptType> starts);
+  void start_attempt();
   void expect_epoch(const Event& event, std::uint64_t epoch);
   PublicState state() const;
 
   Stage stage_ = Stage::unborn;
   bool delayed_ = false;
-  bool starts_attempt_ = true;  // the next claim starts one; otherwise it goes on with the last
-  bool capped_ = false;         // the last lease loss was one too many: the end must follow
+  std::optional<AttemptType> starts_;           // what the next claim starts; nothing: it goes on with the last attempt
+  AttemptType running_ = AttemptType::initial;  // of the last attempt
+  bool capped_ = false;                         // the last lease loss was one too many: the end must follow
   Outcome outcome_ = Outcome::none;
   std::uint64_t epoch_ = 0;
   std::uint32_t attempts_ = 0;

@@ -81,6 +81,10 @@ void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
   } else if (key.kind() == RecordKind::lane || key.kind() == RecordKind::name_space) {
     new_events(key, other_positions_[key]);
   }
+  if (key.kind() == RecordKind::idempotency) {
+    idempotency_.erase(key);
+    for (const Record& record : ok(store_->load({key}))) idempotency_[key] = ok(decode_idempotency(record.body));
+  }
   if (key.kind() == RecordKind::name_space) {
     const auto record = ok(decode_namespace(ok(store_->load({key})).front().body));
     retentions_[record.info.name_space].push_back(record.info.retention);
@@ -215,6 +219,11 @@ void Watcher::removed(const Key& key, TimestampMs latest_ms) {
 // ---------------------------------------------------------------- between steps
 
 void Watcher::check_indexes() {
+  check_ready_index();
+  check_due_index();
+}
+
+void Watcher::check_ready_index() {
   ReadRequest request;
   request.want_routes = true;
   const auto routes = ok(session_->read(request)).routes;
@@ -226,38 +235,67 @@ void Watcher::check_indexes() {
       violated("the ready index is exact", "{} is in it twice", name_of(candidate.entry.key));
     }
   }
-  request.ready.clear();
-  request.due_limit = everything;
-  std::map<Key, TimestampMs> due;
-  for (const DueCandidate& candidate : ok(session_->read(request)).due) {
-    due.emplace(candidate.entry.key, candidate.entry.due_at);
-  }
   session_->release();
 
   std::size_t claimable = 0;
   for (const auto& [key, shadow] : shadows_) {
-    if (shadow.removed) continue;
+    if (shadow.removed || !shadow.life.claimable()) continue;
+    ++claimable;
     const auto wanted = ready_entry(shadow.execution);
     const auto found = ready.find(key);
-    if (wanted) ++claimable;
-    if (wanted && (found == ready.end() || found->second != *wanted)) {
+    if (!wanted || found == ready.end() || found->second != *wanted) {
       violated("the ready index is exact", "{} is claimable and not in it as it should be", name_of(key));
-    }
-    const TimestampMs next = next_due(shadow.execution.facts);
-    const auto entry = due.find(key);
-    const TimestampMs armed = entry == due.end() ? 0 : entry->second;
-    if (armed != shadow.execution.facts.armed_due) {
-      violated("the due index is what the record says", "{}: {} instead of {}", name_of(key), armed,
-               shadow.execution.facts.armed_due);
-    }
-    if (next != 0 && (armed == 0 || armed > next)) {
-      violated("nothing due is missing from the due index", "{} is due at {}, its entry says {}", name_of(key), next,
-               armed);
     }
   }
   if (claimable != ready.size()) {
     violated("the ready index is exact", "it has {} entries, {} executions are claimable", ready.size(), claimable);
   }
+}
+
+void Watcher::check_due_index() {
+  std::map<Key, DueEntry> due;
+  for (const DueEntry& entry : ok(store_->due_entries(std::nullopt, never_due, everything))) {
+    if (!due.emplace(entry.key, entry).second) {
+      violated("the due index is what the record says", "{} is in it twice", name_of(entry.key));
+    }
+  }
+  std::size_t expected = 0;
+  for (const auto& [key, shadow] : shadows_) {
+    if (shadow.removed) continue;
+    const Facts& facts = shadow.execution.facts;
+    const Grouping grouped = grouping(facts);
+    expected += check_due_entry(due, {facts.armed_due, key, grouped.group, grouped.rank}, next_due(facts));
+  }
+  for (const auto& [key, record] : idempotency_) {
+    expected += check_due_entry(due, {record.armed_due, key}, record.expires_at);
+  }
+  if (expected != due.size()) {
+    violated("nothing is left over in the due index", "{} entries, {} are wanted", due.size(), expected);
+  }
+}
+
+// `wanted` is the entry as the record believes it, `next` when time next changes the record. Returns how many entries
+// the record has.
+std::size_t Watcher::check_due_entry(const std::map<Key, DueEntry>& due, const DueEntry& wanted, TimestampMs next) {
+  const auto entry = due.find(wanted.key);
+  const TimestampMs armed = entry == due.end() ? 0 : entry->second.due_at;
+  if (armed != wanted.due_at) {
+    violated("the due index is what the record says", "{}: {} instead of {}", name_of(wanted.key), armed,
+             wanted.due_at);
+  }
+  if (armed != 0 && entry->second != wanted) {
+    violated("due entries stand in their group", "{}: group {} rank {} instead of {} and {}", name_of(wanted.key),
+             entry->second.group, entry->second.rank, wanted.group, wanted.rank);
+  }
+  if (next != 0 && (armed == 0 || armed > next)) {
+    violated("nothing due is missing from the due index", "{} is due at {}, its entry says {}", name_of(wanted.key),
+             next, armed);
+  }
+  if (armed == 0 && wanted.group != 0) {
+    violated("due entries stand in their group", "{} is in group {} and has no entry", name_of(wanted.key),
+             wanted.group);
+  }
+  return armed == 0 ? 0 : 1;
 }
 
 void Watcher::check_everything() {

@@ -55,6 +55,9 @@ class Watcher {
   void check_holder_was_in_time(const Facts& before, const std::vector<Event>& events);
   void note_lease(Shadow& shadow);
   void removed(const Key& key, TimestampMs latest_ms);
+  void check_ready_index();
+  void check_due_index();
+  std::size_t check_due_entry(const std::map<Key, DueEntry>& due, const DueEntry& wanted, TimestampMs next);
   void check_listings();
   void check_attempts(const Shadow& shadow);
   void check_page(const std::string& from, const std::string& next, const std::vector<std::string>& seen);
@@ -66,6 +69,7 @@ class Watcher {
   std::map<Key, std::uint64_t> versions_;
   std::map<Key, std::uint64_t> retired_;  // the last version of a record that was erased
   std::map<Key, Shadow> shadows_;
+  std::map<Key, IdempotencyRecord> idempotency_;
   std::map<Key, std::string> other_positions_;  // newest events of lanes and namespaces
   std::map<std::string, Key> log_;              // what is in the log, by position
   std::string newest_position_;
