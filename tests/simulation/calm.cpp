@@ -61,7 +61,13 @@ void World::check_calm() {
   // Engines pause a little after the store failed them; who missed an announcement finds out in a keep-alive period.
   let_time_pass(news_lost_ ? 2 * keep_alive_ms : store_retry_ms, news_lost_ && random_.chance(500));
   news_lost_ = false;
+  // Whoever has not talked to the store for long reads its clock again.
+  for (const auto& process : processes_) {
+    send(*process, TagsCommand{{7, Uuid{}}, {}, {"operator", ""}}, "nothing", [](Process&, const auto&) {});
+  }
+  settle();
   check_nothing_sleeps();
+  check_keys();
   calm_ = false;
   trace_.line("faults go on");
 }
@@ -75,6 +81,8 @@ void World::check_nothing_sleeps() {
                to_string(public_state(shadow.execution.facts)), now_ms() - due);
     }
   }
+  watcher_->check_fleet_is_settled(now_ms());
+  watcher_->check_fleet(processes_.front()->runtime->store(), now_ms());
   for (const auto& [number, call] : calls_) {
     if (!call.parks) violated("every call is answered", "call {} ({}) is not", number, call.what);
     check_call_may_wait(call);
@@ -133,7 +141,7 @@ bool World::drain_round(std::int64_t patience_ms) {
     request.max_executions = 50;
     send_claim(*process, request, [this, request](Process& answering, const auto& claims) {
       if (!claims) return;
-      for (const ClaimedExecution& claimed : *claims) check_claimed(request, claimed);
+      for (const ClaimedExecution& claimed : *claims) check_claimed(request, claimed, {});
       finish_claimed(answering, *claims);
     });
   }
@@ -144,7 +152,7 @@ bool World::drain_round(std::int64_t patience_ms) {
     all_ended = false;
     const Facts& facts = shadow.execution.facts;
     // Nothing but an operator ends what waits for a manual reclaim.
-    const bool stuck = facts.phase == Phase::active && !facts.lease;
+    const bool stuck = facts.phase == Phase::active && !facts.lease && !facts.grant;
     if (stuck) {
       send(*processes_.front(), CancelCommand{shadow.execution.id, {"operator", "drain"}}, "cancel",
            [](Process&, const auto&) {});
@@ -179,6 +187,22 @@ void World::drain() {
   }
 }
 
+// Workers that nobody hears of lapse, and what has ended is kept for so long and no longer.
+void World::outlive_everything() {
+  constexpr std::int64_t a_day_and_more_ms = 25LL * 3600 * 1000;
+  for (int i = 0; i < 2; ++i) {
+    advance(a_day_and_more_ms);
+    settle();
+  }
+  for (const auto& [key, shadow] : watcher_->shadows()) {
+    if (!shadow.removed) violated("nothing is kept for ever", "{}", to_string(shadow.execution.id));
+  }
+  for (const auto& [key, shadow] : watcher_->workers()) {
+    if (!shadow.removed) violated("nothing is kept for ever", "{}", shadow.record.info.worker_instance_id);
+  }
+  watcher_->check_indexes();
+}
+
 void World::check_the_end() {
   let_time_pass(news_lost_ ? 2 * keep_alive_ms : store_retry_ms, false);
   check_nothing_sleeps();
@@ -192,6 +216,7 @@ void World::check_the_end() {
       violated("an acknowledged completion is there", "{} has another result", to_string(completion.id));
     }
   }
+  outlive_everything();
   trace_.line("{} executions, {} commits", watcher_->shadows().size(), watcher_->commits());
 }
 
