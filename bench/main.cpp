@@ -1,6 +1,6 @@
 // Our figures beside the raw limit of the same database in the same run.
 //
-//   bench [--only postgres,sqlite,idle,memory] [--callers N] [--seconds S] [--rounds N] [--waiting N] [--idle-seconds S]
+//   bench [--only postgres,sqlite,idle,memory,heartbeats,lapse,expiry] [--callers N] [--seconds S] [--rounds N] [--waiting N] [--idle-seconds S]
 //         [--writers N]
 //
 // Ours and the raw loop take turns, round by round, because the machine is not ours alone; the table shows the median of
@@ -21,6 +21,7 @@
 
 #include <fmt/core.h>
 
+#include "fleet.hpp"
 #include "load.hpp"
 #include "raw_postgres.hpp"
 #include "raw_sqlite.hpp"
@@ -34,7 +35,7 @@ constexpr const char* usage =
     "usage: bench [--only LIST] [--callers N] [--seconds S] [--rounds N] [--writers N] [--waiting N] [--idle-seconds "
     "S]\n"
     "\n"
-    "  --only          which figures, of memory,sqlite,postgres,idle (default all)\n"
+    "  --only          which figures, of memory,sqlite,postgres,idle,heartbeats,lapse,expiry (default all)\n"
     "  --callers       how many callers at once (64)\n"
     "  --seconds       how long each measurement lasts (5)\n"
     "  --rounds        how often; the median counts (3)\n"
@@ -43,7 +44,7 @@ constexpr const char* usage =
     "  --idle-seconds  how long the idle engine is watched (60)\n";
 
 struct Settings {
-  std::string only = "postgres,sqlite,idle,memory";
+  std::string only = "postgres,sqlite,idle,memory,heartbeats,lapse,expiry";
   LoadOptions load;
   int rounds = 3;
   int waiting = 1000000;
@@ -239,6 +240,25 @@ void bench_memory(const Settings& settings) {
   fmt::print("\n");
 }
 
+void bench_fleet(const Settings& settings) {
+  constexpr int workers = 10000;
+  constexpr int leases = 100000;
+  const auto server = start_server();
+  const test::TempDir folder;
+  const std::string file = "sqlite:" + folder.path().string();
+  if (settings.wants("heartbeats")) {
+    bench_heartbeats(server.url() + "?schema=heartbeats", server.url(), workers, 30);
+  }
+  if (settings.wants("lapse")) {
+    bench_lapse("SQLite", file + "/lapse.db", workers);
+    bench_lapse("PostgreSQL", server.url() + "?schema=lapse", workers);
+  }
+  if (settings.wants("expiry")) {
+    bench_expiry("SQLite", file + "/expiry.db", leases);
+    bench_expiry("PostgreSQL", server.url() + "?schema=expiry", leases);
+  }
+}
+
 Settings parse(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
@@ -289,6 +309,7 @@ int run(int argc, char** argv) {
     const auto server = start_server();
     bench_postgres(settings, server.url());
   }
+  if (settings.wants("heartbeats") || settings.wants("lapse") || settings.wants("expiry")) bench_fleet(settings);
   if (settings.wants("idle")) bench_idle(settings);
   return 0;
 }

@@ -27,12 +27,11 @@ if(GTest_FOUND)
   ff_program(conformance_tests SOURCES tests/conformance/*.cpp LINK ${suite_links})
   ff_program(simulate SOURCES tests/simulation/*.cpp LINK ff_test_support)
   ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links})
-  if(TARGET crash_tests)
-    # Where a crash test finds the program that it kills.
-    target_compile_definitions(crash_tests PRIVATE FF_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-    if(TARGET flowfabric_program)
-      add_dependencies(crash_tests flowfabric_program)
-    endif()
+  ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links})
+  if(TARGET cli_tests AND TARGET flowfabric_program)
+    # Where the tests find the program that they run.
+    target_compile_definitions(cli_tests PRIVATE FF_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    add_dependencies(cli_tests flowfabric_program)
   endif()
   if(TARGET rapidcheck)
     ff_program(model_tests SOURCES tests/model/*.cpp

@@ -5,6 +5,9 @@
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "base/check.hpp"
 
 namespace flowfabric {
@@ -133,12 +136,29 @@ Result<std::string> from_hex(std::string_view text) {
 }
 
 namespace {
+namespace {
+
 constexpr std::string_view base64url_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr std::string_view base64_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+// The value of every character; 64 for those that have none.
+using Base64Values = std::array<std::uint8_t, 256>;
+
+constexpr Base64Values values_of(std::string_view alphabet) {
+  Base64Values values{};
+  values.fill(64);
+  for (std::size_t i = 0; i < alphabet.size(); ++i) {
+    values[static_cast<unsigned char>(alphabet[i])] = static_cast<std::uint8_t>(i);
+  }
+  return values;
 }
 
-std::string to_base64url(std::string_view bytes) {
+constexpr Base64Values base64url_values = values_of(base64url_alphabet);
+constexpr Base64Values base64_values = values_of(base64_alphabet);
+
+std::string encode_base64(std::string_view bytes, std::string_view alphabet) {
   std::string text;
-  text.reserve((bytes.size() * 4 + 2) / 3);
+  text.reserve((bytes.size() * 4 + 2) / 3 + 2);
   unsigned pending = 0;
   int bits = 0;
   for (const char c : bytes) {
@@ -146,22 +166,22 @@ std::string to_base64url(std::string_view bytes) {
     bits += 8;
     while (bits >= 6) {
       bits -= 6;
-      text += base64url_alphabet[(pending >> bits) & 63];
+      text += alphabet[(pending >> bits) & 63];
     }
   }
-  if (bits > 0) text += base64url_alphabet[(pending << (6 - bits)) & 63];
+  if (bits > 0) text += alphabet[(pending << (6 - bits)) & 63];
   return text;
 }
 
-Result<std::string> from_base64url(std::string_view text) {
+std::optional<std::string> decode_base64(std::string_view text, const Base64Values& values) {
   std::string bytes;
   bytes.reserve(text.size() * 3 / 4);
   unsigned pending = 0;
   int bits = 0;
   for (const char c : text) {
-    const std::size_t value = base64url_alphabet.find(c);
-    if (value == std::string_view::npos) return fail(Errc::invalid_argument, "not base64url text");
-    pending = (pending << 6) | static_cast<unsigned>(value);
+    const unsigned value = values[static_cast<unsigned char>(c)];
+    if (value == 64) return std::nullopt;
+    pending = (pending << 6) | value;
     bits += 6;
     if (bits >= 8) {
       bits -= 8;
@@ -169,8 +189,34 @@ Result<std::string> from_base64url(std::string_view text) {
     }
   }
   // Left-over bits must be zero and fewer than a whole character, so that equal bytes have one spelling.
-  if (bits >= 6 || (pending & ((1u << bits) - 1)) != 0) return fail(Errc::invalid_argument, "not base64url text");
+  if (bits >= 6 || (pending & ((1u << bits) - 1)) != 0) return std::nullopt;
   return bytes;
+}
+}  // namespace
+
+}  // namespace
+
+std::string to_base64url(std::string_view bytes) { return encode_base64(bytes, base64url_alphabet); }
+
+Result<std::string> from_base64url(std::string_view text) {
+  auto bytes = decode_base64(text, base64url_values);
+  if (!bytes) return fail(Errc::invalid_argument, "not base64url text");
+  return std::move(*bytes);
+}
+
+std::string to_base64(std::string_view bytes) {
+  std::string text = encode_base64(bytes, base64_alphabet);
+  text.append((4 - text.size() % 4) % 4, '=');
+  return text;
+}
+
+Result<std::string> from_base64(std::string_view text) {
+  const std::size_t end = std::min(text.find('='), text.size());
+  const bool padded =
+      text.size() % 4 == 0 && text.size() - end <= 2 && text.find_first_not_of('=', end) == std::string_view::npos;
+  auto bytes = padded ? decode_base64(text.substr(0, end), base64_values) : std::nullopt;
+  if (!bytes) return fail(Errc::invalid_argument, "not base64 text");
+  return std::move(*bytes);
 }
 
 }  // namespace flowfabric

@@ -51,5 +51,8 @@ std::string to_hex(std::string_view bytes);
 Result<std::string> from_hex(std::string_view text);
 std::string to_base64url(std::string_view bytes);
 Result<std::string> from_base64url(std::string_view text);
+// The alphabet with + and /, padded to a multiple of four characters.
+std::string to_base64(std::string_view bytes);
+Result<std::string> from_base64(std::string_view text);
 
 }  // namespace flowfabric

@@ -36,22 +36,52 @@ TEST(Hashing, Sha256KnowsItsVectors) {
 }
 
 TEST(Hashing, HmacKnowsTheVectorsOfRfc4231) {
-  EXPECT_EQ(to_hex(Signer("Jefe").sign("what do ya want for nothing?")), "5bdcc146bf60754e6a042426089575c7");
-  EXPECT_EQ(to_hex(Signer(std::string(20, '\x0b')).sign("Hi There")), "b0344c61d8db38535ca8afceaf0bf12b");
+  EXPECT_EQ(to_hex(Signer("Jefe").sign("what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(to_hex(Signer(std::string(20, '\x0b')).sign("Hi There")),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
   EXPECT_EQ(to_hex(Signer(std::string(131, '\xaa')).sign("Test Using Larger Than Block-Size Key - Hash Key First")),
-            "60e431591ee0b67f0d8a26aacbf5b77f");
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
 TEST(Hashing, ASignatureFitsItsBytesAndItsKeyOnly) {
   const Signer signer("key");
   const std::string signature = signer.sign("bytes");
-  EXPECT_EQ(signature.size(), 16u);
+  EXPECT_EQ(signature.size(), 32u);
   EXPECT_TRUE(signer.verify("bytes", signature));
   EXPECT_EQ(signer.sign("bytes"), signature) << "signing leaves no trace in the signer";
   EXPECT_FALSE(signer.verify("bytez", signature));
   EXPECT_FALSE(signer.verify("bytes", signature.substr(1)));
   EXPECT_FALSE(signer.verify("bytes", ""));
+  EXPECT_FALSE(signer.verify("bytes", signature + "x"));
   EXPECT_FALSE(Signer("other").verify("bytes", signature));
+}
+
+TEST(Hashing, ASignatureMayBeCutToSixteenBytesAndNoFurther) {
+  const Signer signer("key");
+  const std::string signature = signer.sign("bytes");
+  for (std::size_t size = 0; size <= signature.size(); ++size) {
+    EXPECT_EQ(signer.verify("bytes", signature.substr(0, size)), size >= 16) << size;
+  }
+}
+
+TEST(Hashing, FnvKnowsItsVectors) {
+  EXPECT_EQ(fnv1a64(""), 0xcbf29ce484222325ULL);
+  EXPECT_EQ(fnv1a64("a"), 0xaf63dc4c8601ec8cULL);
+  EXPECT_EQ(fnv1a64("foobar"), 0x85944171f73967e8ULL);
+  EXPECT_NE(fnv1a64("\x80"), fnv1a64("\xff")) << "bytes above 127 are not sign-extended into each other";
+}
+
+TEST(Hashing, Base64IsPadded) {
+  const std::pair<std::string, std::string> vectors[] = {
+      {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"\xfb\xff", "+/8="}};
+  for (const auto& [plain, text] : vectors) {
+    EXPECT_EQ(to_base64(plain), text);
+    EXPECT_EQ(from_base64(text), plain);
+  }
+  for (const char* bad : {"Zg", "Zg=", "Zg===", "Z===", "Zh==", "-_8=", "Zm8=Zm8=", "====", "Zm9v\n", "=Zm8"}) {
+    EXPECT_FALSE(from_base64(bad)) << bad;
+  }
 }
 
 TEST(Hashing, ConstantTimeEqualityIsEquality) {

@@ -25,37 +25,66 @@ Result<void> take_option(const CommandSpec& spec, const std::vector<std::string>
   const std::string name = words[at].substr(0, equals);
   const OptionSpec* option = find_option(spec, name);
   if (option == nullptr) return refuse(spec, "there is no option " + name, name);
-  if (into.options.contains(name)) return refuse(spec, name + " is given twice", name);
+  if (into.options.contains(name) && !option->repeats) return refuse(spec, name + " is given twice", name);
   const bool attached = equals != std::string::npos;
   if (option->value.empty()) {
     if (attached) return refuse(spec, name + " takes no value", name);
-    into.options[name] = "";
+    into.options[name].emplace_back();
     return {};
   }
   if (!attached && at + 1 == words.size()) return refuse(spec, name + " needs a value", name);
-  into.options[name] = attached ? words[at].substr(equals + 1) : words[++at];
+  into.options[name].push_back(attached ? words[at].substr(equals + 1) : words[++at]);
+  return {};
+}
+
+template <class Number>
+Result<Number> whole_number(const Arguments& arguments, const std::string& name, Number otherwise, Number min,
+                            Number max) {
+  const auto given = arguments.maybe(name);
+  if (!given) return otherwise;
+  Number value = 0;
+  const auto [end, problem] = std::from_chars(given->data(), given->data() + given->size(), value);
+  if (problem != std::errc{} || end != given->data() + given->size() || value < min || value > max) {
+    return fail(Errc::invalid_argument,
+                fmt::format("{} takes a whole number from {} to {}, not \"{}\"", name, min, max, *given), name);
+  }
+  return value;
+}
+
+Result<void> check_operands(const CommandSpec& spec, const std::vector<std::string>& given) {
+  const OperandSpec& wanted = spec.operands;
+  if (given.size() < wanted.min) return refuse(spec, wanted.name + " is missing", wanted.name);
+  if (given.size() > wanted.max) {
+    return refuse(spec, "\"" + given[wanted.max] + "\" is one word too many", wanted.name);
+  }
   return {};
 }
 
 }  // namespace
 
-std::string Arguments::text(const std::string& name, const std::string& otherwise) const {
+std::optional<std::string> Arguments::maybe(const std::string& name) const {
   const auto found = options.find(name);
-  return found == options.end() ? otherwise : found->second;
+  if (found == options.end()) return std::nullopt;
+  return found->second.back();
+}
+
+std::string Arguments::text(const std::string& name, const std::string& otherwise) const {
+  return maybe(name).value_or(otherwise);
+}
+
+std::vector<std::string> Arguments::all(const std::string& name) const {
+  const auto found = options.find(name);
+  return found == options.end() ? std::vector<std::string>{} : found->second;
 }
 
 Result<std::uint64_t> Arguments::number(const std::string& name, std::uint64_t otherwise, std::uint64_t min,
                                         std::uint64_t max) const {
-  const auto found = options.find(name);
-  if (found == options.end()) return otherwise;
-  const std::string& given = found->second;
-  std::uint64_t value = 0;
-  const auto [end, problem] = std::from_chars(given.data(), given.data() + given.size(), value);
-  if (problem != std::errc{} || end != given.data() + given.size() || value < min || value > max) {
-    return fail(Errc::invalid_argument,
-                fmt::format("{} takes a whole number from {} to {}, not \"{}\"", name, min, max, given), name);
-  }
-  return value;
+  return whole_number(*this, name, otherwise, min, max);
+}
+
+Result<std::int64_t> Arguments::signed_number(const std::string& name, std::int64_t otherwise, std::int64_t min,
+                                              std::int64_t max) const {
+  return whole_number(*this, name, otherwise, min, max);
 }
 
 Result<Arguments> parse_arguments(const CommandSpec& spec, const std::vector<std::string>& words) {
@@ -74,22 +103,29 @@ Result<Arguments> parse_arguments(const CommandSpec& spec, const std::vector<std
       return tl::unexpected(taken.error());
     }
   }
-  const std::size_t wanted = spec.operand.empty() ? 0 : 1;
-  if (arguments.operands.size() < wanted) return refuse(spec, spec.operand + " is missing", spec.operand);
-  if (arguments.operands.size() > wanted) {
-    return refuse(spec, "\"" + arguments.operands[wanted] + "\" is one word too many", spec.operand);
-  }
+  if (auto counted = check_operands(spec, arguments.operands); !counted) return tl::unexpected(counted.error());
   return arguments;
 }
 
+std::string synopsis(const CommandSpec& spec) {
+  const OperandSpec& operands = spec.operands;
+  if (operands.max == 0) return spec.name;
+  const std::string words = operands.name + (operands.max > 1 ? "..." : "");
+  return spec.name + " " + (operands.min == 0 ? "[" + words + "]" : words);
+}
+
 std::string usage(const CommandSpec& spec) {
-  std::string text = "usage: flowfabric " + spec.name;
-  if (!spec.operand.empty()) text += " " + spec.operand;
+  std::string text = "usage: flowfabric " + synopsis(spec);
   if (!spec.options.empty()) text += " [options]";
   text += "\n\n" + spec.description + "\n";
   if (!spec.options.empty()) text += "\n";
+  constexpr std::size_t narrowest = 16;
+  std::size_t width = narrowest;
+  const auto words = [](const OptionSpec& o) { return o.name + (o.value.empty() ? "" : " " + o.value); };
+  for (const OptionSpec& option : spec.options) width = std::max(width, words(option).size());
   for (const OptionSpec& option : spec.options) {
-    text += fmt::format("  {:<18}{}\n", option.name + (option.value.empty() ? "" : " " + option.value), option.help);
+    text += fmt::format("  {:<{}}  {}{}\n", words(option), width, option.help,
+                        option.repeats ? "; may be given several times" : "");
   }
   return text;
 }

@@ -6,8 +6,13 @@ namespace flowfabric::cli {
 namespace {
 
 const CommandSpec with_options{
-    "demo", "", "", "Says what it does.", {{"--store", "URL", "where"}, {"--keep", "", "stay"}}};
-const CommandSpec with_operand{"migrate", "URL", "", "", {}};
+    "demo",
+    {},
+    "",
+    "Says what it does.",
+    {{"--store", "URL", "where"}, {"--keep", "", "stay"}, {"--tag", "KEY=VALUE", "marked so", true}}};
+const CommandSpec with_operand{"migrate", {"URL", 1, 1}, "", "", {}};
+const CommandSpec with_many{"executions cancel", {"ID", 0, any_number}, "", "", {}};
 
 std::string refusal(const CommandSpec& spec, const std::vector<std::string>& words) {
   const auto parsed = parse_arguments(spec, words);
@@ -44,6 +49,30 @@ TEST(Arguments, OperandsAreCounted) {
   EXPECT_EQ(dashed->operands, std::vector<std::string>{"--odd"});
 }
 
+TEST(Arguments, OperandsMayBeManyOrMissing) {
+  EXPECT_EQ(parse_arguments(with_many, {"a", "b", "c"})->operands.size(), 3u);
+  EXPECT_TRUE(parse_arguments(with_many, {}));
+  const CommandSpec at_most_one{"migrate", {"URL", 0, 1}, "", "", {}};
+  EXPECT_TRUE(parse_arguments(at_most_one, {}));
+  EXPECT_NE(refusal(at_most_one, {"a", "b"}).find("\"b\" is one word too many"), std::string::npos);
+}
+
+TEST(Arguments, SynopsisShowsWhatIsOptional) {
+  EXPECT_EQ(synopsis(with_options), "demo");
+  EXPECT_EQ(synopsis(with_operand), "migrate URL");
+  EXPECT_EQ(synopsis(with_many), "executions cancel [ID...]");
+  EXPECT_EQ(synopsis({"a b", {"ID", 1, any_number}, "", "", {}}), "a b ID...");
+  EXPECT_EQ(synopsis({"a b", {"URL", 0, 1}, "", "", {}}), "a b [URL]");
+}
+
+TEST(Arguments, SomeOptionsRepeat) {
+  const auto parsed = parse_arguments(with_options, {"--tag", "a.b=1", "--tag=c.d=2"});
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->all("--tag"), (std::vector<std::string>{"a.b=1", "c.d=2"}));
+  EXPECT_TRUE(parsed->all("--store").empty());
+  EXPECT_EQ(parsed->maybe("--store"), std::nullopt);
+}
+
 TEST(Arguments, HelpWinsOverEverythingElse) {
   const auto parsed = parse_arguments(with_operand, {"--nonsense", "--help"});
   ASSERT_TRUE(parsed);
@@ -54,7 +83,7 @@ TEST(Arguments, HelpWinsOverEverythingElse) {
 TEST(Arguments, NumbersAreWholeAndInRange) {
   const auto number = [](const std::string& text) {
     Arguments arguments;
-    arguments.options["--n"] = text;
+    arguments.options["--n"] = {text};
     return arguments.number("--n", 7, 1, 100);
   };
   EXPECT_EQ(number("42").value_or(0), 42u);
@@ -62,6 +91,15 @@ TEST(Arguments, NumbersAreWholeAndInRange) {
   for (const char* wrong : {"", "x", "4x", " 4", "-4", "0", "101", "99999999999999999999"}) {
     EXPECT_FALSE(number(wrong)) << wrong;
   }
+}
+
+TEST(Arguments, SignedNumbers) {
+  const auto number = [](const std::string& text) {
+    return parse_arguments({"x", {}, "", "", {{"--to", "N", ""}}}, {"--to", text})->signed_number("--to", 0, -5, 5);
+  };
+  EXPECT_EQ(number("-5").value_or(9), -5);
+  EXPECT_EQ(number("3").value_or(9), 3);
+  for (const char* wrong : {"", "-", "--3", "-6", "6", "1.5"}) EXPECT_FALSE(number(wrong)) << wrong;
 }
 
 }  // namespace

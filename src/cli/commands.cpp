@@ -2,87 +2,62 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <functional>
+#include <iterator>
+#include <string_view>
 
 #include <fmt/core.h>
 
-#include <flowfabric/engine.hpp>
-
-#include "cli/arguments.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/complaint.hpp"
 #include "cli/demo.hpp"
-#include "open/open.hpp"
 
 namespace flowfabric::cli {
 namespace {
 
-constexpr int exit_findings = 1;
+using Words = std::vector<std::string>;
 
-struct Command {
-  CommandSpec spec;
-  std::function<Result<int>(const Arguments&)> run;
+// Commands of two words share the first; what they have in common is said here.
+struct Group {
+  std::string name;
+  std::string summary;
 };
 
-// Looking at a file must not make one.
-Result<void> refuse_missing_file(const std::string& url) {
-  constexpr std::string_view scheme = "sqlite:";
-  if (!url.starts_with(scheme)) return {};
-  const std::string path = url.substr(scheme.size(), url.find('?') - scheme.size());
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) return {};
-  return fail(Errc::not_found, "there is no file " + path, "URL");
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all = {{"executions", "look at executions and act on them"},
+                                         {"lanes", "look at lanes, pause, resume and drain them"},
+                                         {"workers", "look at registered workers, drain them, mark them dead"},
+                                         {"leases", "look at leases that ran out"},
+                                         {"keys", "look at the signing keys and rotate them"},
+                                         {"retention", "remove executions that ended long ago"}};
+  return all;
 }
 
-Result<int> run_migrate(const Arguments& arguments) {
-  const auto migrated = migrate_store(arguments.operands.front());
-  if (!migrated) return tl::unexpected(migrated.error());
-  fmt::print("the schema is up to date\n");
-  return 0;
-}
-
-// Opens the store alone: an engine would set its clock to work, and a check should change nothing.
-Result<int> run_integrity(const Arguments& arguments) {
-  const std::string& url = arguments.operands.front();
-  if (const auto present = refuse_missing_file(url); !present) return tl::unexpected(present.error());
-  const auto store = open_store(url, {});
-  if (!store) return tl::unexpected(store.error());
-  const auto findings = (*store)->check_integrity();
-  if (!findings) return tl::unexpected(findings.error());
-  for (const std::string& finding : *findings) fmt::print("{}\n", finding);
-  if (findings->empty()) fmt::print("no problems found\n");
-  return findings->empty() ? 0 : exit_findings;
+Command demo_command() {
+  return {
+      {"demo",
+       {},
+       "run ten thousand executions here and account for every one",
+       "Runs an engine and its workers in this process. Some executions fail and are retried, some are delayed, some\n"
+       "expire or are cancelled, and one worker dies holding leases. At the end what happened is compared with what\n"
+       "must have happened; the exit code is 1 if one execution is not accounted for.",
+       {{"--store", "URL", "where to keep them (a new SQLite file in a temporary folder)"},
+        {"--executions", "N", "how many (10000)"},
+        {"--workers", "N", "how many worker threads (16)"},
+        {"--seed", "S", "shuffles the kinds of work (1)"},
+        {"--keep", "", "do not remove the temporary folder"}}},
+      run_demo};
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all = {
-      {{"demo",
-        "",
-        "run ten thousand executions here and account for every one",
-        "Runs an engine and its workers in this process. Some executions fail and are retried, some are delayed, some\n"
-        "expire or are cancelled, and one worker dies holding leases. At the end what happened is compared with what\n"
-        "must have happened; the exit code is 1 if one execution is not accounted for.",
-        {{"--store", "URL", "where to keep them (a new SQLite file in a temporary folder)"},
-         {"--executions", "N", "how many (10000)"},
-         {"--workers", "N", "how many worker threads (16)"},
-         {"--seed", "S", "shuffles the kinds of work (1)"},
-         {"--keep", "", "do not remove the temporary folder"}}},
-       run_demo},
-      {{"migrate",
-        "URL",
-        "bring the schema of a store up to date",
-        "Applies the numbered migrations that the store does not have yet. SQLite files are also migrated whenever an\n"
-        "engine opens them; a PostgreSQL database only here.",
-        {}},
-       run_migrate},
-      {{"integrity",
-        "URL",
-        "check the consistency of a store",
-        "Compares the tables of a store with each other and prints one sentence for each finding. The exit code is 1 "
-        "if\n"
-        "there is one.",
-        {}},
-       run_integrity},
-  };
+  static const std::vector<Command> all = [] {
+    std::vector<Command> table = {demo_command()};
+    for (auto part : {store_commands(), execution_commands(), bulk_commands(), lane_commands(), worker_commands(),
+                      care_commands()}) {
+      std::move(part.begin(), part.end(), std::back_inserter(table));
+    }
+    return table;
+  }();
   return all;
 }
 
@@ -92,75 +67,115 @@ const Command* find_command(const std::string& name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-void print_overview(std::FILE* out) {
-  fmt::print(out, "usage: flowfabric COMMAND [arguments]\n\n");
+const Group* find_group(const std::string& name) {
+  const auto& all = groups();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Group& g) { return g.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool in_a_group(const CommandSpec& spec) { return spec.name.find(' ') != std::string::npos; }
+
+std::string row(const std::string& words, const std::string& summary) {
+  return fmt::format("  {:<30}{}\n", words, summary);
+}
+
+constexpr std::string_view about_stores = "\nA store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:.\n";
+
+constexpr std::string_view about_exit_codes =
+    "Exit codes: 0 done, 1 findings or a declined question, 2 wrong arguments, 3 not found, 4 not possible in this "
+    "state,\n"
+    "5 try again, 6 other schema version, 7 damaged data, 70 a bug, 130 interrupted.\n";
+
+constexpr std::string_view about_json =
+    "--json prints one document: the field names of the C++ interface, ids as text, times in milliseconds since the\n"
+    "epoch (0: not set), null for what is absent. Errors are {\"error\": {\"code\", \"message\", \"field\"}} on "
+    "stderr.\n";
+
+std::string overview() {
+  std::string text = "usage: flowfabric COMMAND [arguments]\n\n";
   for (const Command& command : commands()) {
-    const std::string words = command.spec.name + (command.spec.operand.empty() ? "" : " " + command.spec.operand);
-    fmt::print(out, "  {:<18}{}\n", words, command.spec.summary);
+    if (!in_a_group(command.spec)) text += row(synopsis(command.spec), command.spec.summary);
   }
-  fmt::print(out, "  {:<18}{}\n", "help COMMAND", "say more about one command");
-  fmt::print(out,
-             "\nA store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:.\n--version prints the version.\n");
+  for (const Group& group : groups()) text += row(group.name + " ...", group.summary);
+  text += row("help COMMAND", "say more about a command");
+  return text + std::string(about_stores) + std::string(about_exit_codes) + "--version prints the version.\n";
 }
 
-// Databases like to explain themselves over several lines; an error here is one.
-std::string in_one_line(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    const bool space = c == '\n' || c == '\t' || c == ' ';
-    if (!space) line.push_back(c);
-    if (space && !line.empty() && line.back() != ' ') line.push_back(' ');
+std::string group_overview(const Group& group) {
+  std::string text = fmt::format("usage: flowfabric {} COMMAND [arguments]\n\n", group.name);
+  for (const Command& command : commands()) {
+    if (command.spec.name.starts_with(group.name + " ")) text += row(synopsis(command.spec), command.spec.summary);
   }
-  while (line.ends_with(' ')) line.pop_back();
-  return line;
+  return text + std::string(about_stores) + "--store URL or the environment variable FLOWFABRIC_STORE names it.\n" +
+         std::string(about_json) +
+         fmt::format("flowfabric help {} COMMAND says more about one of these.\n", group.name);
 }
 
-int complain(const std::string& who, const Error& error) {
-  std::fflush(stdout);
-  fmt::print(stderr, "{}: {}\n", who, in_one_line(error.message));
-  return describe(error.code).exit_code;
+bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+bool wants_json(const Words& words) {
+  const auto options_end = std::find(words.begin(), words.end(), "--");
+  return std::find(words.begin(), options_end, "--json") != options_end;
 }
 
-int refuse_command(const std::string& name) {
+int refuse_command(const std::string& name, const std::string& where, bool json) {
+  const std::string list = where.empty() ? "flowfabric --help" : "flowfabric help " + where;
   return complain(
       "flowfabric",
-      Error{Errc::invalid_argument, "there is no command \"" + name + "\"; flowfabric --help lists them", {}, {}});
+      Error{Errc::invalid_argument, "there is no command \"" + name + "\"; " + list + " lists them", {}, {}}, json);
 }
 
-int run_help(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 2) {
-    print_overview(stdout);
-    return 0;
-  }
-  const Command* command = find_command(arguments[1]);
-  if (command == nullptr) return refuse_command(arguments[1]);
-  fmt::print("{}", usage(command->spec));
+int print(const std::string& text) {
+  fmt::print("{}", text);
   return 0;
+}
+
+int run_help(const Words& words) {
+  if (words.empty()) return print(overview());
+  const std::string name = join(words, " ");
+  if (const Command* command = find_command(name)) return print(usage(command->spec));
+  const Group* group = find_group(words.front());
+  if (group == nullptr) return refuse_command(name, "", false);
+  return words.size() == 1 ? print(group_overview(*group)) : refuse_command(name, group->name, false);
+}
+
+int run_command(const Command& command, const Words& words) {
+  const bool json = wants_json(words);
+  const std::string who = "flowfabric " + command.spec.name;
+  const auto parsed = parse_arguments(command.spec, words);
+  if (!parsed) return complain(who, parsed.error(), json);
+  if (parsed->help) return print(usage(command.spec));
+  const auto code = command.run(*parsed);
+  return code ? *code : complain(who, code.error(), json);
+}
+
+// `words` begin with the name of the group.
+int run_in_group(const Group& group, const Words& words) {
+  if (words.size() == 1) {
+    fmt::print(stderr, "{}", group_overview(group));
+    return describe(Errc::invalid_argument).exit_code;
+  }
+  if (asks_for_help(words[1])) return print(group_overview(group));
+  const std::string name = group.name + " " + words[1];
+  const Command* command = find_command(name);
+  if (command == nullptr) return refuse_command(name, group.name, wants_json(words));
+  return run_command(*command, {words.begin() + 2, words.end()});
 }
 
 }  // namespace
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
-    print_overview(stderr);
+    fmt::print(stderr, "{}", overview());
     return describe(Errc::invalid_argument).exit_code;
   }
   const std::string& name = arguments.front();
-  if (name == "--help" || name == "-h" || name == "help") return run_help(arguments);
-  if (name == "--version") {
-    fmt::print("flowfabric {}\n", FLOWFABRIC_VERSION);
-    return 0;
-  }
-  const Command* command = find_command(name);
-  if (command == nullptr) return refuse_command(name);
-  const auto parsed = parse_arguments(command->spec, {arguments.begin() + 1, arguments.end()});
-  if (!parsed) return complain("flowfabric " + name, parsed.error());
-  if (parsed->help) {
-    fmt::print("{}", usage(command->spec));
-    return 0;
-  }
-  const auto code = command->run(*parsed);
-  return code ? *code : complain("flowfabric " + name, code.error());
+  const Words rest(arguments.begin() + 1, arguments.end());
+  if (asks_for_help(name) || name == "help") return run_help(rest);
+  if (name == "--version") return print(fmt::format("flowfabric {}\n", FLOWFABRIC_VERSION));
+  if (const Group* group = find_group(name)) return run_in_group(*group, arguments);
+  if (const Command* command = find_command(name)) return run_command(*command, rest);
+  return refuse_command(name, "", wants_json(rest));
 }
 
 }  // namespace flowfabric::cli

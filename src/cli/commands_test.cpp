@@ -25,12 +25,133 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 TEST(Commands, HelpAndVersion) {
   EXPECT_EQ(call({"--version"}).out, "flowfabric " FLOWFABRIC_VERSION "\n");
   const Outcome overview = call({"--help"});
-  for (const char* name : {"demo", "migrate", "integrity"}) {
+  for (const char* name :
+       {"demo", "migrate", "integrity", "executions", "lanes", "workers", "leases", "keys", "retention"}) {
     EXPECT_TRUE(contains(overview.out, name)) << name;
     const Outcome help = call({"help", name});
     EXPECT_EQ(help.code, 0);
     EXPECT_EQ(help.out, call({name, "--help"}).out);
     EXPECT_TRUE(contains(help.out, std::string("usage: flowfabric ") + name));
+  }
+}
+
+TEST(Commands, EveryVerbHasHelpThatItsGroupMentions) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> groups = {
+      {"executions", {"list", "show", "explain", "cancel", "replay", "revoke-lease", "priority", "tags", "history"}},
+      {"lanes", {"list", "pause", "resume", "drain"}},
+      {"workers", {"list", "mark-dead", "drain"}},
+      {"leases", {"expired"}},
+      {"keys", {"list", "rotate"}},
+      {"retention", {"run"}}};
+  for (const auto& [group, verbs] : groups) {
+    const Outcome overview = call({group, "--help"});
+    for (const std::string& verb : verbs) {
+      EXPECT_TRUE(contains(overview.out, group + " " + verb)) << overview.out;
+      const Outcome help = call({"help", group, verb});
+      EXPECT_EQ(help.code, 0);
+      EXPECT_EQ(help.out, call({group, verb, "--help"}).out);
+      EXPECT_TRUE(contains(help.out, "usage: flowfabric " + group + " " + verb)) << help.out;
+      EXPECT_TRUE(contains(help.out, "--store URL")) << help.out;
+      EXPECT_TRUE(contains(help.out, "--json")) << help.out;
+    }
+    const Outcome bare = call({group});
+    EXPECT_EQ(bare.code, 2);
+    EXPECT_EQ(bare.err, overview.out);
+  }
+}
+
+TEST(Commands, HelpFitsATerminal) {
+  std::string all = call({"help"}).out;
+  for (const char* group : {"executions", "lanes", "workers", "leases", "keys", "retention"}) {
+    all += call({"help", group}).out;
+  }
+  for (const char* verb : {"list", "show", "cancel", "replay", "priority"})
+    all += call({"help", "executions", verb}).out;
+  for (std::size_t begin = 0, end; (end = all.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    EXPECT_LE(end - begin, 120u) << all.substr(begin, end - begin);
+  }
+}
+
+TEST(Commands, UnknownVerbsNameTheGroup) {
+  EXPECT_EQ(call({"executions", "canel"}).err,
+            "flowfabric: there is no command \"executions canel\"; flowfabric help executions lists them\n");
+  EXPECT_EQ(call({"executions", "canel", "--json"}).err,
+            R"({"error":{"code":"invalid_argument","message":"there is no command \"executions canel\"; )"
+            R"(flowfabric help executions lists them","field":""}})"
+            "\n");
+  EXPECT_EQ(call({"help", "lanes", "list", "all"}).code, 2);
+}
+
+TEST(Commands, AnEmptyStoreIsToldInASentence) {
+  EXPECT_EQ(call({"executions", "list", "--store", "memory:"}).out, "this store has no executions yet\n");
+  EXPECT_EQ(call({"executions", "list", "--store", "memory:", "--lane", "x"}).out, "no execution matches\n");
+  EXPECT_TRUE(contains(call({"lanes", "list", "--store", "memory:"}).out, "no lanes yet"));
+  EXPECT_EQ(call({"executions", "cancel", "--store", "memory:", "--lane", "x"}).out, "no execution matches\n");
+  EXPECT_EQ(call({"executions", "list", "--store", "memory:", "--json"}).out, R"({"executions":[],"next_cursor":""})"
+                                                                              "\n");
+}
+
+TEST(Commands, TheStoreComesFromOptionOperandOrEnvironment) {
+  unsetenv("FLOWFABRIC_STORE");
+  const Outcome none = call({"executions", "list"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(contains(none.err, "FLOWFABRIC_STORE")) << none.err;
+  EXPECT_EQ(call({"integrity", "memory:"}).code, 0);
+  EXPECT_EQ(call({"integrity", "--store", "memory:"}).code, 0);
+  EXPECT_EQ(call({"integrity", "--store", "memory:", "--json"}).out, "{\"findings\":[]}\n");
+  EXPECT_EQ(call({"integrity", "memory:", "--store", "memory:"}).code, 2);
+  setenv("FLOWFABRIC_STORE", "memory:", 1);
+  EXPECT_EQ(call({"executions", "list"}).code, 0);
+  EXPECT_EQ(call({"integrity"}).code, 0);
+  EXPECT_EQ(call({"migrate"}).code, 0);
+  unsetenv("FLOWFABRIC_STORE");
+}
+
+TEST(Commands, BulkCommandsWantIdsOrAFilterThatMakesSense) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes = {
+      {{"executions", "cancel"}, "which executions?"},
+      {{"executions", "cancel", "{fp:7}:01890000-0000-7000-8000-000000000001", "--lane", "x"}, "not both"},
+      {{"executions", "cancel", "{fp:7}:01890000-0000-7000-8000-000000000001", "--dry-run"}, "--dry-run"},
+      {{"executions", "cancel", "--state", "completed"}, "can do nothing with executions that are completed"},
+      {{"executions", "replay", "--state", "waiting"}, "can do nothing with executions that are waiting"},
+      {{"executions", "cancel", "--state", "sleeping"}, "--state"},
+      {{"executions", "cancel", "--tag", "oops"}, "--tag takes KEY=VALUE"},
+      {{"executions", "priority", "--lane", "x"}, "--to"},
+      {{"executions", "priority", "--lane", "x", "--to", "99999"}, "--to"},
+      {{"executions", "list", "--all", "--limit", "5"}, "exclude each other"},
+      {{"executions", "list", "--limit", "0"}, "--limit"},
+      {{"executions", "show", "7"}, "an execution id reads"},
+      {{"keys", "rotate", "--grace", "soon"}, "--grace takes a duration"},
+      {{"leases", "expired", "--as-of", "soon"}, "--as-of takes a time"},
+      {{"retention", "run", "--older-than", "7"}, "--older-than takes a duration"},
+      {{"retention", "run"}, "--yes"},
+  };
+  for (auto [words, sentence] : mistakes) {
+    words.insert(words.end(), {"--store", "memory:"});
+    const Outcome outcome = call(words);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, sentence)) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST(Commands, NothingMakesAFile) {
+  const test::TempDir folder;
+  const std::string url = "sqlite:" + folder.file("store.db");
+  const std::vector<std::vector<std::string>> all = {
+      {"executions", "list"},
+      {"executions", "cancel", "--lane", "x", "--yes"},
+      {"executions", "cancel", "{fp:7}:01890000-0000-7000-8000-000000000001"},
+      {"lanes", "list"},
+      {"lanes", "pause", "x"},
+      {"workers", "list"},
+      {"keys", "rotate", "--yes"},
+      {"retention", "run", "--yes"}};
+  for (auto words : all) {
+    words.insert(words.end(), {"--store", url});
+    EXPECT_EQ(call(words).code, 3) << words[0] << words[1];
+    EXPECT_FALSE(std::filesystem::exists(folder.file("store.db"))) << words[0] << words[1];
   }
 }
 

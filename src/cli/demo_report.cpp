@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/check.hpp"
-#include "cli/progress.hpp"
+#include "cli/terminal.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -126,7 +126,7 @@ class Report {
   }
 
   void print_table() const {
-    const bool colour = colour_wanted();
+    const bool colour = stdout_look().colour;
     fmt::print("{:<9}{:>8}  {:<9}{:>12}{:>12}{:>11}{:>9}\n", "kind", "made", "must end", "so ended", "attempts",
                "retries", "reclaims");
     for (std::size_t i = 0; i < job_kinds; ++i) {

@@ -1,3 +1,24 @@
-#include "cli/commands.hpp"
+#include <cstdio>
+#include <system_error>
 
-int main(int argc, char** argv) { return flowfabric::cli::run({argv + 1, argv + argc}); }
+#include "cli/commands.hpp"
+#include "cli/complaint.hpp"
+
+namespace {
+
+// Output that did not reach its file must not look like success.
+int output_lost() {
+  return flowfabric::cli::complain("flowfabric",
+                                   {flowfabric::Errc::unavailable, "the output could not be written", {}, {}}, false);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int code = flowfabric::cli::run({argv + 1, argv + argc});
+    return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 ? code : output_lost();
+  } catch (const std::system_error&) {  // what fmt::print throws when a write fails
+    return output_lost();
+  }
+}

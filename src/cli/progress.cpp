@@ -1,12 +1,7 @@
 #include "cli/progress.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
 
 #include <fmt/core.h>
 
@@ -14,31 +9,7 @@ namespace flowfabric::cli {
 namespace {
 
 constexpr std::size_t bar_width = 30;
-constexpr std::size_t default_columns = 80;
 constexpr std::chrono::milliseconds line_pause{1000};
-
-std::string_view environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-bool is_terminal() { return isatty(STDOUT_FILENO) != 0 && environment("TERM") != "dumb"; }
-
-// The first of these that is set decides, as in setlocale(3).
-bool shows_utf8() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string_view value = environment(name);
-    if (value.empty()) continue;
-    return value.find("UTF-8") != value.npos || value.find("utf8") != value.npos;
-  }
-  return false;
-}
-
-std::size_t columns() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return default_columns;
-  return size.ws_col;
-}
 
 double seconds(std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; }
 
@@ -51,9 +22,7 @@ std::string figures(const ProgressView& view) {
 
 }  // namespace
 
-bool colour_wanted() { return is_terminal() && environment("NO_COLOR").empty(); }
-
-ProgressDisplay::ProgressDisplay() : terminal_(is_terminal()), colour_(colour_wanted()), blocks_(shows_utf8()) {
+ProgressDisplay::ProgressDisplay() : terminal_(stdout_is_terminal()), look_(stdout_look()) {
   if (!terminal_) return;
   fmt::print("\x1b[?25l");
   std::fflush(stdout);
@@ -68,16 +37,16 @@ ProgressDisplay::~ProgressDisplay() {
 std::string ProgressDisplay::bar(double share) const {
   const auto full = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * bar_width);
   std::string text;
-  if (colour_) text += "\x1b[32m";
-  for (std::size_t i = 0; i < full; ++i) text += blocks_ ? "█" : "#";
-  if (colour_) text += "\x1b[90m";
-  for (std::size_t i = full; i < bar_width; ++i) text += blocks_ ? "░" : ".";
-  if (colour_) text += "\x1b[0m";
+  if (look_.colour) text += "\x1b[32m";
+  for (std::size_t i = 0; i < full; ++i) text += look_.utf8 ? "█" : "#";
+  if (look_.colour) text += "\x1b[90m";
+  for (std::size_t i = full; i < bar_width; ++i) text += look_.utf8 ? "░" : ".";
+  if (look_.colour) text += "\x1b[0m";
   return text;
 }
 
 void ProgressDisplay::draw(const ProgressView& view, bool last) const {
-  const std::size_t width = columns();
+  const std::size_t width = stdout_look().columns;  // asked each time: windows change their size
   const double share = view.total == 0 ? 1 : static_cast<double>(view.done) / static_cast<double>(view.total);
   // A line that wraps would leave its first half behind at the next drawing, so it is cut at the edge.
   const std::string numbers = figures(view).substr(0, width > bar_width + 2 ? width - bar_width - 2 : 0);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/terminal.hpp"
+
 namespace flowfabric::cli {
 
 struct ProgressView {
@@ -34,14 +36,10 @@ class ProgressDisplay {
   std::string bar(double share) const;
 
   bool terminal_ = false;
-  bool colour_ = false;
-  bool blocks_ = false;  // the terminal shows UTF-8
+  Look look_;
   bool finished_ = false;
   std::uint64_t printed_tenth_ = 0;
   std::chrono::milliseconds printed_at_{0};
 };
-
-// True when stdout is a terminal that understands colours and the user has not refused them.
-bool colour_wanted();
 
 }  // namespace flowfabric::cli

@@ -1,4 +1,6 @@
 // The worker registry, and what becomes of the leases of a worker that dies.
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "core/decide_parts.hpp"
@@ -20,13 +22,15 @@ void log_worker(Slot& slot, const Context& context, EventType type, std::string 
   slot.changed = true;
 }
 
-void end_worker(Slot& slot, const Context& context, WorkerState state, const std::string& by, std::string reason) {
+// Leases that it got until `died_at` are to be taken away.
+void end_worker(Slot& slot, const Context& context, WorkerState state, TimestampMs died_at, const std::string& by,
+                std::string reason) {
   WorkerRecord& worker = *slot.worker();
   worker.info.state = state;
   worker.info.ended_at = context.now;
   worker.info.ended_by = by;
   worker.info.reason = reason;
-  if (context.release_on_worker_death) worker.release_until = context.now;
+  if (context.release_on_worker_death) worker.release_until = died_at;
   const EventType type =
       state == WorkerState::marked_dead ? EventType::worker_marked_dead : EventType::worker_ttl_swept;
   log_worker(slot, context, type, by, std::move(reason));
@@ -88,9 +92,9 @@ Result<Reply> refresh(Slot& slot, const WorkerRegistration& registration, const 
 }  // namespace
 
 TimestampMs leases_to_release(const WorkerRecord& worker, const Context& context) {
-  if (worker.release_until != 0) return worker.release_until;
+  // A worker that registered again may lapse before the leases of its former life are gone; its last death counts.
   const bool lapses = worker.info.state == WorkerState::live && worker.info.expires_at <= context.now;
-  return lapses && context.release_on_worker_death ? context.now : 0;
+  return lapses && context.release_on_worker_death ? worker.info.expires_at : worker.release_until;
 }
 
 bool settle_worker(Slot& slot, const Context& context) {
@@ -98,7 +102,8 @@ bool settle_worker(Slot& slot, const Context& context) {
   if (worker == nullptr || worker->info.state != WorkerState::live || worker->info.expires_at > context.now) {
     return false;
   }
-  end_worker(slot, context, WorkerState::ttl_swept, "clock",
+  // It died when its TTL was over, not when somebody noticed: leases that it got since then are its own.
+  end_worker(slot, context, WorkerState::ttl_swept, worker->info.expires_at, "clock",
              "no heartbeat for " + std::to_string(worker->info.liveness_ttl_ms) + " ms");
   return true;
 }
@@ -111,8 +116,10 @@ Result<Reply> decide_one(Workspace& workspace, const RegisterCommand& command, c
   }
   // Removed within this very batch: its old record must be gone before a new one can take its place.
   if (slot.erased && slot.version != 0) return fail(Errc::contended, "the old registration is being removed; repeat");
-  // Leases of a former life are still to be taken away.
-  const TimestampMs release_until = slot.worker() != nullptr ? slot.worker()->release_until : 0;
+  // Leases of a former life are still to be taken away. Times cannot tell those of its last millisecond from those that
+  // this life gets within it: they are left to expire.
+  TimestampMs release_until = slot.worker() != nullptr ? slot.worker()->release_until : 0;
+  release_until = std::min(release_until, context.now - 1);
   WorkerRecord worker;
   worker.release_until = release_until;
   worker.info.name_space = registration.name_space;
@@ -148,7 +155,7 @@ Result<Reply> decide_one(Workspace& workspace, const MarkDeadCommand& command, c
     return MarkWorkerDeadOutcome::not_registered;
   }
   Slot& slot = workspace.at(worker_key(command.name_space, command.worker_instance_id));
-  end_worker(slot, context, WorkerState::marked_dead, command.by.name, command.by.reason);
+  end_worker(slot, context, WorkerState::marked_dead, context.now, command.by.name, command.by.reason);
   return MarkWorkerDeadOutcome::marked;
 }
 
@@ -178,8 +185,8 @@ void worker_due(Slot& slot, bool holds_leases, const Context& context) {
   WorkerRecord& worker = *slot.worker();
   slot.changed = true;
   if (!holds_leases) worker.release_until = 0;
-  const bool done_with = worker.info.state != WorkerState::live && worker.release_until == 0;
-  slot.erased = done_with && next_due(worker) <= context.now;
+  const bool is_done_with = worker.info.state != WorkerState::live && worker.release_until == 0;
+  slot.erased = is_done_with && next_due(worker) <= context.now;
 }
 
 }  // namespace flowfabric

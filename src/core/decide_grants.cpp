@@ -91,12 +91,16 @@ Result<Reply> issue_claim_grant(Workspace& workspace, Slot& slot, const GrantCom
   return reserve(slot, command, context);
 }
 
+// Only the cap ends an execution as failed whose last attempt was interrupted. The category of the failure does not tell: a
+// worker may call its failures what it likes.
+bool ended_at_the_cap(const Facts& facts) {
+  return facts.outcome == Outcome::failed && facts.attempt && facts.attempt->attempt_state == AttemptState::interrupted;
+}
+
 // Nothing when the execution may be reclaimed.
 std::optional<IssueReclaimGrantOutcome> not_reclaimable(const Facts& facts) {
   if (facts.phase == Phase::terminal) {
-    if (facts.failure && facts.failure->category == reclaim_cap_category) {
-      return ReclaimCapExceeded{facts.reclaim_count};
-    }
+    if (ended_at_the_cap(facts)) return ReclaimCapExceeded{facts.reclaim_count};
     return NotReclaimable{"the execution has ended: " + std::string(to_string(facts.outcome))};
   }
   if (facts.lease) {

@@ -160,20 +160,19 @@ Result<Reply> decide_one(Workspace& workspace, const RotateKeysCommand& command,
   Slot& slot = workspace.at(keyring_key());
   KeyringRecord keyring;
   if (const auto* stored = std::get_if<KeyringRecord>(&slot.record)) keyring = *stored;
-  std::erase_if(keyring.keys, [&](const auto& key) { return key.expires_at != 0 && key.expires_at <= context.now; });
-  if (keyring.keys.size() >= limits::max_signing_keys) {
-    return fail(Errc::overloaded, "there are " + std::to_string(keyring.keys.size()) +
-                                      " keys that are still accepted; wait until one has expired");
-  }
   std::uint32_t newest = 0;
   const TimestampMs until = context.now + command.grace_ms;
   for (auto& key : keyring.keys) {
     if (key.expires_at == 0 || key.expires_at > until) key.expires_at = until;
     newest = std::max(newest, key.key_id);
   }
+  // With no grace the older ones are worth nothing from this moment on, so then there are never too many.
+  std::erase_if(keyring.keys, [&](const auto& key) { return key.expires_at <= context.now; });
+  if (keyring.keys.size() >= limits::max_signing_keys) {
+    return fail(Errc::overloaded, "there are " + std::to_string(keyring.keys.size()) +
+                                      " keys that are still accepted; wait until one has expired");
+  }
   keyring.keys.push_back(make_signing_key(newest + 1, context.now, context.entropy));
-  // With no grace the older ones are worth nothing from this moment on.
-  std::erase_if(keyring.keys, [&](const auto& key) { return key.expires_at != 0 && key.expires_at <= context.now; });
 
   KeyRotation rotation;
   rotation.key_id = newest + 1;

@@ -289,7 +289,22 @@ TEST(LeaseLoss, ACapOfZeroAllowsNoReclaim) {
   EXPECT_EQ(stage.expect<RevokeReply>(RevokeCommand{id, {}, {}}).public_state, PublicState::failed);
 }
 
-TEST(LeaseLoss, ManualWaitsWhateverTheCap) {
+TEST(LeaseLoss, ManualWaitsToBeFoundAndReclaimed) {
+  Rehearsal stage;
+  CreateRequest request = job();
+  request.policy.on_lease_lost = OnLeaseLost::manual;
+  request.policy.max_reclaims = 1;
+  const ExecutionId id = stage.create(request);
+  stage.now = stage.lease(id).lease.expires_at;
+  stage.due_now(id);
+  EXPECT_EQ(stage.state(id), PublicState::active);
+  EXPECT_EQ(stage.facts(id).attempt->attempt_state, AttemptState::interrupted);
+  EXPECT_EQ(stage.due(id), 0);
+  EXPECT_EQ(stage.members(lost_leases_group), std::vector{execution_key(id)});
+  EXPECT_FALSE(stage.ready(id));
+}
+
+TEST(LeaseLoss, TheCapEndsAManualOneToo) {
   Rehearsal stage;
   CreateRequest request = job();
   request.policy.on_lease_lost = OnLeaseLost::manual;
@@ -297,10 +312,34 @@ TEST(LeaseLoss, ManualWaitsWhateverTheCap) {
   const ExecutionId id = stage.create(request);
   stage.now = stage.lease(id).lease.expires_at;
   stage.due_now(id);
-  EXPECT_EQ(stage.state(id), PublicState::active);
-  EXPECT_EQ(stage.facts(id).attempt->attempt_state, AttemptState::interrupted);
-  EXPECT_EQ(stage.due(id), 0);
-  EXPECT_FALSE(stage.ready(id));
+  EXPECT_EQ(stage.state(id), PublicState::failed);
+  EXPECT_EQ(stage.facts(id).failure->category, "max_reclaims_exceeded");
+  EXPECT_TRUE(stage.members(lost_leases_group).empty());
+}
+
+TEST(LeaseLoss, ReclaimsAreCountedWhenTheyStart) {
+  Rehearsal stage;
+  const ExecutionId id = stage.create(job());
+  stage.lease(id);
+  stage.expect<RevokeReply>(RevokeCommand{id, {}, {}});
+  EXPECT_EQ(stage.facts(id).reclaim_count, 0u) << "nobody has taken it up yet";
+  stage.lease(id);
+  EXPECT_EQ(stage.facts(id).reclaim_count, 1u);
+}
+
+TEST(LeaseLoss, WhatWasLostIsRemembered) {
+  Rehearsal stage;
+  const ExecutionId id = stage.create(job());
+  const Lease lease = stage.lease(id).lease;
+  stage.now = lease.expires_at + 30;
+  stage.due_now(id);
+  EXPECT_EQ(stage.facts(id).lost,
+            (LostLease{LeaseLoss::expired, lease.lease_epoch, lease.lease_id, "w", "w-1", 0, lease.expires_at}))
+      << "it was lost when it ran out, not when somebody noticed";
+  const Lease second = stage.lease(id, 500, "w-2").lease;
+  stage.expect<RevokeReply>(RevokeCommand{id, {}, {}});
+  EXPECT_EQ(stage.facts(id).lost,
+            (LostLease{LeaseLoss::revoked, second.lease_epoch, second.lease_id, "w", "w-2", 1, stage.now}));
 }
 
 TEST(LeaseLoss, RevokeNamesTheLeaseItMeans) {
@@ -797,7 +836,7 @@ TEST(Batches, LaterCommandsSeeEarlierOnes) {
   Workspace batch;
   const CreateCommand create = stage.create_command(job());
   ASSERT_TRUE(stage.decide_in(batch, create));
-  const auto claim = stage.decide_in(batch, LeaseCommand{create.id, "w", "w-1", 500});
+  const auto claim = stage.decide_in(batch, LeaseCommand{create.id, "default", "w", "w-1", 500});
   ASSERT_TRUE(claim);
   ASSERT_TRUE(stage.decide_in(batch, CompleteCommand{fence_of(std::get<ClaimedExecution>(*claim)), {"x", ""}}));
   stage.commit(batch);

@@ -19,17 +19,29 @@ constexpr std::int64_t backoff = 100;
 constexpr std::int64_t grace = 200;
 constexpr std::int64_t delay = 300;
 constexpr std::uint32_t ttl = 500;
+constexpr std::uint32_t grant_ttl = 50;
 
 struct Stage {
   Rehearsal rehearsal;
   ExecutionId id;
   Fence holder;  // of the present lease, or of the last one; made up where there never was one
+  Grant grant;   // that reserves it, or did; made up where there never was one
   CreateRequest request;
 
   Fence stale() const {
     Fence fence = holder;
     fence.lease_id.bytes[0] ^= 1;
     return fence;
+  }
+  RedeemCommand redeem(GrantKind kind) const {
+    RedeemCommand command = Rehearsal::redeem_command(grant, ttl);
+    command.kind = kind;
+    return command;
+  }
+  RedeemCommand redeem_other(GrantKind kind) const {
+    RedeemCommand command = redeem(kind);
+    command.grant_id[0] = static_cast<char>(command.grant_id[0] ^ 1);
+    return command;
   }
 };
 
@@ -50,6 +62,9 @@ Stage staged(const CreateRequest& request) {
   stage.request = request;
   stage.id = {7, *request.id};
   stage.holder = {stage.id, 0, 1, Uuid{{42}}};
+  stage.grant.execution_id = stage.id;
+  stage.grant.grant_key = "made up";
+  stage.grant.expires_at = INT64_MAX;
   return stage;
 }
 
@@ -184,6 +199,36 @@ Stage replayed() {
   return stage;
 }
 
+Stage claim_granted() {
+  Stage stage = waiting();
+  stage.grant = stage.rehearsal.claim_grant(stage.id, grant_ttl);
+  stage.rehearsal.now += 10;
+  return stage;
+}
+
+// The grant has run out and nobody has looked yet.
+Stage claim_grant_over() {
+  Stage stage = claim_granted();
+  stage.rehearsal.now += grant_ttl;
+  return stage;
+}
+
+Stage reclaim_granted(Stage stage) {
+  stage.grant = stage.rehearsal.reclaim_grant(stage.id, grant_ttl);
+  stage.rehearsal.now += 10;
+  return stage;
+}
+
+// The lease was lost once more than the policy allows.
+Stage capped() {
+  CreateRequest request = ordinary_request();
+  request.policy.max_reclaims = 0;
+  Stage stage = overdue(request);
+  stage.rehearsal.due_now(stage.id);
+  stage.rehearsal.now += 10;
+  return stage;
+}
+
 struct NamedStage {
   std::string name;
   Stage (*make)();
@@ -209,6 +254,12 @@ const std::vector<NamedStage>& stages() {
       {"cancelled", cancelled},
       {"expired", expired},
       {"replayed", replayed},
+      {"claim_granted", claim_granted},
+      {"claim_grant_over", claim_grant_over},
+      {"reclaim_granted_ready", [] { return reclaim_granted(reclaim_ready()); }},
+      {"reclaim_granted_grace", [] { return reclaim_granted(reclaim_grace()); }},
+      {"reclaim_granted_manual", [] { return reclaim_granted(lost_expired()); }},
+      {"capped", capped},
   };
   return all;
 }
@@ -230,6 +281,11 @@ Command create_other(Stage& stage) {
 
 Command delay_by(const Stage& stage, const Fence& fence) { return DelayCommand{fence, stage.rehearsal.now + delay}; }
 
+// Of the worker that holds the lease, where one does.
+Command release_of(const Stage& stage, const std::string& instance) {
+  return ReleaseCommand{stage.id, "default", instance, stage.rehearsal.now};
+}
+
 Command pause_lane(Stage&) { return LaneCommand{"default", LaneState::paused, {}}; }
 
 Command set_namespace(Stage&) {
@@ -242,7 +298,7 @@ const std::vector<NamedCommand>& commands() {
   static const std::vector<NamedCommand> all = {
       {"create_same", create_same},
       {"create_other", create_other},
-      {"lease", [](Stage& s) { return Command{LeaseCommand{s.id, "w", "w-2", ttl}}; }},
+      {"lease", [](Stage& s) { return Command{LeaseCommand{s.id, "default", "w", "w-2", ttl}}; }},
       {"renew", [](Stage& s) { return Command{RenewCommand{s.holder, 0}}; }},
       {"renew_stale", [](Stage& s) { return Command{RenewCommand{s.stale(), 0}}; }},
       {"progress", [](Stage& s) { return Command{ProgressCommand{s.holder, {50, "half"}}}; }},
@@ -265,6 +321,17 @@ const std::vector<NamedCommand>& commands() {
       {"lane", pause_lane},
       {"namespace", set_namespace},
       {"due", [](Stage& s) { return Command{DueCommand{execution_key(s.id)}}; }},
+      {"grant_claim", [](Stage& s) { return Command{Rehearsal::grant_command(GrantKind::claim, s.id, grant_ttl)}; }},
+      {"grant_reclaim",
+       [](Stage& s) { return Command{Rehearsal::grant_command(GrantKind::reclaim, s.id, grant_ttl)}; }},
+      {"redeem_claim", [](Stage& s) { return Command{s.redeem(GrantKind::claim)}; }},
+      {"redeem_claim_other", [](Stage& s) { return Command{s.redeem_other(GrantKind::claim)}; }},
+      {"redeem_reclaim", [](Stage& s) { return Command{s.redeem(GrantKind::reclaim)}; }},
+      {"redeem_reclaim_other", [](Stage& s) { return Command{s.redeem_other(GrantKind::reclaim)}; }},
+      {"release", [](Stage& s) { return release_of(s, "w-1"); }},
+      {"release_other", [](Stage& s) { return release_of(s, "w-9"); }},
+      {"remove", [](Stage& s) { return Command{RemoveCommand{s.id, {}}}; }},
+      {"remove_older", [](Stage& s) { return Command{RemoveCommand{s.id, s.rehearsal.now}}; }},
   };
   return all;
 }
@@ -278,6 +345,30 @@ struct Overloaded : Ts... {
 
 std::string after(TimestampMs at, TimestampMs now) { return "+" + std::to_string(at - now); }
 
+std::string in_words(const ClaimedExecution& claim) {
+  return std::string(to_string(claim.handle_kind)) + " " + std::string(to_string(claim.attempt.attempt_type)) + " #" +
+         std::to_string(claim.attempt.attempt_index);
+}
+
+std::string in_words(const Grant& grant, TimestampMs now) {
+  return std::string(to_string(grant.kind)) + " grant" + after(grant.expires_at, now);
+}
+
+template <class Outcome>
+std::string outcome_in_words(const Outcome& outcome, TimestampMs now) {
+  if (const auto* no = std::get_if<NotReclaimable>(&outcome)) {
+    EXPECT_FALSE(no->detail.empty());
+    return "not reclaimable";
+  }
+  if (const auto* cap = std::get_if<ReclaimCapExceeded>(&outcome)) return "cap " + std::to_string(cap->count);
+  if constexpr (std::is_same_v<Outcome, IssueReclaimGrantOutcome>) {
+    return in_words(std::get<Granted>(outcome).grant, now);
+  } else {
+    const auto* claimed = std::get_if<Claimed>(&outcome);
+    return claimed != nullptr ? in_words(claimed->execution) : "no grant";
+  }
+}
+
 std::string describe_reply(const Result<Reply>& reply, TimestampMs now) {
   if (!reply) return "!" + std::string(to_string(reply.error().code));
   const auto name = [](auto value) { return std::string(to_string(value)); };
@@ -285,10 +376,7 @@ std::string describe_reply(const Result<Reply>& reply, TimestampMs now) {
       Overloaded{
           [](const Done&) { return std::string("done"); },
           [&](const Created& r) { return (r.duplicate ? "duplicate " : "created ") + name(r.public_state); },
-          [&](const ClaimedExecution& r) {
-            return name(r.handle_kind) + " " + name(r.attempt.attempt_type) + " #" +
-                   std::to_string(r.attempt.attempt_index);
-          },
+          [](const ClaimedExecution& r) { return in_words(r); },
           [&](const RenewVerdict& r) { return "until" + after(r.expires_at, now); },
           [&](const FailReply& r) {
             if (r.decision == FailReply::Decision::failed) return "failed: " + r.reason;
@@ -303,16 +391,22 @@ std::string describe_reply(const Result<Reply>& reply, TimestampMs now) {
           [](const Tags& r) { return std::to_string(r.size()) + " tag"; },
           [&](const LaneInfo& r) { return "lane " + name(r.state); },
           [](const NamespaceInfo& r) { return "namespace " + r.name_space; },
+          [&](const Grant& r) { return in_words(r, now); },
+          [&](const IssueReclaimGrantOutcome& r) { return outcome_in_words(r, now); },
+          [&](const ReclaimExecutionOutcome& r) { return outcome_in_words(r, now); },
+          [](const RemoveReply& r) { return std::string(r.removed ? "removed" : "kept"); },
+          [](const auto&) { return std::string("a reply of the fleet"); },
       },
       *reply);
 }
 
-// Public state, then "ready" or the due time when there are entries.
+// Public state, then "ready" or the due time when there are entries, then "lost" when it can be found as a lost lease.
 std::string describe_state(const Rehearsal& rehearsal, const ExecutionId& id) {
   if (!rehearsal.exists(id)) return "absent";
   std::string text(to_string(rehearsal.state(id)));
   if (rehearsal.ready(id)) text += " ready";
   if (rehearsal.due(id) != 0) text += " due" + after(rehearsal.due(id), rehearsal.now);
+  if (rehearsal.group_of(id).group == lost_leases_group) text += " lost";
   return text;
 }
 
@@ -331,6 +425,7 @@ std::string describe_moves(const Facts& before, const Facts& now, const std::vec
   note_growth(text, "reclaim", before.reclaim_count, now.reclaim_count);
   note_growth(text, "replay", before.replay_count, now.replay_count);
   if (before.priority != now.priority) text += text.empty() ? "priority" : " priority";
+  note_growth(text, "grant", before.grant ? 1 : 0, now.grant ? 1 : 0);
   if (events.empty()) return text;
   text += text.empty() ? "[" : " [";
   for (std::size_t i = 0; i < events.size(); ++i) text += (i == 0 ? "" : " ") + std::string(to_string(events[i].type));
@@ -359,16 +454,43 @@ void check_vector(const StateVector& v) {
   EXPECT_EQ(v.ownership_state == Ownership::leased, v.attempt_state == AttemptPhase::running_attempt);
 }
 
+void check_due_entry(const Rehearsal& rehearsal, const Execution& execution) {
+  const Facts& facts = execution.facts;
+  const auto entry = rehearsal.due_entry(execution_key(execution.id));
+  EXPECT_EQ(entry ? entry->due_at : 0, facts.armed_due);
+  const TimestampMs wanted = next_due(facts);
+  EXPECT_EQ(wanted == 0, rehearsal.due(execution.id) == 0);
+  EXPECT_LE(rehearsal.due(execution.id), wanted) << "the clock must not come too late";
+  const Grouping group = rehearsal.group_of(execution.id);
+  if (facts.lease) {
+    EXPECT_EQ(group.group, holder_group("default", facts.lease->worker_instance_id));
+    EXPECT_EQ(group.rank, facts.lease->acquired_at);
+  } else if (group.group != 0) {
+    EXPECT_EQ(group.group, lost_leases_group);
+    EXPECT_EQ(group.rank, facts.lost.lost_at);
+    EXPECT_NE(facts.phase, Phase::terminal);
+  }
+}
+
+void check_grant(const Facts& facts) {
+  if (!facts.grant) return;
+  EXPECT_FALSE(facts.lease) << "what is held is not reserved";
+  EXPECT_NE(facts.phase, Phase::terminal);
+  EXPECT_EQ(facts.grant->grant_id.size(), 32u);
+  if (facts.grant->kind == GrantKind::claim) {
+    EXPECT_NE(facts.ready_sequence, 0u) << "it keeps its place";
+  }
+}
+
 void check_facts(const Rehearsal& rehearsal, const ExecutionId& id) {
   const Execution execution = rehearsal.execution(id);
   const Facts& facts = execution.facts;
   const StateVector vector = state_vector(execution, LaneState::active);
   check_vector(vector);
-  EXPECT_EQ(rehearsal.ready(id).has_value(), vector.eligibility_state == Eligibility::eligible_now);
-  EXPECT_EQ(rehearsal.due(id), facts.armed_due);
-  const TimestampMs wanted = next_due(facts);
-  EXPECT_EQ(wanted == 0, facts.armed_due == 0);
-  EXPECT_LE(facts.armed_due, wanted) << "the clock must not come too late";
+  EXPECT_EQ(rehearsal.ready(id).has_value(),
+            vector.eligibility_state == Eligibility::eligible_now && !facts.grant.has_value());
+  check_due_entry(rehearsal, execution);
+  check_grant(facts);
   EXPECT_EQ(facts.finished_at != 0, facts.phase == Phase::terminal);
   EXPECT_EQ(facts.started_at != 0, facts.attempt_count > 0);
   if (facts.lease) {
@@ -415,6 +537,15 @@ void check_refusal(const Stage& before, const Rehearsal& now) {
   EXPECT_EQ(encode(now.facts(before.id)), encode(settled.facts(before.id)));
 }
 
+// A reply that is no error and yet a refusal.
+bool declines(const Reply& reply) {
+  if (const auto* grant = std::get_if<IssueReclaimGrantOutcome>(&reply)) {
+    return !std::holds_alternative<Granted>(*grant);
+  }
+  const auto* claim = std::get_if<ReclaimExecutionOutcome>(&reply);
+  return claim != nullptr && !std::holds_alternative<Claimed>(*claim);
+}
+
 Seen play(const NamedStage& named, const NamedCommand& command) {
   Stage stage = named.make();
   const Stage before = stage;
@@ -423,8 +554,8 @@ Seen play(const NamedStage& named, const NamedCommand& command) {
   const Command made = command.make(stage);
   const Result<Reply> reply = stage.rehearsal.run(made);
   const Rehearsal& now = stage.rehearsal;
-  if (!reply) check_refusal(before, now);
-  Facts facts_now;
+  if (!reply || declines(*reply)) check_refusal(before, now);
+  Facts facts_now = facts_before;  // also of one that was removed
   if (now.exists(stage.id)) {
     facts_now = now.facts(stage.id);
     check_facts(now, stage.id);
@@ -471,6 +602,16 @@ const Cell table[] = {
     {"absent", "lane", "lane paused", "absent", "[lane_changed]"},
     {"absent", "namespace", "namespace default", "absent", "[namespace_changed]"},
     {"absent", "due", "done", "absent", ""},
+    {"absent", "grant_claim", "!not_found", "absent", ""},
+    {"absent", "grant_reclaim", "!not_found", "absent", ""},
+    {"absent", "redeem_claim", "!not_found", "absent", ""},
+    {"absent", "redeem_claim_other", "!not_found", "absent", ""},
+    {"absent", "redeem_reclaim", "!not_found", "absent", ""},
+    {"absent", "redeem_reclaim_other", "!not_found", "absent", ""},
+    {"absent", "release", "!not_found", "absent", ""},
+    {"absent", "release_other", "!not_found", "absent", ""},
+    {"absent", "remove", "!not_found", "absent", ""},
+    {"absent", "remove_older", "!not_found", "absent", ""},
 
     {"waiting", "create_same", "duplicate waiting", "waiting ready", ""},
     {"waiting", "create_other", "!conflict", "waiting ready", ""},
@@ -497,6 +638,16 @@ const Cell table[] = {
     {"waiting", "lane", "lane paused", "waiting ready", "[lane_changed]"},
     {"waiting", "namespace", "namespace default", "waiting ready", "[namespace_changed]"},
     {"waiting", "due", "done", "waiting ready", ""},
+    {"waiting", "grant_claim", "claim grant+50", "waiting due+50", "grant+1 [grant_issued]"},
+    {"waiting", "grant_reclaim", "not reclaimable", "waiting ready", ""},
+    {"waiting", "redeem_claim", "!invalid_claim_grant", "waiting ready", ""},
+    {"waiting", "redeem_claim_other", "!invalid_claim_grant", "waiting ready", ""},
+    {"waiting", "redeem_reclaim", "no grant", "waiting ready", ""},
+    {"waiting", "redeem_reclaim_other", "no grant", "waiting ready", ""},
+    {"waiting", "release", "done", "waiting ready", ""},
+    {"waiting", "release_other", "done", "waiting ready", ""},
+    {"waiting", "remove", "!not_terminal", "waiting ready", ""},
+    {"waiting", "remove_older", "!not_terminal", "waiting ready", ""},
 
     {"delayed", "create_same", "duplicate delayed", "delayed due+290", ""},
     {"delayed", "create_other", "!conflict", "delayed due+290", ""},
@@ -523,6 +674,16 @@ const Cell table[] = {
     {"delayed", "lane", "lane paused", "delayed due+290", "[lane_changed]"},
     {"delayed", "namespace", "namespace default", "delayed due+290", "[namespace_changed]"},
     {"delayed", "due", "done", "delayed due+290", ""},
+    {"delayed", "grant_claim", "!not_eligible", "delayed due+290", ""},
+    {"delayed", "grant_reclaim", "not reclaimable", "delayed due+290", ""},
+    {"delayed", "redeem_claim", "!invalid_claim_grant", "delayed due+290", ""},
+    {"delayed", "redeem_claim_other", "!invalid_claim_grant", "delayed due+290", ""},
+    {"delayed", "redeem_reclaim", "no grant", "delayed due+290", ""},
+    {"delayed", "redeem_reclaim_other", "no grant", "delayed due+290", ""},
+    {"delayed", "release", "done", "delayed due+290", ""},
+    {"delayed", "release_other", "done", "delayed due+290", ""},
+    {"delayed", "remove", "!not_terminal", "delayed due+290", ""},
+    {"delayed", "remove_older", "!not_terminal", "delayed due+290", ""},
 
     {"active", "create_same", "duplicate active", "active due+490", ""},
     {"active", "create_other", "!conflict", "active due+490", ""},
@@ -541,7 +702,7 @@ const Cell table[] = {
     {"active", "cancel_held", "cancelled", "cancelled due+10000", "epoch+1 [cancelled]"},
     {"active", "cancel_held_stale", "!stale_lease", "active due+490", ""},
     {"active", "cancel", "cancelled", "cancelled due+10000", "epoch+1 [cancelled]"},
-    {"active", "revoke", "revoked, waiting", "waiting ready", "epoch+1 reclaim+1 [lease_revoked]"},
+    {"active", "revoke", "revoked, waiting", "waiting ready", "epoch+1 [lease_revoked]"},
     {"active", "revoke_other", "!stale_lease", "active due+490", ""},
     {"active", "replay", "!not_terminal", "active due+490", ""},
     {"active", "priority", "done", "active due+490", "priority [priority_changed]"},
@@ -549,85 +710,125 @@ const Cell table[] = {
     {"active", "lane", "lane paused", "active due+490", "[lane_changed]"},
     {"active", "namespace", "namespace default", "active due+490", "[namespace_changed]"},
     {"active", "due", "done", "active due+490", ""},
+    {"active", "grant_claim", "!not_eligible", "active due+490", ""},
+    {"active", "grant_reclaim", "not reclaimable", "active due+490", ""},
+    {"active", "redeem_claim", "!invalid_claim_grant", "active due+490", ""},
+    {"active", "redeem_claim_other", "!invalid_claim_grant", "active due+490", ""},
+    {"active", "redeem_reclaim", "no grant", "active due+490", ""},
+    {"active", "redeem_reclaim_other", "no grant", "active due+490", ""},
+    {"active", "release", "done", "waiting ready", "epoch+1 [lease_revoked]"},
+    {"active", "release_other", "done", "active due+490", ""},
+    {"active", "remove", "!not_terminal", "active due+490", ""},
+    {"active", "remove_older", "!not_terminal", "active due+490", ""},
 
     {"overdue", "create_same", "duplicate active", "active due+-10", ""},
     {"overdue", "create_other", "!conflict", "active due+-10", ""},
-    {"overdue", "lease", "reclaimed reclaim #1", "active due+-10",
+    {"overdue", "lease", "reclaimed reclaim #1", "active due+500",
      "epoch+2 attempt+1 reclaim+1 [lease_expired claimed]"},
-    {"overdue", "renew", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "renew_stale", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "progress", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "progress_stale", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "complete", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "complete_stale", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "fail", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "fail_final", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "fail_stale", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "delay", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "delay_stale", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "cancel_held", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "cancel_held_stale", "!lease_expired", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "cancel", "cancelled", "cancelled due+10000", "epoch+1 reclaim+1 [lease_expired cancelled]"},
-    {"overdue", "revoke", "!no_active_lease", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "revoke_other", "!no_active_lease", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "replay", "!not_terminal", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
-    {"overdue", "priority", "done", "waiting ready", "epoch+1 reclaim+1 priority [lease_expired priority_changed]"},
-    {"overdue", "tags", "1 tag", "waiting ready", "epoch+1 reclaim+1 [lease_expired tags_changed]"},
+    {"overdue", "renew", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "renew_stale", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "progress", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "progress_stale", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "complete", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "complete_stale", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "fail", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "fail_final", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "fail_stale", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "delay", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "delay_stale", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "cancel_held", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "cancel_held_stale", "!lease_expired", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "cancel", "cancelled", "cancelled due+10000", "epoch+1 [lease_expired cancelled]"},
+    {"overdue", "revoke", "!no_active_lease", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "revoke_other", "!no_active_lease", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "replay", "!not_terminal", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "priority", "done", "waiting ready", "epoch+1 priority [lease_expired priority_changed]"},
+    {"overdue", "tags", "1 tag", "waiting ready", "epoch+1 [lease_expired tags_changed]"},
     {"overdue", "lane", "lane paused", "active due+-10", "[lane_changed]"},
     {"overdue", "namespace", "namespace default", "active due+-10", "[namespace_changed]"},
-    {"overdue", "due", "done", "waiting ready", "epoch+1 reclaim+1 [lease_expired]"},
+    {"overdue", "due", "done", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "grant_claim", "claim grant+50", "waiting due+50", "epoch+1 grant+1 [lease_expired grant_issued]"},
+    {"overdue", "grant_reclaim", "reclaim grant+50", "waiting due+50", "epoch+1 grant+1 [lease_expired grant_issued]"},
+    {"overdue", "redeem_claim", "!invalid_claim_grant", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "redeem_claim_other", "!invalid_claim_grant", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "redeem_reclaim", "no grant", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "redeem_reclaim_other", "no grant", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "release", "done", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "release_other", "done", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "remove", "!not_terminal", "waiting ready", "epoch+1 [lease_expired]"},
+    {"overdue", "remove_older", "!not_terminal", "waiting ready", "epoch+1 [lease_expired]"},
 
-    {"lost_expired", "create_same", "duplicate active", "active", ""},
-    {"lost_expired", "create_other", "!conflict", "active", ""},
-    {"lost_expired", "lease", "!not_active", "active", ""},
-    {"lost_expired", "renew", "!lease_expired", "active", ""},
-    {"lost_expired", "renew_stale", "!lease_expired", "active", ""},
-    {"lost_expired", "progress", "!lease_expired", "active", ""},
-    {"lost_expired", "progress_stale", "!lease_expired", "active", ""},
-    {"lost_expired", "complete", "!lease_expired", "active", ""},
-    {"lost_expired", "complete_stale", "!lease_expired", "active", ""},
-    {"lost_expired", "fail", "!lease_expired", "active", ""},
-    {"lost_expired", "fail_final", "!lease_expired", "active", ""},
-    {"lost_expired", "fail_stale", "!lease_expired", "active", ""},
-    {"lost_expired", "delay", "!lease_expired", "active", ""},
-    {"lost_expired", "delay_stale", "!lease_expired", "active", ""},
-    {"lost_expired", "cancel_held", "!lease_expired", "active", ""},
-    {"lost_expired", "cancel_held_stale", "!lease_expired", "active", ""},
+    {"lost_expired", "create_same", "duplicate active", "active lost", ""},
+    {"lost_expired", "create_other", "!conflict", "active lost", ""},
+    {"lost_expired", "lease", "!not_active", "active lost", ""},
+    {"lost_expired", "renew", "!lease_expired", "active lost", ""},
+    {"lost_expired", "renew_stale", "!lease_expired", "active lost", ""},
+    {"lost_expired", "progress", "!lease_expired", "active lost", ""},
+    {"lost_expired", "progress_stale", "!lease_expired", "active lost", ""},
+    {"lost_expired", "complete", "!lease_expired", "active lost", ""},
+    {"lost_expired", "complete_stale", "!lease_expired", "active lost", ""},
+    {"lost_expired", "fail", "!lease_expired", "active lost", ""},
+    {"lost_expired", "fail_final", "!lease_expired", "active lost", ""},
+    {"lost_expired", "fail_stale", "!lease_expired", "active lost", ""},
+    {"lost_expired", "delay", "!lease_expired", "active lost", ""},
+    {"lost_expired", "delay_stale", "!lease_expired", "active lost", ""},
+    {"lost_expired", "cancel_held", "!lease_expired", "active lost", ""},
+    {"lost_expired", "cancel_held_stale", "!lease_expired", "active lost", ""},
     {"lost_expired", "cancel", "cancelled", "cancelled due+10000", "[cancelled]"},
-    {"lost_expired", "revoke", "!no_active_lease", "active", ""},
-    {"lost_expired", "revoke_other", "!no_active_lease", "active", ""},
-    {"lost_expired", "replay", "!not_terminal", "active", ""},
-    {"lost_expired", "priority", "done", "active", "priority [priority_changed]"},
-    {"lost_expired", "tags", "1 tag", "active", "[tags_changed]"},
-    {"lost_expired", "lane", "lane paused", "active", "[lane_changed]"},
-    {"lost_expired", "namespace", "namespace default", "active", "[namespace_changed]"},
-    {"lost_expired", "due", "done", "active", ""},
+    {"lost_expired", "revoke", "!no_active_lease", "active lost", ""},
+    {"lost_expired", "revoke_other", "!no_active_lease", "active lost", ""},
+    {"lost_expired", "replay", "!not_terminal", "active lost", ""},
+    {"lost_expired", "priority", "done", "active lost", "priority [priority_changed]"},
+    {"lost_expired", "tags", "1 tag", "active lost", "[tags_changed]"},
+    {"lost_expired", "lane", "lane paused", "active lost", "[lane_changed]"},
+    {"lost_expired", "namespace", "namespace default", "active lost", "[namespace_changed]"},
+    {"lost_expired", "due", "done", "active lost", ""},
+    {"lost_expired", "grant_claim", "!not_eligible", "active lost", ""},
+    {"lost_expired", "grant_reclaim", "reclaim grant+50", "active due+50 lost", "grant+1 [grant_issued]"},
+    {"lost_expired", "redeem_claim", "!invalid_claim_grant", "active lost", ""},
+    {"lost_expired", "redeem_claim_other", "!invalid_claim_grant", "active lost", ""},
+    {"lost_expired", "redeem_reclaim", "no grant", "active lost", ""},
+    {"lost_expired", "redeem_reclaim_other", "no grant", "active lost", ""},
+    {"lost_expired", "release", "done", "active lost", ""},
+    {"lost_expired", "release_other", "done", "active lost", ""},
+    {"lost_expired", "remove", "!not_terminal", "active lost", ""},
+    {"lost_expired", "remove_older", "!not_terminal", "active lost", ""},
 
-    {"lost_revoked", "create_same", "duplicate active", "active", ""},
-    {"lost_revoked", "create_other", "!conflict", "active", ""},
-    {"lost_revoked", "lease", "!not_active", "active", ""},
-    {"lost_revoked", "renew", "!lease_revoked", "active", ""},
-    {"lost_revoked", "renew_stale", "!lease_revoked", "active", ""},
-    {"lost_revoked", "progress", "!lease_revoked", "active", ""},
-    {"lost_revoked", "progress_stale", "!lease_revoked", "active", ""},
-    {"lost_revoked", "complete", "!lease_revoked", "active", ""},
-    {"lost_revoked", "complete_stale", "!lease_revoked", "active", ""},
-    {"lost_revoked", "fail", "!lease_revoked", "active", ""},
-    {"lost_revoked", "fail_final", "!lease_revoked", "active", ""},
-    {"lost_revoked", "fail_stale", "!lease_revoked", "active", ""},
-    {"lost_revoked", "delay", "!lease_revoked", "active", ""},
-    {"lost_revoked", "delay_stale", "!lease_revoked", "active", ""},
-    {"lost_revoked", "cancel_held", "!lease_revoked", "active", ""},
-    {"lost_revoked", "cancel_held_stale", "!lease_revoked", "active", ""},
+    {"lost_revoked", "create_same", "duplicate active", "active lost", ""},
+    {"lost_revoked", "create_other", "!conflict", "active lost", ""},
+    {"lost_revoked", "lease", "!not_active", "active lost", ""},
+    {"lost_revoked", "renew", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "renew_stale", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "progress", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "progress_stale", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "complete", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "complete_stale", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "fail", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "fail_final", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "fail_stale", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "delay", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "delay_stale", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "cancel_held", "!lease_revoked", "active lost", ""},
+    {"lost_revoked", "cancel_held_stale", "!lease_revoked", "active lost", ""},
     {"lost_revoked", "cancel", "cancelled", "cancelled due+10000", "[cancelled]"},
-    {"lost_revoked", "revoke", "!no_active_lease", "active", ""},
-    {"lost_revoked", "revoke_other", "!no_active_lease", "active", ""},
-    {"lost_revoked", "replay", "!not_terminal", "active", ""},
-    {"lost_revoked", "priority", "done", "active", "priority [priority_changed]"},
-    {"lost_revoked", "tags", "1 tag", "active", "[tags_changed]"},
-    {"lost_revoked", "lane", "lane paused", "active", "[lane_changed]"},
-    {"lost_revoked", "namespace", "namespace default", "active", "[namespace_changed]"},
-    {"lost_revoked", "due", "done", "active", ""},
+    {"lost_revoked", "revoke", "!no_active_lease", "active lost", ""},
+    {"lost_revoked", "revoke_other", "!no_active_lease", "active lost", ""},
+    {"lost_revoked", "replay", "!not_terminal", "active lost", ""},
+    {"lost_revoked", "priority", "done", "active lost", "priority [priority_changed]"},
+    {"lost_revoked", "tags", "1 tag", "active lost", "[tags_changed]"},
+    {"lost_revoked", "lane", "lane paused", "active lost", "[lane_changed]"},
+    {"lost_revoked", "namespace", "namespace default", "active lost", "[namespace_changed]"},
+    {"lost_revoked", "due", "done", "active lost", ""},
+    {"lost_revoked", "grant_claim", "!not_eligible", "active lost", ""},
+    {"lost_revoked", "grant_reclaim", "reclaim grant+50", "active due+50 lost", "grant+1 [grant_issued]"},
+    {"lost_revoked", "redeem_claim", "!invalid_claim_grant", "active lost", ""},
+    {"lost_revoked", "redeem_claim_other", "!invalid_claim_grant", "active lost", ""},
+    {"lost_revoked", "redeem_reclaim", "no grant", "active lost", ""},
+    {"lost_revoked", "redeem_reclaim_other", "no grant", "active lost", ""},
+    {"lost_revoked", "release", "done", "active lost", ""},
+    {"lost_revoked", "release_other", "done", "active lost", ""},
+    {"lost_revoked", "remove", "!not_terminal", "active lost", ""},
+    {"lost_revoked", "remove_older", "!not_terminal", "active lost", ""},
 
     {"backoff", "create_same", "duplicate delayed", "delayed due+90", ""},
     {"backoff", "create_other", "!conflict", "delayed due+90", ""},
@@ -654,6 +855,16 @@ const Cell table[] = {
     {"backoff", "lane", "lane paused", "delayed due+90", "[lane_changed]"},
     {"backoff", "namespace", "namespace default", "delayed due+90", "[namespace_changed]"},
     {"backoff", "due", "done", "delayed due+90", ""},
+    {"backoff", "grant_claim", "!not_eligible", "delayed due+90", ""},
+    {"backoff", "grant_reclaim", "not reclaimable", "delayed due+90", ""},
+    {"backoff", "redeem_claim", "!invalid_claim_grant", "delayed due+90", ""},
+    {"backoff", "redeem_claim_other", "!invalid_claim_grant", "delayed due+90", ""},
+    {"backoff", "redeem_reclaim", "no grant", "delayed due+90", ""},
+    {"backoff", "redeem_reclaim_other", "no grant", "delayed due+90", ""},
+    {"backoff", "release", "done", "delayed due+90", ""},
+    {"backoff", "release_other", "done", "delayed due+90", ""},
+    {"backoff", "remove", "!not_terminal", "delayed due+90", ""},
+    {"backoff", "remove_older", "!not_terminal", "delayed due+90", ""},
 
     {"waiting_retry", "create_same", "duplicate waiting", "waiting ready", ""},
     {"waiting_retry", "create_other", "!conflict", "waiting ready", ""},
@@ -680,10 +891,20 @@ const Cell table[] = {
     {"waiting_retry", "lane", "lane paused", "waiting ready", "[lane_changed]"},
     {"waiting_retry", "namespace", "namespace default", "waiting ready", "[namespace_changed]"},
     {"waiting_retry", "due", "done", "waiting ready", ""},
+    {"waiting_retry", "grant_claim", "claim grant+50", "waiting due+50", "grant+1 [grant_issued]"},
+    {"waiting_retry", "grant_reclaim", "not reclaimable", "waiting ready", ""},
+    {"waiting_retry", "redeem_claim", "!invalid_claim_grant", "waiting ready", ""},
+    {"waiting_retry", "redeem_claim_other", "!invalid_claim_grant", "waiting ready", ""},
+    {"waiting_retry", "redeem_reclaim", "no grant", "waiting ready", ""},
+    {"waiting_retry", "redeem_reclaim_other", "no grant", "waiting ready", ""},
+    {"waiting_retry", "release", "done", "waiting ready", ""},
+    {"waiting_retry", "release_other", "done", "waiting ready", ""},
+    {"waiting_retry", "remove", "!not_terminal", "waiting ready", ""},
+    {"waiting_retry", "remove_older", "!not_terminal", "waiting ready", ""},
 
     {"reclaim_ready", "create_same", "duplicate waiting", "waiting ready", ""},
     {"reclaim_ready", "create_other", "!conflict", "waiting ready", ""},
-    {"reclaim_ready", "lease", "reclaimed reclaim #1", "active due+500", "epoch+1 attempt+1 [claimed]"},
+    {"reclaim_ready", "lease", "reclaimed reclaim #1", "active due+500", "epoch+1 attempt+1 reclaim+1 [claimed]"},
     {"reclaim_ready", "renew", "!lease_expired", "waiting ready", ""},
     {"reclaim_ready", "renew_stale", "!lease_expired", "waiting ready", ""},
     {"reclaim_ready", "progress", "!lease_expired", "waiting ready", ""},
@@ -706,32 +927,52 @@ const Cell table[] = {
     {"reclaim_ready", "lane", "lane paused", "waiting ready", "[lane_changed]"},
     {"reclaim_ready", "namespace", "namespace default", "waiting ready", "[namespace_changed]"},
     {"reclaim_ready", "due", "done", "waiting ready", ""},
+    {"reclaim_ready", "grant_claim", "claim grant+50", "waiting due+50", "grant+1 [grant_issued]"},
+    {"reclaim_ready", "grant_reclaim", "reclaim grant+50", "waiting due+50", "grant+1 [grant_issued]"},
+    {"reclaim_ready", "redeem_claim", "!invalid_claim_grant", "waiting ready", ""},
+    {"reclaim_ready", "redeem_claim_other", "!invalid_claim_grant", "waiting ready", ""},
+    {"reclaim_ready", "redeem_reclaim", "no grant", "waiting ready", ""},
+    {"reclaim_ready", "redeem_reclaim_other", "no grant", "waiting ready", ""},
+    {"reclaim_ready", "release", "done", "waiting ready", ""},
+    {"reclaim_ready", "release_other", "done", "waiting ready", ""},
+    {"reclaim_ready", "remove", "!not_terminal", "waiting ready", ""},
+    {"reclaim_ready", "remove_older", "!not_terminal", "waiting ready", ""},
 
-    {"reclaim_grace", "create_same", "duplicate delayed", "delayed due+190", ""},
-    {"reclaim_grace", "create_other", "!conflict", "delayed due+190", ""},
-    {"reclaim_grace", "lease", "!not_active", "delayed due+190", ""},
-    {"reclaim_grace", "renew", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "renew_stale", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "progress", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "progress_stale", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "complete", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "complete_stale", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "fail", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "fail_final", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "fail_stale", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "delay", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "delay_stale", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "cancel_held", "!lease_revoked", "delayed due+190", ""},
-    {"reclaim_grace", "cancel_held_stale", "!lease_revoked", "delayed due+190", ""},
+    {"reclaim_grace", "create_same", "duplicate delayed", "delayed due+190 lost", ""},
+    {"reclaim_grace", "create_other", "!conflict", "delayed due+190 lost", ""},
+    {"reclaim_grace", "lease", "!not_active", "delayed due+190 lost", ""},
+    {"reclaim_grace", "renew", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "renew_stale", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "progress", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "progress_stale", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "complete", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "complete_stale", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "fail", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "fail_final", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "fail_stale", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "delay", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "delay_stale", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "cancel_held", "!lease_revoked", "delayed due+190 lost", ""},
+    {"reclaim_grace", "cancel_held_stale", "!lease_revoked", "delayed due+190 lost", ""},
     {"reclaim_grace", "cancel", "cancelled", "cancelled due+10000", "[cancelled]"},
-    {"reclaim_grace", "revoke", "!no_active_lease", "delayed due+190", ""},
-    {"reclaim_grace", "revoke_other", "!no_active_lease", "delayed due+190", ""},
-    {"reclaim_grace", "replay", "!not_terminal", "delayed due+190", ""},
-    {"reclaim_grace", "priority", "done", "delayed due+190", "priority [priority_changed]"},
-    {"reclaim_grace", "tags", "1 tag", "delayed due+190", "[tags_changed]"},
-    {"reclaim_grace", "lane", "lane paused", "delayed due+190", "[lane_changed]"},
-    {"reclaim_grace", "namespace", "namespace default", "delayed due+190", "[namespace_changed]"},
-    {"reclaim_grace", "due", "done", "delayed due+190", ""},
+    {"reclaim_grace", "revoke", "!no_active_lease", "delayed due+190 lost", ""},
+    {"reclaim_grace", "revoke_other", "!no_active_lease", "delayed due+190 lost", ""},
+    {"reclaim_grace", "replay", "!not_terminal", "delayed due+190 lost", ""},
+    {"reclaim_grace", "priority", "done", "delayed due+190 lost", "priority [priority_changed]"},
+    {"reclaim_grace", "tags", "1 tag", "delayed due+190 lost", "[tags_changed]"},
+    {"reclaim_grace", "lane", "lane paused", "delayed due+190 lost", "[lane_changed]"},
+    {"reclaim_grace", "namespace", "namespace default", "delayed due+190 lost", "[namespace_changed]"},
+    {"reclaim_grace", "due", "done", "delayed due+190 lost", ""},
+    {"reclaim_grace", "grant_claim", "!not_eligible", "delayed due+190 lost", ""},
+    {"reclaim_grace", "grant_reclaim", "reclaim grant+50", "delayed due+50 lost", "grant+1 [grant_issued]"},
+    {"reclaim_grace", "redeem_claim", "!invalid_claim_grant", "delayed due+190 lost", ""},
+    {"reclaim_grace", "redeem_claim_other", "!invalid_claim_grant", "delayed due+190 lost", ""},
+    {"reclaim_grace", "redeem_reclaim", "no grant", "delayed due+190 lost", ""},
+    {"reclaim_grace", "redeem_reclaim_other", "no grant", "delayed due+190 lost", ""},
+    {"reclaim_grace", "release", "done", "delayed due+190 lost", ""},
+    {"reclaim_grace", "release_other", "done", "delayed due+190 lost", ""},
+    {"reclaim_grace", "remove", "!not_terminal", "delayed due+190 lost", ""},
+    {"reclaim_grace", "remove_older", "!not_terminal", "delayed due+190 lost", ""},
 
     {"worker_delayed", "create_same", "duplicate delayed", "delayed due+290", ""},
     {"worker_delayed", "create_other", "!conflict", "delayed due+290", ""},
@@ -758,6 +999,16 @@ const Cell table[] = {
     {"worker_delayed", "lane", "lane paused", "delayed due+290", "[lane_changed]"},
     {"worker_delayed", "namespace", "namespace default", "delayed due+290", "[namespace_changed]"},
     {"worker_delayed", "due", "done", "delayed due+290", ""},
+    {"worker_delayed", "grant_claim", "!not_eligible", "delayed due+290", ""},
+    {"worker_delayed", "grant_reclaim", "not reclaimable", "delayed due+290", ""},
+    {"worker_delayed", "redeem_claim", "!invalid_claim_grant", "delayed due+290", ""},
+    {"worker_delayed", "redeem_claim_other", "!invalid_claim_grant", "delayed due+290", ""},
+    {"worker_delayed", "redeem_reclaim", "no grant", "delayed due+290", ""},
+    {"worker_delayed", "redeem_reclaim_other", "no grant", "delayed due+290", ""},
+    {"worker_delayed", "release", "done", "delayed due+290", ""},
+    {"worker_delayed", "release_other", "done", "delayed due+290", ""},
+    {"worker_delayed", "remove", "!not_terminal", "delayed due+290", ""},
+    {"worker_delayed", "remove_older", "!not_terminal", "delayed due+290", ""},
 
     {"resumable", "create_same", "duplicate resumable", "resumable ready", ""},
     {"resumable", "create_other", "!conflict", "resumable ready", ""},
@@ -784,6 +1035,16 @@ const Cell table[] = {
     {"resumable", "lane", "lane paused", "resumable ready", "[lane_changed]"},
     {"resumable", "namespace", "namespace default", "resumable ready", "[namespace_changed]"},
     {"resumable", "due", "done", "resumable ready", ""},
+    {"resumable", "grant_claim", "claim grant+50", "resumable due+50", "grant+1 [grant_issued]"},
+    {"resumable", "grant_reclaim", "not reclaimable", "resumable ready", ""},
+    {"resumable", "redeem_claim", "!invalid_claim_grant", "resumable ready", ""},
+    {"resumable", "redeem_claim_other", "!invalid_claim_grant", "resumable ready", ""},
+    {"resumable", "redeem_reclaim", "no grant", "resumable ready", ""},
+    {"resumable", "redeem_reclaim_other", "no grant", "resumable ready", ""},
+    {"resumable", "release", "done", "resumable ready", ""},
+    {"resumable", "release_other", "done", "resumable ready", ""},
+    {"resumable", "remove", "!not_terminal", "resumable ready", ""},
+    {"resumable", "remove_older", "!not_terminal", "resumable ready", ""},
 
     {"completed", "create_same", "duplicate completed", "completed due+9990", ""},
     {"completed", "create_other", "!conflict", "completed due+9990", ""},
@@ -810,6 +1071,16 @@ const Cell table[] = {
     {"completed", "lane", "lane paused", "completed due+9990", "[lane_changed]"},
     {"completed", "namespace", "namespace default", "completed due+9990", "[namespace_changed]"},
     {"completed", "due", "done", "completed due+9990", ""},
+    {"completed", "grant_claim", "!already_terminal", "completed due+9990", ""},
+    {"completed", "grant_reclaim", "not reclaimable", "completed due+9990", ""},
+    {"completed", "redeem_claim", "!already_terminal", "completed due+9990", ""},
+    {"completed", "redeem_claim_other", "!already_terminal", "completed due+9990", ""},
+    {"completed", "redeem_reclaim", "not reclaimable", "completed due+9990", ""},
+    {"completed", "redeem_reclaim_other", "not reclaimable", "completed due+9990", ""},
+    {"completed", "release", "done", "completed due+9990", ""},
+    {"completed", "release_other", "done", "completed due+9990", ""},
+    {"completed", "remove", "kept", "completed due+9990", ""},
+    {"completed", "remove_older", "removed", "absent", ""},
 
     {"failed", "create_same", "duplicate failed", "failed due+9990", ""},
     {"failed", "create_other", "!conflict", "failed due+9990", ""},
@@ -836,6 +1107,16 @@ const Cell table[] = {
     {"failed", "lane", "lane paused", "failed due+9990", "[lane_changed]"},
     {"failed", "namespace", "namespace default", "failed due+9990", "[namespace_changed]"},
     {"failed", "due", "done", "failed due+9990", ""},
+    {"failed", "grant_claim", "!already_terminal", "failed due+9990", ""},
+    {"failed", "grant_reclaim", "not reclaimable", "failed due+9990", ""},
+    {"failed", "redeem_claim", "!already_terminal", "failed due+9990", ""},
+    {"failed", "redeem_claim_other", "!already_terminal", "failed due+9990", ""},
+    {"failed", "redeem_reclaim", "not reclaimable", "failed due+9990", ""},
+    {"failed", "redeem_reclaim_other", "not reclaimable", "failed due+9990", ""},
+    {"failed", "release", "done", "failed due+9990", ""},
+    {"failed", "release_other", "done", "failed due+9990", ""},
+    {"failed", "remove", "kept", "failed due+9990", ""},
+    {"failed", "remove_older", "removed", "absent", ""},
 
     {"cancelled", "create_same", "duplicate cancelled", "cancelled due+9990", ""},
     {"cancelled", "create_other", "!conflict", "cancelled due+9990", ""},
@@ -862,6 +1143,16 @@ const Cell table[] = {
     {"cancelled", "lane", "lane paused", "cancelled due+9990", "[lane_changed]"},
     {"cancelled", "namespace", "namespace default", "cancelled due+9990", "[namespace_changed]"},
     {"cancelled", "due", "done", "cancelled due+9990", ""},
+    {"cancelled", "grant_claim", "!already_terminal", "cancelled due+9990", ""},
+    {"cancelled", "grant_reclaim", "not reclaimable", "cancelled due+9990", ""},
+    {"cancelled", "redeem_claim", "!already_terminal", "cancelled due+9990", ""},
+    {"cancelled", "redeem_claim_other", "!already_terminal", "cancelled due+9990", ""},
+    {"cancelled", "redeem_reclaim", "not reclaimable", "cancelled due+9990", ""},
+    {"cancelled", "redeem_reclaim_other", "not reclaimable", "cancelled due+9990", ""},
+    {"cancelled", "release", "done", "cancelled due+9990", ""},
+    {"cancelled", "release_other", "done", "cancelled due+9990", ""},
+    {"cancelled", "remove", "kept", "cancelled due+9990", ""},
+    {"cancelled", "remove_older", "removed", "absent", ""},
 
     {"expired", "create_same", "duplicate expired", "expired due+9990", ""},
     {"expired", "create_other", "!conflict", "expired due+9990", ""},
@@ -888,6 +1179,16 @@ const Cell table[] = {
     {"expired", "lane", "lane paused", "expired due+9990", "[lane_changed]"},
     {"expired", "namespace", "namespace default", "expired due+9990", "[namespace_changed]"},
     {"expired", "due", "done", "expired due+9990", ""},
+    {"expired", "grant_claim", "!already_terminal", "expired due+9990", ""},
+    {"expired", "grant_reclaim", "not reclaimable", "expired due+9990", ""},
+    {"expired", "redeem_claim", "!already_terminal", "expired due+9990", ""},
+    {"expired", "redeem_claim_other", "!already_terminal", "expired due+9990", ""},
+    {"expired", "redeem_reclaim", "not reclaimable", "expired due+9990", ""},
+    {"expired", "redeem_reclaim_other", "not reclaimable", "expired due+9990", ""},
+    {"expired", "release", "done", "expired due+9990", ""},
+    {"expired", "release_other", "done", "expired due+9990", ""},
+    {"expired", "remove", "kept", "expired due+9990", ""},
+    {"expired", "remove_older", "removed", "absent", ""},
 
     {"replayed", "create_same", "duplicate waiting", "waiting ready", ""},
     {"replayed", "create_other", "!conflict", "waiting ready", ""},
@@ -914,6 +1215,236 @@ const Cell table[] = {
     {"replayed", "lane", "lane paused", "waiting ready", "[lane_changed]"},
     {"replayed", "namespace", "namespace default", "waiting ready", "[namespace_changed]"},
     {"replayed", "due", "done", "waiting ready", ""},
+    {"replayed", "grant_claim", "claim grant+50", "waiting due+50", "grant+1 [grant_issued]"},
+    {"replayed", "grant_reclaim", "not reclaimable", "waiting ready", ""},
+    {"replayed", "redeem_claim", "!invalid_claim_grant", "waiting ready", ""},
+    {"replayed", "redeem_claim_other", "!invalid_claim_grant", "waiting ready", ""},
+    {"replayed", "redeem_reclaim", "no grant", "waiting ready", ""},
+    {"replayed", "redeem_reclaim_other", "no grant", "waiting ready", ""},
+    {"replayed", "release", "done", "waiting ready", ""},
+    {"replayed", "release_other", "done", "waiting ready", ""},
+    {"replayed", "remove", "!not_terminal", "waiting ready", ""},
+    {"replayed", "remove_older", "!not_terminal", "waiting ready", ""},
+
+    {"claim_granted", "create_same", "duplicate waiting", "waiting due+40", ""},
+    {"claim_granted", "create_other", "!conflict", "waiting due+40", ""},
+    {"claim_granted", "lease", "!not_active", "waiting due+40", ""},
+    {"claim_granted", "renew", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "renew_stale", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "progress", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "progress_stale", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "complete", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "complete_stale", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "fail", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "fail_final", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "fail_stale", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "delay", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "delay_stale", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "cancel_held", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "cancel_held_stale", "!stale_lease", "waiting due+40", ""},
+    {"claim_granted", "cancel", "cancelled", "cancelled due+10000", "grant=0 [cancelled]"},
+    {"claim_granted", "revoke", "!no_active_lease", "waiting due+40", ""},
+    {"claim_granted", "revoke_other", "!no_active_lease", "waiting due+40", ""},
+    {"claim_granted", "replay", "!not_terminal", "waiting due+40", ""},
+    {"claim_granted", "priority", "done", "waiting due+40", "priority [priority_changed]"},
+    {"claim_granted", "tags", "1 tag", "waiting due+40", "[tags_changed]"},
+    {"claim_granted", "lane", "lane paused", "waiting due+40", "[lane_changed]"},
+    {"claim_granted", "namespace", "namespace default", "waiting due+40", "[namespace_changed]"},
+    {"claim_granted", "due", "done", "waiting due+40", ""},
+    {"claim_granted", "grant_claim", "!grant_already_exists", "waiting due+40", ""},
+    {"claim_granted", "grant_reclaim", "not reclaimable", "waiting due+40", ""},
+    {"claim_granted", "redeem_claim", "fresh initial #0", "active due+500", "epoch+1 attempt+1 grant=0 [claimed]"},
+    {"claim_granted", "redeem_claim_other", "!invalid_claim_grant", "waiting due+40", ""},
+    {"claim_granted", "redeem_reclaim", "no grant", "waiting due+40", ""},
+    {"claim_granted", "redeem_reclaim_other", "no grant", "waiting due+40", ""},
+    {"claim_granted", "release", "done", "waiting due+40", ""},
+    {"claim_granted", "release_other", "done", "waiting due+40", ""},
+    {"claim_granted", "remove", "!not_terminal", "waiting due+40", ""},
+    {"claim_granted", "remove_older", "!not_terminal", "waiting due+40", ""},
+
+    {"claim_grant_over", "create_same", "duplicate waiting", "waiting due+-10", ""},
+    {"claim_grant_over", "create_other", "!conflict", "waiting due+-10", ""},
+    {"claim_grant_over", "lease", "fresh initial #0", "active due+500",
+     "epoch+1 attempt+1 grant=0 [grant_expired claimed]"},
+    {"claim_grant_over", "renew", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "renew_stale", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "progress", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "progress_stale", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "complete", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "complete_stale", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "fail", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "fail_final", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "fail_stale", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "delay", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "delay_stale", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "cancel_held", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "cancel_held_stale", "!stale_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "cancel", "cancelled", "cancelled due+10000", "grant=0 [grant_expired cancelled]"},
+    {"claim_grant_over", "revoke", "!no_active_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "revoke_other", "!no_active_lease", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "replay", "!not_terminal", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "priority", "done", "waiting ready", "priority grant=0 [grant_expired priority_changed]"},
+    {"claim_grant_over", "tags", "1 tag", "waiting ready", "grant=0 [grant_expired tags_changed]"},
+    {"claim_grant_over", "lane", "lane paused", "waiting due+-10", "[lane_changed]"},
+    {"claim_grant_over", "namespace", "namespace default", "waiting due+-10", "[namespace_changed]"},
+    {"claim_grant_over", "due", "done", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "grant_claim", "claim grant+50", "waiting due+50", "[grant_expired grant_issued]"},
+    {"claim_grant_over", "grant_reclaim", "not reclaimable", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "redeem_claim", "!claim_grant_expired", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "redeem_claim_other", "!claim_grant_expired", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "redeem_reclaim", "no grant", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "redeem_reclaim_other", "no grant", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "release", "done", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "release_other", "done", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "remove", "!not_terminal", "waiting ready", "grant=0 [grant_expired]"},
+    {"claim_grant_over", "remove_older", "!not_terminal", "waiting ready", "grant=0 [grant_expired]"},
+
+    {"reclaim_granted_ready", "create_same", "duplicate waiting", "waiting due+40", ""},
+    {"reclaim_granted_ready", "create_other", "!conflict", "waiting due+40", ""},
+    {"reclaim_granted_ready", "lease", "!not_active", "waiting due+40", ""},
+    {"reclaim_granted_ready", "renew", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "renew_stale", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "progress", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "progress_stale", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "complete", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "complete_stale", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "fail", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "fail_final", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "fail_stale", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "delay", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "delay_stale", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "cancel_held", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "cancel_held_stale", "!lease_expired", "waiting due+40", ""},
+    {"reclaim_granted_ready", "cancel", "cancelled", "cancelled due+10000", "grant=0 [cancelled]"},
+    {"reclaim_granted_ready", "revoke", "!no_active_lease", "waiting due+40", ""},
+    {"reclaim_granted_ready", "revoke_other", "!no_active_lease", "waiting due+40", ""},
+    {"reclaim_granted_ready", "replay", "!not_terminal", "waiting due+40", ""},
+    {"reclaim_granted_ready", "priority", "done", "waiting due+40", "priority [priority_changed]"},
+    {"reclaim_granted_ready", "tags", "1 tag", "waiting due+40", "[tags_changed]"},
+    {"reclaim_granted_ready", "lane", "lane paused", "waiting due+40", "[lane_changed]"},
+    {"reclaim_granted_ready", "namespace", "namespace default", "waiting due+40", "[namespace_changed]"},
+    {"reclaim_granted_ready", "due", "done", "waiting due+40", ""},
+    {"reclaim_granted_ready", "grant_claim", "!grant_already_exists", "waiting due+40", ""},
+    {"reclaim_granted_ready", "grant_reclaim", "!grant_already_exists", "waiting due+40", ""},
+    {"reclaim_granted_ready", "redeem_claim", "!invalid_claim_grant", "waiting due+40", ""},
+    {"reclaim_granted_ready", "redeem_claim_other", "!invalid_claim_grant", "waiting due+40", ""},
+    {"reclaim_granted_ready", "redeem_reclaim", "reclaimed reclaim #1", "active due+500",
+     "epoch+1 attempt+1 reclaim+1 grant=0 [lease_reclaimed]"},
+    {"reclaim_granted_ready", "redeem_reclaim_other", "no grant", "waiting due+40", ""},
+    {"reclaim_granted_ready", "release", "done", "waiting due+40", ""},
+    {"reclaim_granted_ready", "release_other", "done", "waiting due+40", ""},
+    {"reclaim_granted_ready", "remove", "!not_terminal", "waiting due+40", ""},
+    {"reclaim_granted_ready", "remove_older", "!not_terminal", "waiting due+40", ""},
+
+    {"reclaim_granted_grace", "create_same", "duplicate delayed", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "create_other", "!conflict", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "lease", "!not_active", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "renew", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "renew_stale", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "progress", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "progress_stale", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "complete", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "complete_stale", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "fail", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "fail_final", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "fail_stale", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "delay", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "delay_stale", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "cancel_held", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "cancel_held_stale", "!lease_revoked", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "cancel", "cancelled", "cancelled due+10000", "grant=0 [cancelled]"},
+    {"reclaim_granted_grace", "revoke", "!no_active_lease", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "revoke_other", "!no_active_lease", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "replay", "!not_terminal", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "priority", "done", "delayed due+40 lost", "priority [priority_changed]"},
+    {"reclaim_granted_grace", "tags", "1 tag", "delayed due+40 lost", "[tags_changed]"},
+    {"reclaim_granted_grace", "lane", "lane paused", "delayed due+40 lost", "[lane_changed]"},
+    {"reclaim_granted_grace", "namespace", "namespace default", "delayed due+40 lost", "[namespace_changed]"},
+    {"reclaim_granted_grace", "due", "done", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "grant_claim", "!grant_already_exists", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "grant_reclaim", "!grant_already_exists", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "redeem_claim", "!invalid_claim_grant", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "redeem_claim_other", "!invalid_claim_grant", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "redeem_reclaim", "reclaimed reclaim #1", "active due+500",
+     "epoch+1 attempt+1 reclaim+1 grant=0 [lease_reclaimed]"},
+    {"reclaim_granted_grace", "redeem_reclaim_other", "no grant", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "release", "done", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "release_other", "done", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "remove", "!not_terminal", "delayed due+40 lost", ""},
+    {"reclaim_granted_grace", "remove_older", "!not_terminal", "delayed due+40 lost", ""},
+
+    {"reclaim_granted_manual", "create_same", "duplicate active", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "create_other", "!conflict", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "lease", "!not_active", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "renew", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "renew_stale", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "progress", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "progress_stale", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "complete", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "complete_stale", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "fail", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "fail_final", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "fail_stale", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "delay", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "delay_stale", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "cancel_held", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "cancel_held_stale", "!lease_expired", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "cancel", "cancelled", "cancelled due+10000", "grant=0 [cancelled]"},
+    {"reclaim_granted_manual", "revoke", "!no_active_lease", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "revoke_other", "!no_active_lease", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "replay", "!not_terminal", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "priority", "done", "active due+40 lost", "priority [priority_changed]"},
+    {"reclaim_granted_manual", "tags", "1 tag", "active due+40 lost", "[tags_changed]"},
+    {"reclaim_granted_manual", "lane", "lane paused", "active due+40 lost", "[lane_changed]"},
+    {"reclaim_granted_manual", "namespace", "namespace default", "active due+40 lost", "[namespace_changed]"},
+    {"reclaim_granted_manual", "due", "done", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "grant_claim", "!grant_already_exists", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "grant_reclaim", "!grant_already_exists", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "redeem_claim", "!invalid_claim_grant", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "redeem_claim_other", "!invalid_claim_grant", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "redeem_reclaim", "reclaimed reclaim #1", "active due+500",
+     "epoch+1 attempt+1 reclaim+1 grant=0 [lease_reclaimed]"},
+    {"reclaim_granted_manual", "redeem_reclaim_other", "no grant", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "release", "done", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "release_other", "done", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "remove", "!not_terminal", "active due+40 lost", ""},
+    {"reclaim_granted_manual", "remove_older", "!not_terminal", "active due+40 lost", ""},
+
+    {"capped", "create_same", "duplicate failed", "failed due+9990", ""},
+    {"capped", "create_other", "!conflict", "failed due+9990", ""},
+    {"capped", "lease", "!already_terminal", "failed due+9990", ""},
+    {"capped", "renew", "!already_terminal", "failed due+9990", ""},
+    {"capped", "renew_stale", "!already_terminal", "failed due+9990", ""},
+    {"capped", "progress", "!already_terminal", "failed due+9990", ""},
+    {"capped", "progress_stale", "!already_terminal", "failed due+9990", ""},
+    {"capped", "complete", "!already_terminal", "failed due+9990", ""},
+    {"capped", "complete_stale", "!already_terminal", "failed due+9990", ""},
+    {"capped", "fail", "!already_terminal", "failed due+9990", ""},
+    {"capped", "fail_final", "!already_terminal", "failed due+9990", ""},
+    {"capped", "fail_stale", "!already_terminal", "failed due+9990", ""},
+    {"capped", "delay", "!already_terminal", "failed due+9990", ""},
+    {"capped", "delay_stale", "!already_terminal", "failed due+9990", ""},
+    {"capped", "cancel_held", "!already_terminal", "failed due+9990", ""},
+    {"capped", "cancel_held_stale", "!already_terminal", "failed due+9990", ""},
+    {"capped", "cancel", "!already_terminal", "failed due+9990", ""},
+    {"capped", "revoke", "!already_terminal", "failed due+9990", ""},
+    {"capped", "revoke_other", "!already_terminal", "failed due+9990", ""},
+    {"capped", "replay", "replay 1, waiting", "waiting ready", "replay+1 [replayed]"},
+    {"capped", "priority", "!already_terminal", "failed due+9990", ""},
+    {"capped", "tags", "1 tag", "failed due+9990", "[tags_changed]"},
+    {"capped", "lane", "lane paused", "failed due+9990", "[lane_changed]"},
+    {"capped", "namespace", "namespace default", "failed due+9990", "[namespace_changed]"},
+    {"capped", "due", "done", "failed due+9990", ""},
+    {"capped", "grant_claim", "!already_terminal", "failed due+9990", ""},
+    {"capped", "grant_reclaim", "cap 0", "failed due+9990", ""},
+    {"capped", "redeem_claim", "!already_terminal", "failed due+9990", ""},
+    {"capped", "redeem_claim_other", "!already_terminal", "failed due+9990", ""},
+    {"capped", "redeem_reclaim", "cap 0", "failed due+9990", ""},
+    {"capped", "redeem_reclaim_other", "cap 0", "failed due+9990", ""},
+    {"capped", "release", "done", "failed due+9990", ""},
+    {"capped", "release_other", "done", "failed due+9990", ""},
+    {"capped", "remove", "kept", "failed due+9990", ""},
+    {"capped", "remove_older", "removed", "absent", ""},
 };
 
 // The whole vector of every state, in words: phase, ownership, eligibility, blocking reason, outcome, attempt.
@@ -941,6 +1472,14 @@ const VectorRow vectors[] = {
     {"cancelled", "terminal unowned not_applicable none cancelled attempt_terminal"},
     {"expired", "terminal unowned not_applicable none expired attempt_terminal"},
     {"replayed", "runnable unowned eligible_now waiting_for_worker none pending_replay_attempt"},
+    {"claim_granted", "runnable unowned eligible_now reserved_by_grant none pending_first_attempt"},
+    {"claim_grant_over", "runnable unowned eligible_now reserved_by_grant none pending_first_attempt"},
+    {"reclaim_granted_ready", "runnable unowned eligible_now reserved_by_grant none pending_reclaim_attempt"},
+    {"reclaim_granted_grace",
+     "runnable unowned not_eligible_until_time waiting_for_reclaim_grace none pending_reclaim_attempt"},
+    {"reclaim_granted_manual",
+     "active lease_expired_reclaimable not_applicable waiting_for_reclaim none attempt_interrupted"},
+    {"capped", "terminal unowned not_applicable none failed attempt_terminal"},
 };
 
 std::string in_words(const StateVector& v) {

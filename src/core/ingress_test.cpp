@@ -289,5 +289,198 @@ TEST(Ingress, Lists) {
   run_cases(cases, ListRequest{}, [](const ListRequest& request) { return admit(request); });
 }
 
+// ---- The fleet -----------------------------------------------------------------------------------------------------
+
+// What every request says about a worker. Requests differ in the rest.
+template <class Request>
+std::vector<Case<Request>> worker_cases() {
+  return {
+      {"as it is", [](Request&) {}, ""},
+      {"worker at the limit", [](Request& r) { r.worker_id = bytes(limits::max_worker_id_bytes); }, ""},
+      {"worker over", [](Request& r) { r.worker_id = bytes(limits::max_worker_id_bytes + 1); }, "worker_id"},
+      {"worker empty", [](Request& r) { r.worker_id = ""; }, "worker_id"},
+      {"worker with a space", [](Request& r) { r.worker_id = "a b"; }, "worker_id"},
+      {"worker with a zero", [](Request& r) { r.worker_id = std::string("a\0b", 3); }, "worker_id"},
+      {"worker not UTF-8", [](Request& r) { r.worker_id = "\xff"; }, "worker_id"},
+      {"instance at the limit", [](Request& r) { r.worker_instance_id = bytes(limits::max_worker_id_bytes); }, ""},
+      {"instance over", [](Request& r) { r.worker_instance_id = bytes(limits::max_worker_id_bytes + 1); },
+       "worker_instance_id"},
+      {"instance empty", [](Request& r) { r.worker_instance_id = ""; }, "worker_instance_id"},
+      {"instance with a control", [](Request& r) { r.worker_instance_id = "a\x7f"; }, "worker_instance_id"},
+      {"capabilities at the limit", [](Request& r) { r.capabilities = many_capabilities(limits::max_capabilities); },
+       ""},
+      {"capabilities over", [](Request& r) { r.capabilities = many_capabilities(limits::max_capabilities + 1); },
+       "capabilities"},
+      {"capability empty", [](Request& r) { r.capabilities = {"a", ""}; }, "capabilities"},
+      {"capability with a comma", [](Request& r) { r.capabilities = {"a,b"}; }, "capabilities"},
+      {"capability with a space", [](Request& r) { r.capabilities = {"a b"}; }, "capabilities"},
+      {"capability bytes over", [](Request& r) { r.capabilities = {bytes(limits::max_capabilities_bytes + 1)}; },
+       "capabilities"},
+  };
+}
+
+template <class Request>
+Request from_worker(Request request = {}) {
+  request.worker_id = "w";
+  request.worker_instance_id = "w-1";
+  return request;
+}
+
+const auto admit_any = [](auto& request) { return admit(request); };
+
+TEST(IngressOfTheFleet, Registrations) {
+  using R = WorkerRegistration;
+  run_cases(worker_cases<R>(), from_worker<R>(), admit_any);
+  const std::vector<Case<R>> cases = {
+      {"namespace empty", [](R& r) { r.name_space = ""; }, "namespace"},
+      {"namespace over", [](R& r) { r.name_space = bytes(limits::max_namespace_bytes + 1); }, "namespace"},
+      {"namespace with a zero", [](R& r) { r.name_space = std::string("a\0b", 3); }, "namespace"},
+      {"no lanes", [](R& r) { r.lanes.clear(); }, "lanes"},
+      {"lanes at the limit", [](R& r) { r.lanes = many_capabilities(limits::max_claim_lanes); }, ""},
+      {"lanes over", [](R& r) { r.lanes = many_capabilities(limits::max_claim_lanes + 1); }, "lanes"},
+      {"a bad lane", [](R& r) { r.lanes = {"ok", ""}; }, "lane"},
+      {"no time to live", [](R& r) { r.liveness_ttl_ms = 0; }, "liveness_ttl_ms"},
+      {"shortest", [](R& r) { r.liveness_ttl_ms = limits::min_liveness_ttl_ms; }, ""},
+      {"shorter", [](R& r) { r.liveness_ttl_ms = limits::min_liveness_ttl_ms - 1; }, "liveness_ttl_ms"},
+      {"longest", [](R& r) { r.liveness_ttl_ms = limits::max_liveness_ttl_ms; }, ""},
+      {"longer", [](R& r) { r.liveness_ttl_ms = limits::max_liveness_ttl_ms + 1; }, "liveness_ttl_ms"},
+  };
+  run_cases(cases, from_worker<R>(), admit_any);
+  R registration = from_worker<R>();
+  registration.lanes = {"y", "x", "y"};
+  registration.capabilities = {"b", "a", "b"};
+  ASSERT_TRUE(admit(registration));
+  EXPECT_EQ(registration.lanes, (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(registration.capabilities, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(IngressOfTheFleet, Heartbeats) {
+  using R = HeartbeatRequest;
+  const std::vector<Case<R>> cases = {
+      {"as it is", [](R&) {}, ""},
+      {"namespace", [](R& r) { r.name_space = ""; }, "namespace"},
+      {"instance", [](R& r) { r.worker_instance_id = ""; }, "worker_instance_id"},
+      {"leases at the limit", [](R& r) { r.leases.resize(limits::max_bulk_items); }, ""},
+      {"leases over", [](R& r) { r.leases.resize(limits::max_bulk_items + 1); }, "leases"},
+  };
+  R good;
+  good.worker_instance_id = "w-1";
+  run_cases(cases, good, admit_any);
+}
+
+TEST(IngressOfTheFleet, NamesAndDeaths) {
+  EXPECT_TRUE(admit_worker_name("n", "w-1"));
+  EXPECT_EQ(admit_worker_name("", "w-1").error().field, "namespace");
+  EXPECT_EQ(admit_worker_name("n", "").error().field, "worker_instance_id");
+  EXPECT_EQ(admit_worker_name("n", "a\tb").error().field, "worker_instance_id");
+  EXPECT_TRUE(admit_death({"ops", bytes(limits::max_death_reason_bytes)}));
+  EXPECT_EQ(admit_death({"ops", bytes(limits::max_death_reason_bytes + 1)}).error().field, "reason");
+  EXPECT_EQ(admit_death({"ops", "one\ntwo"}).error().field, "reason") << "other reasons may have lines, this may not";
+  EXPECT_EQ(admit_death({"", ""}).error().field, "operator");
+}
+
+TEST(IngressOfTheFleet, Lists) {
+  using W = ListWorkersRequest;
+  const std::vector<Case<W>> workers = {
+      {"as it is", [](W&) {}, ""},
+      {"namespace", [](W& r) { r.name_space = ""; }, "namespace"},
+      {"lane", [](W& r) { r.lane = "\n"; }, "lane"},
+      {"capability empty", [](W& r) { r.capability = ""; }, "capability"},
+      {"capability with a comma", [](W& r) { r.capability = "a,b"; }, "capability"},
+      {"cursor at the limit", [](W& r) { r.cursor = bytes(limits::max_cursor_bytes); }, ""},
+      {"cursor over", [](W& r) { r.cursor = bytes(limits::max_cursor_bytes + 1); }, "cursor"},
+      {"no rows", [](W& r) { r.limit = 0; }, "limit"},
+      {"most rows", [](W& r) { r.limit = limits::max_page; }, ""},
+      {"more rows", [](W& r) { r.limit = limits::max_page + 1; }, "limit"},
+  };
+  run_cases(workers, W{}, admit_any);
+  using L = ListExpiredLeasesRequest;
+  const std::vector<Case<L>> leases = {
+      {"as it is", [](L&) {}, ""},
+      {"namespace", [](L& r) { r.name_space = ""; }, "namespace"},
+      {"before time", [](L& r) { r.as_of = -1; }, "as_of"},
+      {"last moment", [](L& r) { r.as_of = limits::max_timestamp_ms; }, ""},
+      {"after it", [](L& r) { r.as_of = limits::max_timestamp_ms + 1; }, "as_of"},
+      {"cursor over", [](L& r) { r.cursor = bytes(limits::max_cursor_bytes + 1); }, "cursor"},
+      {"no rows", [](L& r) { r.limit = 0; }, "limit"},
+      {"most rows", [](L& r) { r.limit = limits::max_expired_leases_page; }, ""},
+      {"more rows", [](L& r) { r.limit = limits::max_expired_leases_page + 1; }, "limit"},
+  };
+  run_cases(leases, L{}, admit_any);
+}
+
+template <class Request>
+std::vector<Case<Request>> grant_ttl_cases() {
+  return {
+      {"no time", [](Request& r) { r.grant_ttl_ms = 0; }, "grant_ttl_ms"},
+      {"shortest", [](Request& r) { r.grant_ttl_ms = 1; }, ""},
+      {"longest", [](Request& r) { r.grant_ttl_ms = limits::max_grant_ttl_ms; }, ""},
+      {"longer", [](Request& r) { r.grant_ttl_ms = limits::max_grant_ttl_ms + 1; }, "grant_ttl_ms"},
+  };
+}
+
+TEST(IngressOfTheFleet, Grants) {
+  run_cases(worker_cases<GrantRequest>(), from_worker<GrantRequest>(), admit_any);
+  run_cases(grant_ttl_cases<GrantRequest>(), from_worker<GrantRequest>(), admit_any);
+  const std::vector<Case<GrantRequest>> grants = {
+      {"last partition", [](GrantRequest& r) { r.execution_id.partition = partition_count - 1; }, ""},
+      {"partition over", [](GrantRequest& r) { r.execution_id.partition = partition_count; }, "execution_id"},
+  };
+  run_cases(grants, from_worker<GrantRequest>(), admit_any);
+
+  run_cases(worker_cases<ClaimForWorkerRequest>(), from_worker<ClaimForWorkerRequest>(), admit_any);
+  run_cases(grant_ttl_cases<ClaimForWorkerRequest>(), from_worker<ClaimForWorkerRequest>(), admit_any);
+  ClaimForWorkerRequest claim = from_worker<ClaimForWorkerRequest>();
+  claim.lane = "";
+  EXPECT_EQ(admit(claim).error().field, "lane");
+
+  GrantRequest request = from_worker<GrantRequest>();
+  request.capabilities = {"b", "a", "b"};
+  ASSERT_TRUE(admit(request));
+  EXPECT_EQ(request.capabilities, (std::vector<std::string>{"a", "b"})) << "they are compared in order";
+}
+
+TEST(IngressOfTheFleet, Redemptions) {
+  using R = RedeemRequest;
+  run_cases(worker_cases<R>(), from_worker<R>(), admit_any);
+  const std::vector<Case<R>> cases = {
+      {"partition over", [](R& r) { r.execution_id.partition = partition_count; }, "execution_id"},
+      {"namespace empty", [](R& r) { r.worker_namespace = ""; }, "worker_namespace"},
+      {"namespace with a control", [](R& r) { r.worker_namespace = "\n"; }, "worker_namespace"},
+      {"shortest lease", [](R& r) { r.lease_ttl_ms = limits::min_lease_ttl_ms; }, ""},
+      {"shorter", [](R& r) { r.lease_ttl_ms = limits::min_lease_ttl_ms - 1; }, "lease_ttl_ms"},
+      {"longest lease", [](R& r) { r.lease_ttl_ms = limits::max_lease_ttl_ms; }, ""},
+      {"longer", [](R& r) { r.lease_ttl_ms = limits::max_lease_ttl_ms + 1; }, "lease_ttl_ms"},
+  };
+  run_cases(cases, from_worker<R>(), admit_any);
+  R request = from_worker<R>();
+  request.capabilities = {"b", "a", "b"};
+  ASSERT_TRUE(admit(request));
+  EXPECT_EQ(request.capabilities, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(IngressOfTheFleet, ClaimsSayWhereTheWorkerIsRegistered) {
+  ClaimRequest claim = good_claim();
+  claim.worker_namespace = "";
+  EXPECT_EQ(admit(claim).error().field, "worker_namespace");
+}
+
+TEST(IngressOfTheFleet, RetentionAndKeys) {
+  const std::vector<Case<RetentionRun>> cases = {
+      {"as it is", [](RetentionRun&) {}, ""},
+      {"of any age", [](RetentionRun& r) { r.older_than_ms = 0; }, ""},
+      {"of the future", [](RetentionRun& r) { r.older_than_ms = -1; }, "older_than_ms"},
+      {"oldest", [](RetentionRun& r) { r.older_than_ms = limits::max_duration_ms; }, ""},
+      {"older", [](RetentionRun& r) { r.older_than_ms = limits::max_duration_ms + 1; }, "older_than_ms"},
+      {"namespace", [](RetentionRun& r) { r.name_space = ""; }, "namespace"},
+      {"lane", [](RetentionRun& r) { r.lane = ""; }, "lane"},
+  };
+  run_cases(cases, RetentionRun{}, admit_any);
+  EXPECT_TRUE(admit_grace(0));
+  EXPECT_TRUE(admit_grace(limits::max_duration_ms));
+  EXPECT_EQ(admit_grace(-1).error().field, "grace_ms");
+  EXPECT_EQ(admit_grace(limits::max_duration_ms + 1).error().field, "grace_ms");
+}
+
 }  // namespace
 }  // namespace flowfabric

@@ -99,8 +99,9 @@ Facts full_facts() {
   facts.delay_cause = DelayCause::reclaim_grace;
   facts.deadline_at = 2;
   facts.lease_epoch = UINT64_MAX;
-  facts.lease = Lease{some_uuid(4), 3, "w", "w-1", 4, 5, 6, 7};
-  facts.lost = {LeaseLoss::revoked, 8};
+  facts.lease = Lease{some_uuid(4), 3, "fleet", "w", "w-1", 4, 5, 6, 7};
+  facts.lost = {LeaseLoss::revoked, 8, some_uuid(7), "v", "v-1", 9, 10};
+  facts.grant = HeldGrant{GrantKind::reclaim, std::string("\0id", 3), "u", 20};
   facts.pending = PendingAttempt{AttemptType::replay, 9, "reason", "who"};
   facts.attempt = full_attempt();
   facts.attempt_count = 10;
@@ -129,9 +130,10 @@ Facts full_facts() {
 
 Event full_event() {
   Event event;
-  event.type = EventType::namespace_changed;
+  event.type = EventType::keys_rotated;
   event.at = 1;
   event.execution_id = ExecutionId{255, some_uuid(5)};
+  event.worker_instance_id = "w-1";
   event.name_space = "space";
   event.lane = "lane";
   event.kind = "kind";
@@ -148,7 +150,30 @@ Event full_event() {
 LaneRecord full_lane() { return {{"lane", LaneState::disabled, 1, "who", "why"}}; }
 NamespaceRecord full_namespace() { return {{"space", full_retention()}}; }
 IdempotencyRecord full_idempotency() { return {{255, some_uuid(6)}, UINT64_MAX, 1, 2}; }
-KeyringRecord full_keyring() { return {{{1, "first"}, {2, std::string("\0second", 7)}}}; }
+KeyringRecord full_keyring() { return {{{1, "first", 3, 4}, {2, std::string("\0second", 7), 5, 0}}}; }
+
+WorkerRecord full_worker() {
+  WorkerRecord record;
+  WorkerInfo& info = record.info;
+  info.name_space = "space";
+  info.worker_id = "w";
+  info.worker_instance_id = "w-1";
+  info.lanes = {"fast", "slow"};
+  info.capabilities = {"cuda", "gpu"};
+  info.liveness_ttl_ms = UINT32_MAX;
+  info.registered_at = 1;
+  info.last_heartbeat_at = 2;
+  info.expires_at = limits::max_timestamp_ms;
+  info.partition = worker_partition("w-1");
+  info.draining = true;
+  info.state = WorkerState::ttl_swept;
+  info.ended_at = 3;
+  info.ended_by = "who";
+  info.reason = "why";
+  record.release_until = 4;
+  record.armed_due = 5;
+  return record;
+}
 
 // Every kind of record as bytes, with a function that decodes and says whether that worked.
 struct Sample {
@@ -182,6 +207,8 @@ std::vector<Sample> samples() {
       {"default idempotency", encode(IdempotencyRecord{}), again_with(decode_idempotency)},
       {"keyring", encode(full_keyring()), again_with(decode_keyring)},
       {"default keyring", encode(KeyringRecord{}), again_with(decode_keyring)},
+      {"worker", encode(full_worker()), again_with(decode_worker)},
+      {"default worker", encode(WorkerRecord{}), again_with(decode_worker)},
       {"event", encode(full_event()), again_with(decode_event)},
       {"default event", encode(Event{}), again_with(decode_event)},
   };
@@ -211,6 +238,11 @@ TEST(Records, EveryFieldRoundTrips) {
   ASSERT_EQ(keyring.keys.size(), 2u);
   EXPECT_EQ(keyring.keys[1].key_id, 2u);
   EXPECT_EQ(keyring.keys[1].secret, full_keyring().keys[1].secret);
+  EXPECT_EQ(keyring.keys[0].created_at, 3);
+  EXPECT_EQ(keyring.keys[0].expires_at, 4);
+  EXPECT_EQ(keyring.keys[1].created_at, 5);
+  EXPECT_EQ(keyring.keys[1].expires_at, 0);
+  EXPECT_EQ(decode_worker(encode(full_worker())), full_worker());
 }
 
 TEST(Records, DefaultsRoundTrip) {
@@ -251,13 +283,92 @@ TEST(Records, AByteTooManyIsCorruption) {
 
 TEST(Records, AnotherLayoutIsCorruption) {
   for (const Sample& sample : samples()) {
-    for (const int layout : {0, 2, 255}) {
+    for (const int layout : {0, 3, 255}) {
       std::string bytes = sample.bytes;
       bytes[0] = static_cast<char>(layout);
       const auto result = decode_alone(sample, bytes);
       ASSERT_FALSE(result) << sample.name;
       EXPECT_NE(result.error().message.find("layout"), std::string::npos);
     }
+  }
+}
+
+TEST(Records, WhatHasOneLayoutOnlyRefusesTheSecond) {
+  for (const Sample& sample : samples()) {
+    const bool has_two =
+        sample.name.ends_with("facts") || sample.name.ends_with("event") || sample.name.ends_with("keyring");
+    if (has_two) continue;
+    std::string bytes = sample.bytes;
+    bytes[0] = 2;
+    const auto result = decode_alone(sample, bytes);
+    ASSERT_FALSE(result) << sample.name;
+    EXPECT_EQ(result.error().code, Errc::corruption);
+  }
+}
+
+// ---- Layout 1 ------------------------------------------------------------------------------------------------------
+
+// Bytes as the program wrote them before there were grants, worker namespaces and expiring keys.
+const char facts_of_layout_1[] =
+    "010305ffff03ffffffff0f020404ffffffffffffffffff010104111e2b3845525f6c798693a0adbac703017703772d31040a0c0e0208010301"
+    "0906726561736f6e0377686f0101020f1c293643505d6a7784919eabb8c5030603017703772d31080a0c0e10120100037768790377686f0108"
+    "63617465676f7279076d65737361676502006401037261770a0b0c0dffffffffffffffff7f1c1e202224feeffea1fa9d7301016404646f6e65"
+    "26010163016d016406656e6f756768036f707302056170702e6100056170702e6201320403101d2a3744515e6b7885929facb9c60102030108"
+    "0506726561736f6e0c0101020072";
+const char event_of_layout_1[] =
+    "01110201ff0105121f2c394653606d7a8794a1aebbc8057370616365046c616e65046b696e640102030b060377686f0377687908";
+const char keyring_of_layout_1[] = "0102010566697273740207007365636f6e64";
+
+// What layout 1 has no room for is as if it had never been.
+Facts facts_before_layout_2() {
+  Facts facts = full_facts();
+  facts.lease->worker_namespace.clear();
+  facts.lost = {};
+  facts.lost.cause = LeaseLoss::revoked;
+  facts.lost.lease_epoch = 8;
+  facts.grant.reset();
+  return facts;
+}
+
+TEST(Layout1, FactsAreStillReadAndWrittenAnew) {
+  const auto facts = decode_facts(*from_hex(facts_of_layout_1));
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_EQ(*facts, facts_before_layout_2());
+  EXPECT_EQ(encode(*facts)[0], 2);
+  EXPECT_EQ(decode_facts(encode(*facts)), facts);
+}
+
+TEST(Layout1, EventsAreStillRead) {
+  Event expected = full_event();
+  expected.type = EventType::namespace_changed;
+  expected.worker_instance_id.clear();
+  EXPECT_EQ(decode_event(*from_hex(event_of_layout_1)), expected);
+  EXPECT_EQ(to_hex(encode(expected)), event_of_layout_1) << "an event that names no worker looks as it always did";
+}
+
+TEST(Layout1, KeyringsAreStillReadAndTheirKeysDoNotExpire) {
+  const auto keyring = decode_keyring(*from_hex(keyring_of_layout_1));
+  ASSERT_TRUE(keyring) << keyring.error().message;
+  ASSERT_EQ(keyring->keys.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(keyring->keys[i].key_id, full_keyring().keys[i].key_id);
+    EXPECT_EQ(keyring->keys[i].secret, full_keyring().keys[i].secret);
+    EXPECT_EQ(keyring->keys[i].created_at, 0);
+    EXPECT_EQ(keyring->keys[i].expires_at, 0);
+  }
+}
+
+TEST(Layout1, TruncationsAndExtraBytesAreCorruption) {
+  const std::vector<Sample> old = {
+      {"facts", *from_hex(facts_of_layout_1), again_with(decode_facts)},
+      {"event", *from_hex(event_of_layout_1), again_with(decode_event)},
+      {"keyring", *from_hex(keyring_of_layout_1), again_with(decode_keyring)},
+  };
+  for (const Sample& sample : old) {
+    for (std::size_t size = 0; size < sample.bytes.size(); ++size) {
+      EXPECT_FALSE(decode_alone(sample, std::string_view(sample.bytes).substr(0, size))) << sample.name << " " << size;
+    }
+    EXPECT_FALSE(decode_alone(sample, sample.bytes + '\0')) << sample.name;
   }
 }
 
@@ -281,7 +392,7 @@ TEST(Records, RandomBytesGiveCorruptionOrAValue) {
   const Entropy entropy = seeded_entropy(12);
   for (const Sample& sample : samples()) {
     for (int round = 0; round < 1000; ++round) {
-      std::string bytes(1, '\1');
+      std::string bytes(1, static_cast<char>(1 + entropy() % 2));
       for (std::uint64_t size = entropy() % 64; size > 0; --size) bytes += static_cast<char>(entropy());
       const auto result = decode_alone(sample, bytes);
       if (!result) {
@@ -325,8 +436,15 @@ TEST(Records, UnknownEnumValuesInFactsAreCorruption) {
   expect_fact_bound(&Facts::delay_cause, DelayCause::reclaim_grace, "delay_cause");
   Facts low;
   Facts high;
+  low.lost.cause = LeaseLoss::expired;
   high.lost.cause = LeaseLoss::revoked;
   expect_bound(low, high, 2, decode_facts, "lost.cause");
+  low = {};
+  low.grant = HeldGrant{};
+  high = low;
+  high.grant->kind = GrantKind::reclaim;
+  expect_bound(low, high, 1, decode_facts, "grant.kind");
+  low = {};
   low.release = full_release();
   high = low;
   low.release.operation = Release::Operation::complete;
@@ -362,14 +480,18 @@ TEST(Records, UnknownEnumValuesElsewhereAreCorruption) {
   expect_bound(LaneRecord{}, LaneRecord{{"", LaneState::disabled, 0, "", ""}}, 3, decode_lane, "lane state");
   Event event;
   Event event_high;
-  event_high.type = EventType::namespace_changed;
-  expect_bound(event, event_high, 17, decode_event, "event type");
+  event_high.type = EventType::keys_rotated;
+  expect_bound(event, event_high, 26, decode_event, "event type");
   event_high = event;
   event_high.state_before = PublicState::skipped;
   expect_bound(event, event_high, 11, decode_event, "state_before");
   event_high = event;
   event_high.state_after = PublicState::skipped;
   expect_bound(event, event_high, 11, decode_event, "state_after");
+  WorkerRecord worker;
+  WorkerRecord worker_high;
+  worker_high.info.state = WorkerState::ttl_swept;
+  expect_bound(worker, worker_high, 3, decode_worker, "worker state");
 }
 
 TEST(Records, AnEventOfTypeZeroIsCorruption) {
@@ -442,7 +564,29 @@ TEST(Keys, OfIdempotencyDependOnBothNames) {
   EXPECT_EQ(idempotency_key("a", "b").partition(), partition_of(idempotency_key("a", "b").id()));
 }
 
+// Pages of workers are pages of keys, so the order of the keys is the order of the names.
+TEST(Keys, OfWorkersOrderByNamespaceThenInstance) {
+  const std::pair<const char*, const char*> ordered[] = {{"a", "w"}, {"a", "w-1"},     {"a", "w-10"}, {"a", "w-2"},
+                                                         {"a", "x"}, {"a b", "w"},     {"ab", "a"},   {"ab", "w"},
+                                                         {"b", "!"}, {"b", "\xc3\xbc"}};
+  for (std::size_t i = 1; i < std::size(ordered); ++i) {
+    EXPECT_LT(worker_key(ordered[i - 1].first, ordered[i - 1].second), worker_key(ordered[i].first, ordered[i].second))
+        << i;
+  }
+  EXPECT_NE(worker_key("ab", "c"), worker_key("a", "bc"));
+}
+
+TEST(Keys, OfWorkersLieByTheirInstance) {
+  EXPECT_EQ(worker_partition("foobar"), 0x85944171f73967e8ULL % 256);
+  EXPECT_EQ(worker_key("a", "w-1").partition(), worker_partition("w-1"));
+  EXPECT_EQ(worker_key("b", "w-1").partition(), worker_partition("w-1"));
+  EXPECT_EQ(worker_key("a", "w-1").kind(), RecordKind::worker);
+}
+
 TEST(Keys, FitTheirLimitAtTheLongestNames) {
+  EXPECT_LE(worker_key(std::string(limits::max_namespace_bytes, 'n'), std::string(limits::max_worker_id_bytes, 'w'))
+                .bytes.size(),
+            limits::max_key_bytes);
   EXPECT_LE(namespace_key(std::string(limits::max_namespace_bytes, 'n')).bytes.size(), limits::max_key_bytes);
   EXPECT_LE(lane_key(std::string(limits::max_lane_bytes, 'l')).bytes.size(), limits::max_key_bytes);
 }

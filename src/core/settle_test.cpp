@@ -23,6 +23,10 @@ struct World {
   std::int64_t grace = 0;
   std::uint32_t max_reclaims = 1000;
   OnLeaseLost on_lease_lost = OnLeaseLost::requeue;
+  // The lease is revoked at once and a grant issued for what is left: a reclaim grant that runs so long.
+  std::int64_t reclaim_grant = 0;
+  // Not claimed at all: a claim grant that runs so long instead.
+  std::int64_t claim_grant = 0;
 };
 
 struct Played {
@@ -44,9 +48,20 @@ Played claimed(const World& world) {
   request.policy.max_reclaims = world.max_reclaims;
   request.policy.on_lease_lost = world.on_lease_lost;
   played.rehearsal.default_retention_ms = 1000000;
-  played.id = played.rehearsal.create(request);
-  played.rehearsal.lease(played.id, static_cast<std::uint32_t>(world.lease));
-  played.claimed_at = played.rehearsal.now;
+  Rehearsal& stage = played.rehearsal;
+  played.id = stage.create(request);
+  played.claimed_at = stage.now;
+  if (world.claim_grant != 0) {
+    stage.claim_grant(played.id, static_cast<std::uint32_t>(world.claim_grant));
+    return played;
+  }
+  stage.lease(played.id, static_cast<std::uint32_t>(world.lease));
+  if (world.reclaim_grant != 0) {
+    stage.expect<RevokeReply>(RevokeCommand{played.id, {}, {}});
+    const GrantCommand ask =
+        Rehearsal::grant_command(GrantKind::reclaim, played.id, static_cast<std::uint32_t>(world.reclaim_grant));
+    stage.expect<IssueReclaimGrantOutcome>(ask);  // refused where the cap has ended it
+  }
   return played;
 }
 
@@ -90,19 +105,41 @@ std::vector<World> worlds() {
   return all;
 }
 
+// The same with a grant in play that runs out before, at and after what else falls due.
+std::vector<World> granted_worlds() {
+  std::vector<World> all;
+  for (const World& world : worlds()) {
+    if (world.timeout != 0 || world.backoff >= 0) continue;  // nothing runs
+    for (const std::int64_t grant : {20, 50, 100, 149, 300}) {
+      all.push_back(world);
+      all.back().reclaim_grant = grant;
+      all.push_back(world);
+      all.back().claim_grant = grant;
+    }
+  }
+  return all;
+}
+
+std::vector<World> all_worlds() {
+  std::vector<World> all = worlds();
+  for (const World& world : granted_worlds()) all.push_back(world);
+  return all;
+}
+
 std::string in_words(const World& w) {
   return "lease " + std::to_string(w.lease) + ", timeout " + std::to_string(w.timeout) + ", deadline " +
          std::to_string(w.deadline) + ", backoff " + std::to_string(w.backoff) + ", grace " + std::to_string(w.grace) +
-         ", cap " + std::to_string(w.max_reclaims) + (w.on_lease_lost == OnLeaseLost::manual ? ", manual" : "");
+         ", cap " + std::to_string(w.max_reclaims) + (w.on_lease_lost == OnLeaseLost::manual ? ", manual" : "") +
+         ", reclaim grant " + std::to_string(w.reclaim_grant) + ", claim grant " + std::to_string(w.claim_grant);
 }
 
 TEST(Lateness, DoesNotChangeTheOutcome) {
   const auto outcome = [](const Facts& facts) {
     return std::tuple(facts.phase, facts.outcome, facts.attempt_count, facts.retry_count, facts.reclaim_count,
-                      facts.lease_epoch, facts.lost, facts.failure, facts.pending,
+                      facts.lease_epoch, facts.lost, facts.failure, facts.pending, facts.grant,
                       facts.attempt ? facts.attempt->attempt_state : AttemptState::started);
   };
-  for (const World& world : worlds()) {
+  for (const World& world : all_worlds()) {
     for (const std::int64_t until : {100, 149, 150, 250, 500}) {
       EXPECT_EQ(outcome(stepped(world, until)), outcome(late(world, until)))
           << in_words(world) << ", seen at " << until;
@@ -113,7 +150,7 @@ TEST(Lateness, DoesNotChangeTheOutcome) {
 TEST(Lateness, DoesNotChangeWhatIsClaimableWhen) {
   int different = 0;
   std::string first;
-  for (const World& world : worlds()) {
+  for (const World& world : all_worlds()) {
     for (const std::int64_t until : {100, 149, 150, 250, 500}) {
       const Facts in_time = stepped(world, until);
       const Facts in_one = late(world, until);
@@ -126,6 +163,30 @@ TEST(Lateness, DoesNotChangeWhatIsClaimableWhen) {
     }
   }
   EXPECT_EQ(different, 0) << "for example " << first;
+}
+
+// Whoever looks at a grant, it is gone at the same moment, and what comes back is the same.
+TEST(Lateness, OfTheClockDoesNotProlongAGrant) {
+  for (const World& world : granted_worlds()) {
+    for (const bool clock_first : {false, true}) {
+      Played played = claimed(world);
+      Rehearsal& stage = played.rehearsal;
+      const auto grant = stage.facts(played.id).grant;
+      if (!grant) continue;  // the cap has ended it
+      stage.now = grant->expires_at;
+      if (clock_first) stage.due_now(played.id);
+      RedeemCommand redeem;
+      redeem.kind = grant->kind;
+      redeem.grant_id = grant->grant_id;
+      redeem.grant_expires_at = grant->expires_at;
+      redeem.request.execution_id = played.id;
+      redeem.request.lease_ttl_ms = 500;
+      const auto reply = stage.run(redeem);
+      EXPECT_FALSE(stage.facts(played.id).lease) << in_words(world);
+      EXPECT_FALSE(stage.facts(played.id).grant) << in_words(world);
+      EXPECT_EQ(reply.has_value(), grant->kind == GrantKind::reclaim) << in_words(world);
+    }
+  }
 }
 
 // ---- Equal times ---------------------------------------------------------------------------------------------------
@@ -270,7 +331,7 @@ TEST(Deadline, FiresFromEveryPhase) {
     ASSERT_EQ(stage.last_events.size(), 1u);
     EXPECT_EQ(stage.last_events[0].type, EventType::expired);
     EXPECT_EQ(stage.last_events[0].reason, "deadline");
-    EXPECT_EQ(stage.refusal(LeaseCommand{id, "w", "w", 500}), Errc::already_terminal);
+    EXPECT_EQ(stage.refusal(LeaseCommand{id, "default", "w", "w", 500}), Errc::already_terminal);
   }
 }
 
@@ -292,7 +353,7 @@ TEST(Deadline, InThePastEndsItAtTheFirstLook) {
   request.deadline_at = stage.now - 1;
   const ExecutionId id = stage.create(request);
   EXPECT_EQ(stage.due(id), stage.now - 1);
-  EXPECT_EQ(stage.refusal(LeaseCommand{id, "w", "w", 500}), Errc::already_terminal);
+  EXPECT_EQ(stage.refusal(LeaseCommand{id, "default", "w", "w", 500}), Errc::already_terminal);
   EXPECT_EQ(stage.state(id), PublicState::expired);
   EXPECT_FALSE(stage.ready(id));
 }
@@ -305,7 +366,7 @@ TEST(DelayEnds, EndExactlyAtTheirTimeWithOneEvent) {
   request.delay_until = stage.now + 100;
   const ExecutionId id = stage.create(request);
   stage.now += 99;
-  EXPECT_EQ(stage.refusal(LeaseCommand{id, "w", "w", 500}), Errc::not_active);
+  EXPECT_EQ(stage.refusal(LeaseCommand{id, "default", "w", "w", 500}), Errc::not_active);
   stage.now += 1;
   stage.due_now(id);
   EXPECT_EQ(stage.state(id), PublicState::waiting);

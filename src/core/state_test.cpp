@@ -47,6 +47,11 @@ Execution ended(Outcome outcome) {
 
 LaneInfo lane(LaneState state, const std::string& reason = {}) { return {"default", state, 0, "ops", reason}; }
 
+// Where nobody who could do special work is registered.
+Surroundings around(const LaneInfo& info, std::uint64_t ahead = 0, TimestampMs at = now) {
+  return {info, ahead, false, at};
+}
+
 TEST(States, PublicStateOfEveryPhase) {
   EXPECT_EQ(public_state(runnable().facts), PublicState::waiting);
   EXPECT_EQ(public_state(delayed(DelayCause::submitted).facts), PublicState::delayed);
@@ -85,7 +90,7 @@ TEST(States, TheDerivationIsTotal) {
         const StateVector vector = state_vector(execution, LaneState::paused);
         EXPECT_EQ(vector.public_state, public_state(execution.facts));
         EXPECT_FALSE(to_string(vector.attempt_state).empty());
-        explain(execution, lane(LaneState::paused), 0, now);
+        explain(execution, around(lane(LaneState::paused)));
       }
     }
   }
@@ -144,13 +149,13 @@ TEST(States, BlockingReasonsOfADelay) {
 
 // ---- Explain -------------------------------------------------------------------------------------------------------
 
-TEST(Explain, WhatRunsNeedsNoExplanation) { EXPECT_TRUE(explain(active(), lane(LaneState::paused), 0, now).empty()); }
+TEST(Explain, WhatRunsNeedsNoExplanation) { EXPECT_TRUE(explain(active(), around(lane(LaneState::paused))).empty()); }
 
 TEST(Explain, AQueuedExecutionSaysHowManyAreAhead) {
-  const auto next = explain(runnable(), lane(LaneState::active), 0, now);
+  const auto next = explain(runnable(), around(lane(LaneState::active)));
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(next[0], (Reason{"waiting_for_worker", "It is next in its queue and waits for a worker to claim it.", 0}));
-  const auto third = explain(runnable(), lane(LaneState::active), 2, now);
+  const auto third = explain(runnable(), around(lane(LaneState::active), 2));
   ASSERT_EQ(third.size(), 1u);
   EXPECT_EQ(third[0].sentence, "2 executions are ahead of it in its queue.");
 }
@@ -166,34 +171,80 @@ TEST(Explain, DelaysSayWhyAndUntilWhen) {
        {"waiting_for_reclaim_grace", "Its lease was lost; it may be claimed again at 2026-01-02T03:04:05.678Z.", now}},
   };
   for (const auto& [cause, reason] : rows) {
-    EXPECT_EQ(explain(delayed(cause), lane(LaneState::active), 0, now - 1), std::vector{reason});
+    EXPECT_EQ(explain(delayed(cause), around(lane(LaneState::active), 0, now - 1)), std::vector{reason});
   }
 }
 
 TEST(Explain, GivesTheCompleteList) {
   Execution execution = delayed(DelayCause::submitted);
   execution.spec.required_capabilities = {"cuda", "gpu"};
-  const auto reasons = explain(execution, lane(LaneState::paused, "maintenance"), 0, now - 1);
+  const auto reasons = explain(execution, around(lane(LaneState::paused, "maintenance"), 0, now - 1));
   ASSERT_EQ(reasons.size(), 3u);
   EXPECT_EQ(reasons[0].code, "waiting_for_delay");
   EXPECT_EQ(reasons[1],
             (Reason{"paused_by_lane", "Lane \"default\" is paused: nothing on it is handed out (maintenance).", 0}));
-  EXPECT_EQ(reasons[2], (Reason{"waiting_for_capable_worker", "Only a worker that offers cuda, gpu may claim it.", 0}));
+  EXPECT_EQ(reasons[2],
+            (Reason{"waiting_for_capable_worker",
+                    "Only a worker that offers cuda, gpu may claim it; no live worker offers cuda, gpu on lane "
+                    "\"default\".",
+                    0}));
+}
+
+TEST(Explain, SaysWhetherACapableWorkerLives) {
+  Execution execution = runnable();
+  execution.spec.required_capabilities = {"gpu"};
+  Surroundings surroundings = around(lane(LaneState::active));
+  const auto alone = explain(execution, surroundings);
+  ASSERT_EQ(alone.size(), 2u);
+  EXPECT_EQ(alone[0].sentence,
+            "Only a worker that offers gpu may claim it; no live worker offers gpu on lane \"default\".");
+  EXPECT_EQ(alone[1].code, "waiting_for_worker");
+  surroundings.capable_worker_lives = true;
+  EXPECT_EQ(explain(execution, surroundings)[0].sentence, "Only a worker that offers gpu may claim it; one is alive.");
+}
+
+TEST(Explain, AGrantSaysForWhomAndUntilWhen) {
+  Execution execution = runnable();
+  execution.facts.grant = HeldGrant{GrantKind::claim, "id", "w", now};
+  const Reason claim{"reserved_by_grant", "A claim grant reserves it for worker w until 2026-01-02T03:04:05.678Z.",
+                     now};
+  EXPECT_EQ(explain(execution, around(lane(LaneState::active), 3)), std::vector{claim})
+      << "it does not wait in the queue";
+  EXPECT_EQ(state_vector(execution, LaneState::paused).blocking_reason, BlockingReason::reserved_by_grant);
+
+  const Reason reclaim{"reserved_by_grant", "A reclaim grant reserves it for worker w until 2026-01-02T03:04:05.678Z.",
+                       now};
+  Execution grace = delayed(DelayCause::reclaim_grace);
+  grace.facts.grant = HeldGrant{GrantKind::reclaim, "id", "w", now};
+  const auto both = explain(grace, around(lane(LaneState::active)));
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].code, "waiting_for_reclaim_grace");
+  EXPECT_EQ(both[1], reclaim);
+
+  Execution manual = active();
+  manual.facts.lease.reset();
+  manual.facts.lost.cause = LeaseLoss::expired;
+  const auto alone = explain(manual, around(lane(LaneState::active)));
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(alone[0].sentence,
+            "Its lease was expired and its policy asks for a manual reclaim: issue a reclaim grant, or cancel it.");
+  manual.facts.grant = grace.facts.grant;
+  EXPECT_EQ(explain(manual, around(lane(LaneState::active))), (std::vector{alone[0], reclaim}));
 }
 
 TEST(Explain, LostLeasesAndEndings) {
   Execution lost = active();
-  const auto overdue = explain(lost, lane(LaneState::active), 0, now + 100);
+  const auto overdue = explain(lost, around(lane(LaneState::active), 0, now + 100));
   ASSERT_EQ(overdue.size(), 1u);
   EXPECT_EQ(overdue[0].code, "lease_expired");
   EXPECT_NE(overdue[0].sentence.find("w-1"), std::string::npos);
   lost.facts.lease.reset();
   lost.facts.lost.cause = LeaseLoss::revoked;
-  const auto manual = explain(lost, lane(LaneState::active), 0, now);
+  const auto manual = explain(lost, around(lane(LaneState::active)));
   ASSERT_EQ(manual.size(), 1u);
   EXPECT_EQ(manual[0].code, "waiting_for_reclaim");
   EXPECT_NE(manual[0].sentence.find("revoked"), std::string::npos);
-  EXPECT_EQ(explain(ended(Outcome::success), lane(LaneState::active), 0, now),
+  EXPECT_EQ(explain(ended(Outcome::success), around(lane(LaneState::active))),
             (std::vector{Reason{"terminal", "It has ended: completed at 2026-01-02T03:04:05.678Z.", 0}}));
 }
 
@@ -204,7 +255,7 @@ TEST(Explain, EverySentenceEndsInAFullStopAndHasACode) {
   lost.facts.lease.reset();
   for (const Execution& execution :
        {runnable(), delayed(DelayCause::backoff), lost, suspended, ended(Outcome::failed)}) {
-    const auto reasons = explain(execution, lane(LaneState::disabled), 5, now);
+    const auto reasons = explain(execution, around(lane(LaneState::disabled), 5));
     EXPECT_FALSE(reasons.empty());
     for (const Reason& reason : reasons) {
       EXPECT_FALSE(reason.code.empty());
@@ -271,6 +322,81 @@ TEST(Projections, TheNextDueTimeIsTheEarliestThatApplies) {
   EXPECT_EQ(next_due(facts), now + 9);
 }
 
+TEST(Projections, AGrantHoldsOffADelayButNoDeadline) {
+  Facts facts = delayed(DelayCause::reclaim_grace).facts;
+  facts.grant = HeldGrant{GrantKind::reclaim, "id", "w", now + 50};
+  EXPECT_EQ(next_due(facts), now + 50) << "although the grace ends before";
+  facts.deadline_at = now + 20;
+  EXPECT_EQ(next_due(facts), now + 20);
+  facts.grant.reset();
+  EXPECT_EQ(next_due(facts), now);
+  facts = active().facts;
+  facts.lease.reset();
+  facts.grant = HeldGrant{GrantKind::reclaim, "id", "w", now + 50};
+  EXPECT_EQ(next_due(facts), now + 50);
+}
+
+TEST(Projections, AWorkerIsDueWhenItLapsesThenForItsLeasesThenADayLater) {
+  WorkerRecord worker;
+  worker.info.expires_at = now;
+  EXPECT_EQ(next_due(worker), now);
+  worker.release_until = now - 5;
+  EXPECT_EQ(next_due(worker), now - 5) << "leases of a former life come first";
+  worker.info.state = WorkerState::marked_dead;
+  worker.info.ended_at = now;
+  EXPECT_EQ(next_due(worker), now - 5);
+  worker.release_until = 0;
+  EXPECT_EQ(next_due(worker), now + 24LL * 3600 * 1000);
+}
+
+TEST(Projections, OnlyALostLeaseThatNobodyFollowedIsLost) {
+  Facts facts = active().facts;
+  EXPECT_FALSE(has_lost_lease(facts));
+  facts.lost.cause = LeaseLoss::expired;
+  EXPECT_FALSE(has_lost_lease(facts)) << "somebody holds it again";
+  facts.lease.reset();
+  EXPECT_TRUE(has_lost_lease(facts));
+  facts = delayed(DelayCause::reclaim_grace).facts;
+  facts.lost.cause = LeaseLoss::revoked;
+  EXPECT_TRUE(has_lost_lease(facts));
+  for (const DelayCause cause : {DelayCause::submitted, DelayCause::worker, DelayCause::backoff}) {
+    facts = delayed(cause).facts;
+    facts.lost.cause = LeaseLoss::revoked;
+    EXPECT_FALSE(has_lost_lease(facts)) << "a loss of long ago";
+  }
+  facts = runnable().facts;
+  facts.lost.cause = LeaseLoss::expired;
+  EXPECT_FALSE(has_lost_lease(facts)) << "it is in the queue for everybody";
+  facts = ended(Outcome::failed).facts;
+  facts.lost.cause = LeaseLoss::expired;
+  EXPECT_FALSE(has_lost_lease(facts));
+}
+
+TEST(Projections, GroupsAreOfHoldersAndOfLostLeases) {
+  Facts facts = active().facts;
+  facts.lease->worker_namespace = "fleet";
+  facts.lease->acquired_at = 7;
+  facts.lost = {LeaseLoss::expired, 1, {}, "v", "v-1", 0, 3};
+  EXPECT_EQ(grouping(facts).group, holder_group("fleet", "w-1"));
+  EXPECT_EQ(grouping(facts).rank, 7);
+  facts.lease.reset();
+  EXPECT_EQ(grouping(facts).group, lost_leases_group);
+  EXPECT_EQ(grouping(facts).rank, 3);
+  EXPECT_EQ(grouping(runnable().facts).group, 0u);
+  EXPECT_EQ(grouping(ended(Outcome::success).facts).group, 0u);
+}
+
+TEST(Projections, HoldersHaveGroupsOfTheirOwn) {
+  EXPECT_EQ(holder_group("a", "b"), holder_group("a", "b"));
+  EXPECT_NE(holder_group("a", "b"), holder_group("b", "a"));
+  EXPECT_NE(holder_group("ab", "c"), holder_group("a", "bc"));
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t group = holder_group("default", "w-" + std::to_string(i));
+    EXPECT_GT(group, lost_leases_group);
+    EXPECT_LT(group, 1ULL << 63);
+  }
+}
+
 TEST(Projections, OnlyWhatIsClaimableHasAReadyEntry) {
   Execution execution = runnable();
   execution.spec.route = 3;
@@ -278,6 +404,8 @@ TEST(Projections, OnlyWhatIsClaimableHasAReadyEntry) {
   EXPECT_EQ(ready_entry(execution), (ReadyEntry{3, 8, 1, execution_key(execution.id)}));
   EXPECT_FALSE(ready_entry(active()));
   EXPECT_FALSE(ready_entry(delayed(DelayCause::submitted)));
+  execution.facts.grant = HeldGrant{};
+  EXPECT_FALSE(ready_entry(execution)) << "it is reserved";
 }
 
 // ---- Names ---------------------------------------------------------------------------------------------------------
@@ -293,7 +421,7 @@ TEST(Names, EveryEnumeratorHasOne) {
   expect_names(Outcome::skipped, "skipped");
   expect_names(Ownership::lease_revoked, "lease_revoked");
   expect_names(Eligibility::blocked_by_operator, "blocked_by_operator");
-  expect_names(BlockingReason::paused_by_lane, "paused_by_lane");
+  expect_names(BlockingReason::reserved_by_grant, "reserved_by_grant");
   expect_names(AttemptPhase::none, "none");
   expect_names(PublicState::skipped, "skipped");
   expect_names(AttemptType::replay, "replay");
@@ -301,7 +429,9 @@ TEST(Names, EveryEnumeratorHasOne) {
   expect_names(LeaseLoss::revoked, "revoked");
   expect_names(LaneState::disabled, "disabled");
   expect_names(HandleKind::reclaimed, "reclaimed");
-  expect_names(EventType::namespace_changed, "namespace_changed", 1);
+  expect_names(GrantKind::reclaim, "reclaim");
+  expect_names(WorkerState::ttl_swept, "ttl_swept");
+  expect_names(EventType::keys_rotated, "keys_rotated", 1);
 }
 
 TEST(Names, ParseBackAndRefuseTheRest) {
@@ -313,7 +443,7 @@ TEST(Names, ParseBackAndRefuseTheRest) {
     const auto state = static_cast<LaneState>(i);
     EXPECT_EQ(parse_lane_state(to_string(state)), state);
   }
-  for (int i = 1; i <= static_cast<int>(EventType::namespace_changed); ++i) {
+  for (int i = 1; i <= static_cast<int>(EventType::keys_rotated); ++i) {
     const auto type = static_cast<EventType>(i);
     EXPECT_EQ(parse_event_type(to_string(type)), type);
   }
@@ -327,7 +457,7 @@ TEST(Names, ParseBackAndRefuseTheRest) {
 
 TEST(Names, FourEventsEndAnExecution) {
   int endings = 0;
-  for (int i = 1; i <= static_cast<int>(EventType::namespace_changed); ++i) {
+  for (int i = 1; i <= static_cast<int>(EventType::keys_rotated); ++i) {
     endings += is_terminal(static_cast<EventType>(i)) ? 1 : 0;
   }
   EXPECT_EQ(endings, 4);

@@ -82,7 +82,10 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
   if (execution == nullptr) return std::nullopt;
   const Grouping grouped = grouping(execution->facts);
   TimestampMs due = next_due(execution->facts);
-  if (execution->facts.lease) due = lazily(slot, due, 0);
+  // A new lease moves the entry to another group in any case: then it goes where it belongs at once.
+  const bool same_lease =
+      slot.indexed_due && slot.indexed_due->group == grouped.group && slot.indexed_due->rank == grouped.rank;
+  if (execution->facts.lease && same_lease) due = lazily(slot, due, 0);
   if (due == 0 && grouped.group != 0) due = never_due;
   if (due == 0) return std::nullopt;
   return DueEntry{due, slot.key, grouped.group, grouped.rank};

@@ -99,7 +99,7 @@ ReadRequest Batch::first_request() {
   ReadRequest request;
   request.keys = missing_keys();
   if (sweeping_) {
-    request.due_limit = limits::max_due_batch;
+    request.due_limit = sweep_limit_ = runtime_.sweep_limit();
     return request;
   }
   std::map<RouteNo, std::uint64_t> demand;
@@ -203,15 +203,9 @@ void Batch::add_internal(Command command, const Key& key) {
   commands_.push_back({std::move(queued), {key}, std::nullopt});
 }
 
-// Workers that are found dead lose their leases, a batch at a time. A worker is done with when none were found.
-Result<void> Batch::find_leases_of_the_dead() {
-  struct Dead {
-    std::size_t command;
-    const WorkerRecord* worker;
-    TimestampMs until;
-  };
-  std::map<std::uint64_t, std::vector<Dead>> dead;
-  ReadRequest request;
+// Those among the workers that are due whose leases are to be taken away.
+Batch::DeadWorkers Batch::dead_workers() {
+  DeadWorkers dead;
   for (std::size_t i = 0; sweeping_ && i < commands_.size(); ++i) {
     const WorkerRecord* worker = workspace_.at(commands_[i].touched.front()).worker();
     if (worker == nullptr) continue;
@@ -220,27 +214,56 @@ Result<void> Batch::find_leases_of_the_dead() {
     auto& group = dead[holder_group(worker->info.name_space, worker->info.worker_instance_id)];
     group.push_back({i, worker, until});
   }
-  if (dead.empty()) return {};
-  for (const auto& [group, workers] : dead) request.groups.push_back(group);
-  request.group_limit = limits::max_due_batch;
-  FF_TRY(reply, session_.read(request));
-  const bool all_seen = reply.grouped.size() < request.group_limit;
-  for (const DueCandidate& found : reply.grouped) {
-    FF_TRY(slot, workspace_.admit(found.record));
-    const Execution* execution = slot->execution();
-    if (execution == nullptr || !execution->facts.lease) continue;
-    const Lease& lease = *execution->facts.lease;
-    for (const Dead& one : dead[found.entry.group]) {
-      const WorkerInfo& info = one.worker->info;
-      if (lease.worker_namespace != info.name_space || lease.worker_instance_id != info.worker_instance_id) continue;
-      if (lease.acquired_at > one.until) continue;
-      std::get<DueCommand>(commands_[one.command].queued->command).holds_leases = true;
-      add_internal(ReleaseCommand{execution->id, info.name_space, info.worker_instance_id, one.until}, slot->key);
-    }
+  return dead;
+}
+
+void Batch::release_lease_of(const std::vector<DeadWorker>& workers, const DueCandidate& found) {
+  const auto slot = workspace_.admit(found.record);
+  if (!slot) {
+    // One unreadable record must not stop the clock.
+    log(LogLevel::error, "the lease of a dead worker cannot be decoded", {{"key", to_hex(found.entry.key.bytes)}});
+    return;
   }
-  for (const auto& [group, workers] : dead) {
-    if (all_seen) break;
-    for (const Dead& one : workers) std::get<DueCommand>(commands_[one.command].queued->command).holds_leases = true;
+  const Execution* execution = (*slot)->execution();
+  if (execution == nullptr || !execution->facts.lease) return;
+  const Lease& lease = *execution->facts.lease;
+  for (const DeadWorker& one : workers) {
+    const WorkerInfo& info = one.worker->info;
+    if (lease.worker_namespace != info.name_space || lease.worker_instance_id != info.worker_instance_id) continue;
+    if (lease.acquired_at > one.until) continue;
+    still_holds_leases(one);
+    add_internal(ReleaseCommand{execution->id, info.name_space, info.worker_instance_id, one.until}, (*slot)->key);
+  }
+}
+
+void Batch::still_holds_leases(const DeadWorker& worker) {
+  std::get<DueCommand>(commands_[worker.command].queued->command).holds_leases = true;
+}
+
+// Workers that are found dead lose their leases, a batch at a time. A worker is done with when none were found.
+Result<void> Batch::find_leases_of_the_dead() {
+  DeadWorkers dead = dead_workers();
+  while (!dead.empty()) {
+    ReadRequest request;
+    for (const auto& [group, workers] : dead) request.groups.push_back(group);
+    request.group_limit = limits::max_due_batch;
+    FF_TRY(reply, session_.read(request));
+    for (const DueCandidate& found : reply.grouped) release_lease_of(dead[found.entry.group], found);
+    if (reply.grouped.size() < request.group_limit) return {};
+    // The groups before the last one were seen to their ends, and so was the last if its oldest leases, which come first,
+    // were followed by some that stay: a worker may hold many that it got since it came back.
+    const DueEntry& last = reply.grouped.back().entry;
+    dead.erase(dead.begin(), dead.find(last.group));
+    const auto& workers = dead.begin()->second;
+    const bool stays =
+        std::all_of(workers.begin(), workers.end(), [&](const DeadWorker& one) { return one.until < last.rank; });
+    if (stays) dead.erase(dead.begin());
+    if (stays && commands_.size() < 2 * limits::max_due_batch) continue;
+    // Another sweep goes on with the rest.
+    for (const auto& [group, rest] : dead) {
+      for (const DeadWorker& one : rest) still_holds_leases(one);
+    }
+    return {};
   }
   return {};
 }
@@ -374,7 +397,7 @@ void Batch::commit() {
   const PlannedCommit plan = workspace_.plan((context_.entropy() >> 2) + 1);
   if (plan.sets.empty()) {
     session_.release();
-    if (sweeping_) runtime_.sweep_finished(due_found_, 0);
+    if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, 0);
     const Wakeup unused = unused_offers(plan, {});
     answer_all(plan, {});
     runtime_.after_commit(plan, {}, unused);
@@ -386,7 +409,8 @@ void Batch::commit() {
   runtime_.statistics_.batches += 1;
   runtime_.statistics_.commands += commands_.size() + claims_.size();
   runtime_.statistics_.stale += verdicts->size() - committed;
-  if (sweeping_) runtime_.sweep_finished(due_found_, committed);
+  if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, committed);
+  runtime_.take_in_new_keys(plan, *verdicts);
   answer_all(plan, *verdicts);
   runtime_.after_commit(plan, *verdicts, unused_offers(plan, *verdicts));
 }
@@ -464,7 +488,7 @@ void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std
 
 void Batch::fail_all(const Error& error) {
   session_.release();
-  if (sweeping_) runtime_.sweep_finished(limits::max_due_batch, 0);
+  if (sweeping_) runtime_.sweep_finished(true, 1, 0);  // something may be due; look again after a pause
   runtime_.batch_failed(error);
   for (CommandState& state : commands_) state.queued->done(tl::unexpected(error));
   for (ClaimState& state : claims_) state.queued->done(tl::unexpected(error));

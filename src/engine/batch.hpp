@@ -34,9 +34,19 @@ class Batch {
     bool used = false;
   };
 
+  struct DeadWorker {
+    std::size_t command;  // that the clock has for it
+    const WorkerRecord* worker;
+    TimestampMs until;  // leases that it got until then are to be taken away
+  };
+  using DeadWorkers = std::map<std::uint64_t, std::vector<DeadWorker>>;  // by the group of their leases
+
   Result<void> read();
   Result<void> read_more();
   void add_internal(Command command, const Key& key);
+  DeadWorkers dead_workers();
+  void release_lease_of(const std::vector<DeadWorker>& workers, const DueCandidate& found);
+  void still_holds_leases(const DeadWorker& worker);
   Result<void> find_leases_of_the_dead();
   std::vector<Key> missing_keys();
   ReadRequest first_request();
@@ -64,6 +74,7 @@ class Batch {
   std::vector<ClaimState> claims_;
   std::vector<std::variant<std::size_t, ClaimState*>> order_;
   bool sweeping_ = false;
+  std::uint32_t sweep_limit_ = 0;
   std::size_t due_found_ = 0;
 
   Workspace workspace_;

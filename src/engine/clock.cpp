@@ -43,7 +43,7 @@ void Runtime::note_due(TimestampMs due_at) {
   ring();
 }
 
-void Runtime::sweep_finished(std::size_t found, std::size_t committed) {
+void Runtime::sweep_finished(bool full, std::size_t found, std::size_t committed) {
   statistics_.sweeps += 1;
   {
     const std::lock_guard lock(clock_mutex_);
@@ -52,10 +52,10 @@ void Runtime::sweep_finished(std::size_t found, std::size_t committed) {
       // Others were faster with all of it, or the store is away, or records are unreadable: do not spin.
       sweep_not_before_ms_ = steady_ms() + stalled_sweep_pause_ms;
     }
-    if (found < limits::max_due_batch) {
-      ask_next_due_ = true;
+    if (full) {
+      next_due_ = 0;
     } else {
-      next_due_ = 0;  // a full batch: there is more
+      ask_next_due_ = true;
     }
   }
   ring();

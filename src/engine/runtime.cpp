@@ -263,7 +263,7 @@ void Runtime::wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterD
 
 // A batch costs its dozen statements whether it has five commands or fifty. So while one writer is at work, another
 // starts only when enough is waiting to be worth a batch of its own; else what waits goes into the next batch of the
-// first. Called with queue_mutex_ held.
+// first. A writer that sweeps is not counted: nobody waits for its batch. Called with queue_mutex_ held.
 bool Runtime::batch_may_start() const {
   if (queue_.empty()) return false;
   return busy_writers_ == 0 || queue_.size() >= limits::worthwhile_batch_commands;
@@ -311,7 +311,10 @@ std::vector<Work> Runtime::take_batch() {
       patient_.clear();
       patience_ends_ms_ = std::numeric_limits<std::int64_t>::max();
     }
-    if (!batch.empty()) ++busy_writers_;
+    if (!batch.empty() && !sweep) {
+      ++busy_writers_;
+      commands_since_sweep_ = true;
+    }
     if (batch_may_start()) queue_wake_.notify_one();
   }
   // A parked claim joins the batch whose create it waits for: the execution is made and leased in one commit.
@@ -328,11 +331,20 @@ std::vector<Work> Runtime::take_batch() {
 bool Runtime::pump(std::size_t i) {
   std::vector<Work> work = take_batch();
   if (work.empty()) return false;
+  const bool sweep = std::holds_alternative<QueuedSweep>(work.front());
   Batch(*this, *writers_[i], std::move(work)).run();
   // What has come meanwhile this writer sees for itself.
   const std::lock_guard lock(queue_mutex_);
-  --busy_writers_;
+  if (!sweep) --busy_writers_;
   return true;
+}
+
+// A lone writer does not let commands wait for long while it sweeps.
+std::uint32_t Runtime::sweep_limit() {
+  const std::lock_guard lock(queue_mutex_);
+  const bool share = writers_.size() == 1 && commands_since_sweep_;
+  commands_since_sweep_ = false;
+  return share ? limits::max_due_batch / 4 : limits::max_due_batch;
 }
 
 void Runtime::wait_for_work(std::size_t) {
@@ -353,6 +365,14 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
   claim->done(std::vector<ClaimedExecution>{});
 }
 
+void Runtime::take_in_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+  const auto rotated = plan.set_of_key.find(keyring_key().bytes);
+  if (rotated == plan.set_of_key.end() || verdicts[rotated->second] != Verdict::committed) return;
+  if (const auto reloaded = reload_keyring(); !reloaded) {
+    log(LogLevel::error, "the new signing key cannot be read", {{"error", reloaded.error().message}});
+  }
+}
+
 void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup) {
   std::map<RouteNo, std::size_t> ready;
   for (const RouteNo route : wakeup.ready_routes) ready[route] += 1;
@@ -364,12 +384,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
       const auto type = static_cast<EventType>(entry.type);
       if (is_terminal(type)) parking_.wake_waiters(entry.root);
       if (type == EventType::lane_changed) wakeup.lanes_changed.push_back(entry.lane);
-      if (type == EventType::keys_rotated) {
-        if (const auto reloaded = reload_keyring(); !reloaded) {
-          log(LogLevel::error, "the new signing key cannot be read", {{"error", reloaded.error().message}});
-        }
-        wakeup.everything = true;  // the other engines read the keys again
-      }
+      if (type == EventType::keys_rotated) wakeup.everything = true;  // the other engines read the keys again
     }
   }
   wakeup.ready_routes.clear();

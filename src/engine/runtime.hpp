@@ -118,6 +118,8 @@ class Runtime {
   void ring_before(std::int64_t steady_ms);
   void note_store_time(TimestampMs now, std::int64_t asked_ms);
   TimestampMs store_now() const;
+  // A rotation is answered only when this engine signs with the new key.
+  void take_in_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   // What a commit means to those who wait.
   void after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup);
   void on_foreign_wakeup(const Wakeup& wakeup);
@@ -127,7 +129,9 @@ class Runtime {
   void look_at_everything();
   bool ask_store_for_next_due();
   std::int64_t time_to_next_tick(std::int64_t now);
-  void sweep_finished(std::size_t found, std::size_t committed);
+  // `full`: it found as much as it looked for, so there may be more.
+  void sweep_finished(bool full, std::size_t found, std::size_t committed);
+  std::uint32_t sweep_limit();
   void advance_log();
   std::uint64_t next_sequence(std::int64_t now_us);
 
@@ -144,8 +148,9 @@ class Runtime {
   mutable std::mutex queue_mutex_;
   std::condition_variable queue_wake_;
   std::deque<Work> queue_;
-  std::vector<Work> patient_;  // goes with the next batch, or by itself when its patience ends
-  std::size_t busy_writers_ = 0;
+  std::vector<Work> patient_;     // goes with the next batch, or by itself when its patience ends
+  std::size_t busy_writers_ = 0;  // with commands
+  bool commands_since_sweep_ = false;
 
   std::atomic<std::int64_t> patience_ends_ms_{std::numeric_limits<std::int64_t>::max()};
 

@@ -46,6 +46,24 @@ class Driver {
   Pending<std::vector<ClaimedExecution>> claim_later(ClaimRequest request);
   Pending<void> wait_later(const ExecutionId& id, std::uint32_t wait_ms);
 
+  // The fleet (driver_fleet.cpp). A heartbeat is answered with the next batch or when its patience ends: `heartbeat` lets
+  // that much time pass.
+  Result<RegisterWorkerReply> register_worker(WorkerRegistration registration);
+  Pending<HeartbeatReply> heartbeat_later(HeartbeatRequest request);
+  Result<HeartbeatReply> heartbeat(HeartbeatRequest request);
+  Result<MarkWorkerDeadOutcome> mark_dead(const std::string& instance, Operator by = {},
+                                          const std::string& name_space = "default");
+  Result<DrainWorkerOutcome> drain(const std::string& instance, Operator by = {},
+                                   const std::string& name_space = "default");
+  Result<ListWorkersReply> list_workers(const ListWorkersRequest& request = {});
+  Result<ListExpiredLeasesReply> list_expired_leases(const ListExpiredLeasesRequest& request = {});
+  Result<Grant> issue_claim_grant(GrantRequest request);
+  Result<std::optional<Grant>> claim_for_worker(ClaimForWorkerRequest request);
+  Result<ClaimedExecution> claim_from_grant(RedeemRequest request);
+  Result<IssueReclaimGrantOutcome> issue_reclaim_grant(GrantRequest request);
+  Result<ReclaimExecutionOutcome> reclaim(RedeemRequest request);
+  Result<KeyRotation> rotate_keys(std::int64_t grace_ms, Operator by = {});
+
   // Shorthands.
   ExecutionId make(std::string kind = "job", std::string lane = "default");
   // Claims one from the lane; fails the program when there is none.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 
 #include "core/decide.hpp"
 #include "core/state.hpp"
+#include "core/tokens.hpp"
 
 namespace flowfabric {
 
@@ -18,6 +20,7 @@ class Rehearsal {
  public:
   TimestampMs now = 1000000;
   std::int64_t default_retention_ms = 10000;
+  bool release_on_worker_death = true;
   std::vector<Event> last_events;          // of the last command, in log order
   std::vector<Satellite> last_satellites;  // of the last command
 
@@ -90,11 +93,32 @@ class Rehearsal {
     const auto found = ready_.find(execution_key(id));
     return found == ready_.end() ? std::nullopt : std::optional(found->second);
   }
-  TimestampMs due(const Key& key) const {
+  std::optional<DueEntry> due_entry(const Key& key) const {
     const auto found = due_.find(key);
-    return found == due_.end() ? 0 : found->second;
+    return found == due_.end() ? std::nullopt : std::optional(found->second);
+  }
+  // 0 when time alone does not change it, though it may stand in a group.
+  TimestampMs due(const Key& key) const {
+    const auto entry = due_entry(key);
+    return entry && entry->due_at != never_due ? entry->due_at : 0;
   }
   TimestampMs due(const ExecutionId& id) const { return due(execution_key(id)); }
+  // The group that an execution stands in, and where.
+  Grouping group_of(const ExecutionId& id) const {
+    const auto entry = due_entry(execution_key(id));
+    return entry ? Grouping{entry->group, entry->rank} : Grouping{};
+  }
+  // Who stands in a group, in order.
+  std::vector<Key> members(std::uint64_t group) const {
+    std::vector<std::pair<std::int64_t, Key>> found;
+    for (const auto& [key, entry] : due_) {
+      if (entry.group == group) found.emplace_back(entry.rank, key);
+    }
+    std::sort(found.begin(), found.end());
+    std::vector<Key> keys;
+    for (auto& [rank, key] : found) keys.push_back(std::move(key));
+    return keys;
+  }
   bool has_record(const Key& key) const { return records_.contains(key); }
   std::uint64_t version(const Key& key) const {
     const auto found = records_.find(key);
@@ -106,13 +130,33 @@ class Rehearsal {
     return found == satellites_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // The types of all events of one execution, oldest first.
-  std::vector<EventType> history(const ExecutionId& id) const {
+  // The types of all events of one record, oldest first.
+  std::vector<EventType> history(const Key& key) const {
     std::vector<EventType> types;
     for (const auto& [root, event] : log_) {
-      if (root == execution_key(id)) types.push_back(event.type);
+      if (root == key) types.push_back(event.type);
     }
     return types;
+  }
+  std::vector<EventType> history(const ExecutionId& id) const { return history(execution_key(id)); }
+
+  WorkerRecord worker(const std::string& instance, const std::string& name_space = "default") const {
+    const auto found = records_.find(worker_key(name_space, instance));
+    if (found == records_.end()) {
+      ADD_FAILURE() << "no worker " << instance;
+      return {};
+    }
+    auto record = decode_worker(found->second.body);
+    if (!record) {
+      ADD_FAILURE() << record.error().message;
+      return {};
+    }
+    return *record;
+  }
+
+  KeyringRecord keyring() const {
+    const auto found = records_.find(keyring_key());
+    return found == records_.end() ? KeyringRecord{} : decode_keyring(found->second.body).value_or(KeyringRecord{});
   }
 
   Context context() {
@@ -121,8 +165,14 @@ class Rehearsal {
     made.next_sequence = [this] { return ++sequence_; };
     made.entropy = [this] { return entropy_(); };
     made.default_retention_ms = default_retention_ms;
+    made.release_on_worker_death = release_on_worker_death;
+    made.signer = signer_.get();
     return made;
   }
+
+  const TokenSigner& signer() const { return *signer_; }
+  // Signs and verifies with the keys that are stored, as an engine does once it has read them.
+  void reload_keys() { signer_ = std::make_shared<const TokenSigner>(keyring()); }
 
   void seed(std::uint64_t number) { entropy_ = seeded_entropy(number); }
 
@@ -141,12 +191,81 @@ class Rehearsal {
   ExecutionId create(const CreateRequest& request) { return expect<Created>(create_command(request)).execution_id; }
 
   ClaimedExecution lease(const ExecutionId& id, std::uint32_t ttl_ms = 500, const std::string& instance = "w-1") {
-    return expect<ClaimedExecution>(LeaseCommand{id, "w", instance, ttl_ms});
+    return expect<ClaimedExecution>(LeaseCommand{id, "default", "w", instance, ttl_ms});
   }
 
   void due_now(const ExecutionId& id) { expect<Done>(DueCommand{execution_key(id)}); }
 
+  static WorkerRegistration registration(const std::string& instance, std::uint32_t liveness_ttl_ms = 1000) {
+    WorkerRegistration made;
+    made.worker_id = "w";
+    made.worker_instance_id = instance;
+    made.liveness_ttl_ms = liveness_ttl_ms;
+    return made;
+  }
+
+  static GrantCommand grant_command(GrantKind kind, const ExecutionId& id, std::uint32_t ttl_ms = 50) {
+    return {kind, {id, "w", "w-1", {}, ttl_ms}};
+  }
+  Grant claim_grant(const ExecutionId& id, std::uint32_t ttl_ms = 50) {
+    return expect<Grant>(grant_command(GrantKind::claim, id, ttl_ms));
+  }
+  Grant reclaim_grant(const ExecutionId& id, std::uint32_t ttl_ms = 50) {
+    const auto outcome = expect<IssueReclaimGrantOutcome>(grant_command(GrantKind::reclaim, id, ttl_ms));
+    if (const auto* granted = std::get_if<Granted>(&outcome)) return granted->grant;
+    ADD_FAILURE() << "not granted, alternative " << outcome.index();
+    return {};
+  }
+  // What becomes of a grant key that its worker shows.
+  static RedeemCommand redeem_command(const Grant& grant, std::uint32_t lease_ttl_ms = 500) {
+    RedeemCommand command;
+    command.kind = grant.kind;
+    command.grant_id = grant_id_of(grant.grant_key);
+    command.grant_expires_at = grant.expires_at;
+    command.request = {grant.execution_id, grant.grant_key, "default", grant.worker_id, grant.worker_instance_id, {},
+                       lease_ttl_ms};
+    return command;
+  }
+
+  // One visit of the clock: everything that is due, at most `most_leases` leases of each dead worker taken at a time, all
+  // in one batch. Returns how many records were due.
+  std::size_t sweep(std::size_t most_leases = 500) {
+    std::vector<Key> due_keys;
+    for (const auto& [key, entry] : due_) {
+      if (entry.due_at <= now) due_keys.push_back(key);
+    }
+    Workspace workspace;
+    std::vector<Command> releases;
+    for (const Key& key : due_keys) {
+      DueCommand command{key};
+      if (key.kind() == RecordKind::worker) command.holds_leases = find_leases(key, most_leases, releases);
+      EXPECT_TRUE(decide_in(workspace, command));
+    }
+    for (const Command& release : releases) EXPECT_TRUE(decide_in(workspace, release));
+    commit(workspace);
+    return due_keys.size();
+  }
+
  private:
+  bool find_leases(const Key& key, std::size_t most, std::vector<Command>& releases) {
+    const auto worker = decode_worker(records_[key].body);
+    if (!worker) {
+      ADD_FAILURE() << worker.error().message;
+      return false;
+    }
+    const TimestampMs until = leases_to_release(*worker, context());
+    if (until == 0) return false;
+    const WorkerInfo& info = worker->info;
+    std::size_t found = 0;
+    for (const Key& member : members(holder_group(info.name_space, info.worker_instance_id))) {
+      if (found == most) break;
+      if (due_[member].rank > until) continue;
+      releases.push_back(ReleaseCommand{execution_id_of(member), info.name_space, info.worker_instance_id, until});
+      ++found;
+    }
+    return found > 0;
+  }
+
   void load(Workspace& workspace, const Command& command) {
     for (;;) {
       const std::vector<Key> keys = keys_needed(workspace, command);
@@ -171,11 +290,15 @@ class Rehearsal {
       ready_.erase(entry.key);
     }
     for (const DueEntry& entry : set.due_drop) {
-      EXPECT_EQ(due(entry.key), entry.due_at) << "drops name entries exactly";
+      EXPECT_EQ(due_entry(entry.key), entry) << "drops name entries exactly";
       due_.erase(entry.key);
     }
     for (const ReadyEntry& entry : set.ready_put) EXPECT_TRUE(ready_.emplace(entry.key, entry).second);
-    for (const DueEntry& entry : set.due_put) EXPECT_TRUE(due_.emplace(entry.key, entry.due_at).second);
+    for (const DueEntry& entry : set.due_put) {
+      EXPECT_TRUE(due_.emplace(entry.key, entry).second);
+      EXPECT_LT(entry.group, 1ULL << 63);
+      EXPECT_TRUE(entry.due_at != never_due || entry.group != 0) << "nobody would ever find it";
+    }
     for (const RootChange& root : set.roots) apply(root);
     for (const Satellite& satellite : set.satellites) {
       satellites_[satellite.name] = satellite.body;
@@ -216,11 +339,13 @@ class Rehearsal {
 
   std::map<Key, Record> records_;
   std::map<Key, ReadyEntry> ready_;
-  std::map<Key, TimestampMs> due_;
+  std::map<Key, DueEntry> due_;
   std::map<SatelliteName, std::string> satellites_;
   std::vector<std::pair<Key, Event>> log_;
   std::uint64_t sequence_ = 0;
   Entropy entropy_ = seeded_entropy(1);
+  std::shared_ptr<const TokenSigner> signer_ =
+      std::make_shared<const TokenSigner>(KeyringRecord{{{1, "the secret of the rehearsal", 0, 0}}});
 };
 
 inline Fence fence_of(const ClaimedExecution& claim) {

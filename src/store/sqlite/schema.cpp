@@ -102,11 +102,12 @@ constexpr char select_user_version[] = "PRAGMA user_version";
 constexpr char select_application_id[] = "PRAGMA application_id";
 constexpr char select_table_count[] = "SELECT count(*) FROM sqlite_schema";
 
-// The schema version of a file that is ours or empty; an error for any other file.
+// The schema version of a file that is ours or empty; an error for any other file. The mark is looked at last: another
+// process may be making the tables right now, and whoever sees those then sees the mark too.
 Result<int> inspect(Database& database, const std::string& path) {
-  FF_TRY(id, database.query_integer(select_application_id));
-  FF_TRY(version, database.query_integer(select_user_version));
   FF_TRY(tables, database.query_integer(select_table_count));
+  FF_TRY(version, database.query_integer(select_user_version));
+  FF_TRY(id, database.query_integer(select_application_id));
   if (id != application_id && (tables != 0 || version != 0)) {
     return fail(Errc::schema_mismatch, "the file " + path + " is a database of another program");
   }

@@ -1,0 +1,303 @@
+#include "fleet.hpp"
+
+#include <libpq-fe.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <mutex>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "engine/engine_impl.hpp"
+#include "load.hpp"
+#include "open/open.hpp"
+
+namespace flowfabric::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+template <class T>
+T must(Result<T> result, const char* what) {
+  if (result) return std::move(*result);
+  fmt::print(stderr, "bench: {}: {}\n", what, result.error().message);
+  std::exit(1);
+}
+
+// A clock for a store that can be stopped, so that many things get the same due time.
+class StoppableClock {
+ public:
+  std::int64_t now_us() const {
+    const std::int64_t stopped = stopped_at_;
+    return stopped != 0 ? stopped : real_us();
+  }
+  void stop() { stopped_at_ = real_us(); }
+  void go_on() { stopped_at_ = 0; }
+  std::int64_t stopped_ms() const { return stopped_at_ / 1000; }
+
+ private:
+  static std::int64_t real_us() {
+    using namespace std::chrono;
+    return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+  }
+  std::atomic<std::int64_t> stopped_at_{0};
+};
+
+std::unique_ptr<Engine> open_with(const std::string& url, const StoppableClock& clock) {
+  StoreOptions options;
+  options.now_us = [&clock] { return clock.now_us(); };
+  options.migrate = true;
+  return must(start_engine(must(open_store(url, options), "open"), {}), "start");
+}
+
+void in_threads(int threads, const std::function<void(int)>& run) {
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) all.emplace_back([&run, i] { run(i); });
+  for (std::thread& thread : all) thread.join();
+}
+
+std::string instance_name(int i) { return fmt::format("worker-{:05}", i); }
+
+void register_workers(Engine& engine, int workers, std::uint32_t ttl_ms) {
+  constexpr int threads = 64;
+  in_threads(threads, [&](int first) {
+    for (int i = first; i < workers; i += threads) {
+      WorkerRegistration registration;
+      registration.worker_id = "pool";
+      registration.worker_instance_id = instance_name(i);
+      registration.liveness_ttl_ms = ttl_ms;
+      must(engine.register_worker(std::move(registration)), "register");
+    }
+  });
+}
+
+// ---- CPU of a PostgreSQL server: the postmaster, its children, and those that have ended.
+
+struct ProcessTimes {
+  int parent = 0;
+  double own = 0;
+  double of_ended_children = 0;
+};
+
+std::optional<ProcessTimes> process_times(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  std::istringstream rest(line.substr(line.rfind(')') + 2));
+  std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
+  const double ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
+  const auto seconds = [&](std::size_t i) { return std::stod(fields[i]) / ticks; };
+  return ProcessTimes{std::stoi(fields[1]), seconds(11) + seconds(12), seconds(13) + seconds(14)};
+}
+
+int postmaster_of(const std::string& url) {
+  PGconn* connection = PQconnectdb(url.c_str());
+  PGresult* result = PQexec(connection, "SELECT pg_backend_pid()");
+  const std::string backend = PQgetvalue(result, 0, 0);
+  const auto times = process_times(backend);
+  PQclear(result);
+  PQfinish(connection);
+  if (!times) std::exit(1);
+  return times->parent;
+}
+
+double server_cpu_seconds(int postmaster) {
+  double total = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string pid = entry.path().filename();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto times = process_times(pid);
+    if (!times) continue;
+    if (std::stoi(pid) == postmaster) total += times->own + times->of_ended_children;
+    if (times->parent == postmaster) total += times->own;
+  }
+  return total;
+}
+
+// ---- Heartbeats
+
+// Sends heartbeats evenly; returns the latencies in milliseconds.
+std::vector<float> send_heartbeats(Engine& engine, int workers, double seconds) {
+  constexpr double period_s = 10;
+  const auto start = Clock::now();
+  std::mutex mutex;
+  std::vector<float> latencies;
+  std::atomic<int> out{0};
+  int sent = 0;
+  while (seconds_since(start) < seconds) {
+    const int wanted = static_cast<int>(seconds_since(start) * workers / period_s);
+    for (; sent < wanted; ++sent) {
+      HeartbeatRequest request;
+      request.worker_instance_id = instance_name(sent % workers);
+      ++out;
+      engine.heartbeat_async(std::move(request), [&, at = Clock::now()](const Result<HeartbeatReply>& reply) {
+        if (!reply || reply->outcome != HeartbeatReply::Outcome::refreshed) std::exit(1);
+        const std::lock_guard lock(mutex);
+        latencies.push_back(static_cast<float>(seconds_since(at) * 1000));
+        --out;
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  while (out > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return latencies;
+}
+
+float quantile(std::vector<float>& values, double q) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+// ---- Events
+
+// Waits until so many events of a type are there; returns them.
+std::vector<Event> wait_for_events(Engine& engine, EventType type, std::size_t count) {
+  EventFilter filter;
+  filter.types = {type};
+  auto subscription = must(engine.subscribe(filter, "earliest"), "subscribe");
+  std::vector<Event> events;
+  while (events.size() < count) {
+    auto page = must(subscription.next(1000, 1000), "events");
+    events.insert(events.end(), page.begin(), page.end());
+  }
+  return events;
+}
+
+// One caller of another lane, over and over.
+void serve_other_lane(Engine& engine, int caller, const std::atomic<bool>& stop, std::atomic<std::uint64_t>& cycles) {
+  const std::string lane = fmt::format("other-{}", caller);
+  while (!stop) {
+    CreateRequest request;
+    request.kind = "other";
+    request.lane = lane;
+    must(engine.create(std::move(request)), "create");
+    ClaimRequest claim;
+    claim.worker_id = "other";
+    claim.worker_instance_id = lane;
+    claim.lanes = {lane};
+    const auto claimed = must(engine.claim(std::move(claim)), "claim");
+    for (const auto& one : claimed) {
+      if (!engine.complete(one.handle)) std::exit(1);
+      ++cycles;
+    }
+  }
+}
+
+void make_leases(Engine& engine, int leases, std::uint32_t ttl_ms) {
+  constexpr int page = 1000;
+  for (int made = 0; made < leases; made += page) {
+    std::vector<CreateRequest> requests(page);
+    for (CreateRequest& request : requests) {
+      request.kind = "doomed";
+      request.lane = "doomed";
+    }
+    for (const auto& created : engine.create_many(std::move(requests))) {
+      if (!created) std::exit(1);
+    }
+    ClaimRequest claim;
+    claim.worker_id = "doomed";
+    claim.worker_instance_id = "doomed-1";
+    claim.lanes = {"doomed"};
+    claim.max_executions = page;
+    claim.lease_ttl_ms = ttl_ms;
+    // One call may bring fewer than are there.
+    for (std::size_t taken = 0; taken < page;) taken += must(engine.claim(claim), "claim").size();
+  }
+}
+
+}  // namespace
+
+void bench_heartbeats(const std::string& url, const std::string& postgres, int workers, double seconds) {
+  const StoppableClock clock;
+  const auto engine = open_with(url, clock);
+  register_workers(*engine, workers, 30000);
+  send_heartbeats(*engine, workers, 5);  // to settle
+  const int postmaster = postmaster_of(postgres);
+  const double server_before = server_cpu_seconds(postmaster);
+  const double ours_before = process_cpu_seconds();
+  const auto batches_before = engine->statistics().batches;
+  const auto start = Clock::now();
+  auto latencies = send_heartbeats(*engine, workers, seconds);
+  const double elapsed = seconds_since(start);
+  const double ours = (process_cpu_seconds() - ours_before) / elapsed * 100;
+  const double server = (server_cpu_seconds(postmaster) - server_before) / elapsed * 100;
+  const double batches = static_cast<double>(engine->statistics().batches - batches_before);
+  fmt::print("Heartbeats of {} workers every 10 s on PostgreSQL, {:.0f} s\n", workers, elapsed);
+  fmt::print("  CPU of one core: engine {:.2f} % + server {:.2f} % = {:.2f} %, target below 5\n", ours, server,
+             ours + server);
+  fmt::print("  {:.0f} heartbeats/s in {:.1f} commits/s, answered after {:.0f}/{:.0f} ms (p50/p99)\n\n",
+             static_cast<double>(latencies.size()) / elapsed, batches / elapsed, quantile(latencies, 0.5),
+             quantile(latencies, 0.99));
+}
+
+void bench_lapse(const std::string& name, const std::string& url, int workers) {
+  StoppableClock clock;
+  const auto engine = open_with(url, clock);
+  constexpr std::uint32_t ttl_ms = 3000;
+  clock.stop();
+  const std::int64_t due = clock.stopped_ms() + ttl_ms;
+  register_workers(*engine, workers, ttl_ms);
+  clock.go_on();
+  // The engine learns the time of its store from batches: without one it would believe in the time that stood still.
+  must(engine->set_lane_state("some", LaneState::paused), "lane");
+  const auto swept = wait_for_events(*engine, EventType::worker_ttl_swept, static_cast<std::size_t>(workers));
+  std::vector<float> lags;
+  for (const Event& event : swept) lags.push_back(static_cast<float>(event.at - due));
+  const float last = *std::max_element(lags.begin(), lags.end());
+  fmt::print("{}: {} workers lapse at the same millisecond\n", name, workers);
+  fmt::print("  written off after {:.0f}/{:.0f}/{:.0f} ms (p50/p99/last), target 100\n\n", quantile(lags, 0.5),
+             quantile(lags, 0.99), last);
+}
+
+void bench_expiry(const std::string& name, const std::string& url, int leases) {
+  StoppableClock clock;
+  const auto engine = open_with(url, clock);
+  constexpr std::uint32_t ttl_ms = 10000;
+  clock.stop();
+  const std::int64_t due = clock.stopped_ms() + ttl_ms;
+  make_leases(*engine, leases, ttl_ms);
+  clock.go_on();
+
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> cycles{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 8; ++i) callers.emplace_back([&, i] { serve_other_lane(*engine, i, stop, cycles); });
+  while (clock.now_us() / 1000 < due - 2000) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const std::uint64_t at_first = cycles;
+  while (clock.now_us() / 1000 < due) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const std::uint64_t before = cycles;
+  const auto start = Clock::now();
+  // How many are left is asked rarely: the answer is a scan.
+  const auto waiting = [&] {
+    ListExpiredLeasesRequest request;
+    request.limit = 1;
+    return !must(engine->list_expired_leases(request), "expired leases").leases.empty();
+  };
+  while (waiting()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const double took = seconds_since(start);
+  const std::uint64_t during = cycles - before;
+  stop = true;
+  for (std::thread& caller : callers) caller.join();
+  const auto lost = wait_for_events(*engine, EventType::lease_expired, static_cast<std::size_t>(leases));
+  std::int64_t last = 0;
+  for (const Event& event : lost) last = std::max(last, event.at - due);
+  fmt::print("{}: {} leases end at the same millisecond, 8 callers work on other lanes\n", name, leases);
+  fmt::print("  {} taken back, the last after {:.1f} s, target 10\n", lost.size(), static_cast<double>(last) / 1000);
+  fmt::print("  other lanes: {:.0f} cycles/s before, {:.0f} cycles/s meanwhile\n\n",
+             static_cast<double>(before - at_first) / 2, static_cast<double>(during) / std::max(took, 0.001));
+}
+
+}  // namespace flowfabric::bench

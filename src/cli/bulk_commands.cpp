@@ -1,0 +1,86 @@
+// executions cancel, replay, priority.
+#include <fmt/core.h>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "cli/bulk.hpp"
+#include "cli/command.hpp"
+#include "cli/store_access.hpp"
+
+namespace flowfabric::cli {
+namespace {
+
+constexpr const char* how_to_choose =
+    "\nName executions by their ids, or choose them by a filter: everything that all of --namespace, --lane, --kind,\n"
+    "--state and --tag describe. More than one is acted on only after a confirmation. What has ended or gone between\n"
+    "the choice and the action is passed over. Each failure is reported; the exit code is that of the first.";
+
+Result<int> run_cancel(const Arguments& arguments) {
+  BulkAction action{"cancel", "cancel", "cancelled", open_states(), open_states(), {}};
+  action.act = [by = acting_operator(arguments)](Engine& engine, const ExecutionId& id) -> Result<ActionReply> {
+    FF_TRY(reply, engine.cancel(id, by));
+    return reply;
+  };
+  return run_bulk(action, arguments);
+}
+
+Result<int> run_replay(const Arguments& arguments) {
+  BulkAction action{"replay", "replay", "replayed", ended_states(), {PublicState::failed}, {}};
+  action.act = [by = acting_operator(arguments)](Engine& engine, const ExecutionId& id) -> Result<ActionReply> {
+    FF_TRY(reply, engine.replay_execution(id, by));
+    return reply;
+  };
+  return run_bulk(action, arguments);
+}
+
+Result<int> run_priority(const Arguments& arguments) {
+  if (!arguments.has("--to")) return fail(Errc::invalid_argument, "which priority? Give --to N", "--to");
+  FF_TRY(number, arguments.signed_number("--to", 0, limits::min_priority, limits::max_priority));
+  const auto priority = static_cast<std::int32_t>(number);
+  BulkAction action{"priority",
+                    fmt::format("give priority {} to", priority),
+                    fmt::format("given priority {}", priority),
+                    open_states(),
+                    open_states(),
+                    {}};
+  action.act = [=, by = acting_operator(arguments)](Engine& engine, const ExecutionId& id) -> Result<ActionReply> {
+    FF_TRY_VOID(engine.change_priority(id, priority, by));
+    return PriorityReply{priority};
+  };
+  return run_bulk(action, arguments);
+}
+
+std::vector<OptionSpec> priority_options() {
+  std::vector<OptionSpec> options = bulk_options();
+  options.insert(options.begin(), {"--to", "N",
+                                   fmt::format("the new priority, {} to {}; higher goes first", limits::min_priority,
+                                               limits::max_priority)});
+  return options;
+}
+
+}  // namespace
+
+std::vector<Command> bulk_commands() {
+  const OperandSpec ids{"ID", 0, any_number};
+  return {
+      {{"executions cancel", ids, "end executions before they are done",
+        std::string("Cancels executions that have not ended. Without --state a filter selects all of these.\n") +
+            how_to_choose,
+        bulk_options()},
+       run_cancel},
+      {{"executions replay", ids, "start ended executions over",
+        std::string("Starts executions over that have ended; their history is kept. Without --state a filter selects\n"
+                    "those that failed.\n") +
+            how_to_choose,
+        bulk_options()},
+       run_replay},
+      {{"executions priority", ids, "change the priority of executions",
+        std::string("Changes the priority of executions that have not ended. Without --state a filter selects all of\n"
+                    "these.\n") +
+            how_to_choose,
+        priority_options()},
+       run_priority},
+  };
+}
+
+}  // namespace flowfabric::cli

@@ -1,0 +1,175 @@
+// leases expired, keys list, keys rotate, retention run.
+#include <fmt/core.h>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "cli/command.hpp"
+#include "cli/confirm.hpp"
+#include "cli/filter.hpp"
+#include "cli/json_out.hpp"
+#include "cli/store_access.hpp"
+#include "cli/table.hpp"
+#include "cli/times.hpp"
+#include "engine/reads.hpp"
+
+namespace flowfabric::cli {
+namespace {
+
+// ---- leases ---------------------------------------------------------------------------------------------------------
+
+constexpr std::uint32_t default_leases = 100;
+
+Table leases_table(const std::vector<ExpiredLease>& leases) {
+  Table table({{"EXECUTION"},
+               {"NAMESPACE", false, true},
+               {"EXPIRED"},
+               {"CAUSE"},
+               {"WORKER", false, true},
+               {"ATTEMPT", true},
+               {"EPOCH", true}});
+  for (const ExpiredLease& lease : leases) {
+    table.add({{to_string(lease.execution_id)},
+               {lease.name_space},
+               time_cell(lease.expires_at),
+               {lease.cause == LeaseLoss::none ? "not noticed yet" : std::string(to_string(lease.cause))},
+               {lease.worker_instance_id},
+               {fmt::format("{}", lease.attempt_index)},
+               {fmt::format("{}", lease.lease_epoch)}});
+  }
+  return table;
+}
+
+Result<int> run_leases_expired(const Arguments& arguments) {
+  ListExpiredLeasesRequest request;
+  if (const auto as_of = arguments.maybe("--as-of")) {
+    FF_TRY(at, parse_time(*as_of, "--as-of"));
+    request.as_of = at;
+  }
+  request.name_space = arguments.maybe("--namespace");
+  request.cursor = arguments.text("--cursor", "");
+  FF_TRY(limit, arguments.number("--limit", default_leases, 1, limits::max_expired_leases_page));
+  request.limit = static_cast<std::uint32_t>(limit);
+  FF_TRY(store, open_for_reading(arguments));
+  FF_TRY(reply, reads::expired_leases(*store, request));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", to_json(reply));
+  } else if (reply.leases.empty()) {
+    fmt::print("no lease has run out without being followed\n");
+  } else {
+    fmt::print("{}", leases_table(reply.leases).render(stdout_look()));
+    print_more(reply.next_cursor);
+  }
+  return 0;
+}
+
+// ---- keys -----------------------------------------------------------------------------------------------------------
+
+Table keys_table(const std::vector<SigningKeyInfo>& keys) {
+  Table table({{"KEY", true}, {"CREATED"}, {"ACCEPTED UNTIL"}});
+  for (const SigningKeyInfo& key : keys) {
+    table.add({{fmt::format("{}", key.key_id)},
+               time_cell(key.created_at),
+               key.expires_at == 0 ? Cell{"it signs", Tone::good} : time_cell(key.expires_at)});
+  }
+  return table;
+}
+
+Result<int> run_keys_list(const Arguments& arguments) {
+  FF_TRY(store, open_for_reading(arguments));
+  FF_TRY(keys, reads::keys(*store));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", to_json(keys));
+  } else if (keys.empty()) {
+    fmt::print("this store has no keys yet; the first engine on it makes one\n");
+  } else {
+    fmt::print("{}", keys_table(keys).render(stdout_look()));
+  }
+  return 0;
+}
+
+Result<int> run_keys_rotate(const Arguments& arguments) {
+  FF_TRY(grace_ms, parse_duration(arguments.text("--grace", "1h"), "--grace"));
+  FF_TRY(agreed, confirm(fmt::format("sign with a new key and refuse handles of older ones after {}?",
+                                     format_duration(grace_ms)),
+                         arguments));
+  if (!agreed) return exit_declined;
+  FF_TRY(engine, open_for_acting(arguments));
+  FF_TRY(rotation, engine->rotate_keys(grace_ms, acting_operator(arguments)));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", to_json(rotation));
+  } else {
+    fmt::print("key {} signs from now on\n{}", rotation.key_id, keys_table(rotation.keys).render(stdout_look()));
+  }
+  return 0;
+}
+
+// ---- retention ------------------------------------------------------------------------------------------------------
+
+std::string retention_question(const RetentionRun& run) {
+  std::string text = "remove ended executions";
+  if (run.name_space) text += " of namespace " + *run.name_space;
+  if (run.lane) text += " on lane " + *run.lane;
+  return text + (run.older_than_ms ? " that ended " + format_duration(*run.older_than_ms) + " ago or earlier?"
+                                   : " whose retention is over?");
+}
+
+Result<int> run_retention(const Arguments& arguments) {
+  RetentionRun run;
+  run.name_space = arguments.maybe("--namespace");
+  run.lane = arguments.maybe("--lane");
+  if (const auto text = arguments.maybe("--older-than")) {
+    FF_TRY(older_than_ms, parse_duration(*text, "--older-than"));
+    run.older_than_ms = older_than_ms;
+  }
+  FF_TRY(agreed, confirm(retention_question(run), arguments));
+  if (!agreed) return exit_declined;
+  FF_TRY(engine, open_for_acting(arguments));
+  FF_TRY(removed, engine->run_retention(run));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", retention_to_json(removed));
+  } else {
+    fmt::print("{} removed\n", counted(removed, "execution"));
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Command> care_commands() {
+  return {
+      {{"leases expired",
+        {},
+        "list leases that ran out and that nobody has followed",
+        "Lists leases that ran out or were revoked and that nobody has followed yet, oldest first.",
+        options_of_reading({{"--as-of", "TIME", "those that had run out by then (now); like 2026-01-02T03:04:05Z"},
+                            {"--namespace", "NAME", "only executions of this namespace"},
+                            {"--limit", "N", fmt::format("how many to show ({})", default_leases)},
+                            {"--cursor", "CURSOR", "go on where an earlier page ended"}})},
+       run_leases_expired},
+      {{"keys list",
+        {},
+        "list the signing keys",
+        "Lists the keys whose signatures are accepted, oldest first, without their secrets.",
+        options_of_reading({})},
+       run_keys_list},
+      {{"keys rotate",
+        {},
+        "sign with a new key",
+        "Makes a new key that signs from now on. Handles and grants that older keys signed are accepted for the grace\n"
+        "period; workers that hold a lease for longer must have renewed it by then.",
+        options_of_acting({{"--grace", "DURATION", "how long older keys are accepted (1h)"}, yes_option()})},
+       run_keys_rotate},
+      {{"retention run",
+        {},
+        "remove executions that ended long ago",
+        "Removes ended executions with everything that belongs to them: those whose retention is over, or with\n"
+        "--older-than all that ended that long ago, whatever their policy says. This cannot be undone.",
+        options_of_reading({{"--older-than", "DURATION", "like 12h or 7d"},
+                            {"--namespace", "NAME", "only executions of this namespace"},
+                            {"--lane", "NAME", "only executions of this lane"},
+                            yes_option()})},
+       run_retention},
+  };
+}
+
+}  // namespace flowfabric::cli

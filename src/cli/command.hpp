@@ -1,0 +1,34 @@
+// What every command of the program is, and the tables that the files of this room contribute.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "cli/arguments.hpp"
+
+namespace flowfabric::cli {
+
+struct Command {
+  CommandSpec spec{};
+  // Returns the exit code, or what went wrong.
+  std::function<Result<int>(const Arguments&)> run{};
+};
+
+std::vector<Command> store_commands();      // migrate, integrity
+std::vector<Command> execution_commands();  // executions list, show, ...: one at a time
+std::vector<Command> bulk_commands();       // executions cancel, replay, priority: many at a time
+std::vector<Command> lane_commands();
+std::vector<Command> worker_commands();
+std::vector<Command> care_commands();  // leases, keys, retention
+
+// Options that many commands share.
+OptionSpec store_option();
+OptionSpec json_option();
+OptionSpec yes_option();
+std::vector<OptionSpec> operator_options();  // --by, --reason
+// `own` first, then --store and --json.
+std::vector<OptionSpec> options_of_reading(std::vector<OptionSpec> own);
+// `own` first, then --by, --reason, --store and --json.
+std::vector<OptionSpec> options_of_acting(std::vector<OptionSpec> own);
+
+}  // namespace flowfabric::cli

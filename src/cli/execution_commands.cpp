@@ -1,0 +1,198 @@
+// executions list, show, explain, history, tags, revoke-lease.
+#include <iterator>
+
+#include <fmt/core.h>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/filter.hpp"
+#include "cli/json_out.hpp"
+#include "cli/show.hpp"
+#include "cli/store_access.hpp"
+#include "cli/table.hpp"
+#include "cli/times.hpp"
+#include "engine/reads.hpp"
+
+namespace flowfabric::cli {
+namespace {
+
+constexpr std::uint32_t default_list = 50;
+constexpr std::uint32_t default_history = 100;
+constexpr const char* or_all = ", --all shows everything";
+
+Result<int> run_list(const Arguments& arguments) {
+  FF_TRY(request, read_filter(arguments));
+  FF_TRY(page, read_page_options(arguments, default_list, limits::max_page));
+  request.cursor = page.cursor;
+  request.limit = page.limit;
+  FF_TRY(store, open_for_reading(arguments));
+  FF_TRY(reply, list_pages(*store, std::move(request), page.all));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", to_json(reply));
+  } else if (reply.executions.empty()) {
+    const bool narrowed = has_filter(arguments) || !page.cursor.empty();
+    fmt::print("{}\n", narrowed ? "no execution matches" : "this store has no executions yet");
+  } else {
+    fmt::print("{}", list_table(reply.executions).render(stdout_look()));
+    print_more(reply.next_cursor, or_all);
+  }
+  return 0;
+}
+
+Result<int> run_show(const Arguments& arguments) {
+  FF_TRY(id, parse_execution_id(arguments.operands.front()));
+  FF_TRY(store, open_for_reading(arguments));
+  ShownExecution shown;
+  FF_TRY(description, reads::describe(*store, id));
+  shown.description = std::move(description);
+  if (arguments.has("--payload")) {
+    FF_TRY(context, reads::context(*store, id));
+    shown.context = std::move(context);
+  }
+  if (arguments.has("--result")) {
+    FF_TRY(result, reads::result(*store, id));
+    shown.result = std::move(result);
+  }
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", to_json(shown));
+  } else {
+    fmt::print("{}", show_text(shown, stdout_look()));
+  }
+  return 0;
+}
+
+Result<int> run_explain(const Arguments& arguments) {
+  FF_TRY(id, parse_execution_id(arguments.operands.front()));
+  FF_TRY(store, open_for_reading(arguments));
+  FF_TRY(description, reads::describe(*store, id));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", explanation_to_json(description));
+  } else {
+    fmt::print("{}", explain_text(description));
+  }
+  return 0;
+}
+
+Result<EventPage> history_pages(Store& store, const ExecutionId& id, const PageOptions& options) {
+  FF_TRY(page, reads::history(store, id, options.cursor, options.limit));
+  while (options.all && !page.next_cursor.empty()) {
+    FF_TRY(more, reads::history(store, id, page.next_cursor, options.limit));
+    std::move(more.events.begin(), more.events.end(), std::back_inserter(page.events));
+    page.next_cursor = std::move(more.next_cursor);
+  }
+  return page;
+}
+
+Result<int> run_history(const Arguments& arguments) {
+  FF_TRY(id, parse_execution_id(arguments.operands.front()));
+  FF_TRY(options, read_page_options(arguments, default_history, limits::max_page));
+  FF_TRY(store, open_for_reading(arguments));
+  FF_TRY(page, history_pages(*store, id, options));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", to_json(page));
+  } else if (page.events.empty()) {
+    fmt::print("no more events\n");
+  } else {
+    fmt::print("{}", history_table(page.events).render(stdout_look()));
+    print_more(page.next_cursor, or_all);
+  }
+  return 0;
+}
+
+Result<TagChanges> read_tag_changes(const Arguments& arguments) {
+  TagChanges changes;
+  for (const std::string& word : arguments.all("--set")) {
+    FF_TRY(tag, parse_tag(word, "--set"));
+    changes.set[tag.first] = tag.second;
+  }
+  changes.remove = arguments.all("--remove");
+  return changes;
+}
+
+Result<Tags> read_or_change_tags(const Arguments& arguments, const ExecutionId& id) {
+  FF_TRY(changes, read_tag_changes(arguments));
+  if (changes.set.empty() && changes.remove.empty()) {
+    FF_TRY(store, open_for_reading(arguments));
+    FF_TRY(execution, reads::load_execution(*store, id));
+    return execution.facts.tags;
+  }
+  FF_TRY(engine, open_for_acting(arguments));
+  return engine->change_tags(id, std::move(changes), acting_operator(arguments));
+}
+
+Result<int> run_tags(const Arguments& arguments) {
+  FF_TRY(id, parse_execution_id(arguments.operands.front()));
+  FF_TRY(tags, read_or_change_tags(arguments, id));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", tags_to_json(id, tags));
+    return 0;
+  }
+  for (const auto& [key, value] : tags) fmt::print("{}={}\n", key, printable(value));
+  if (tags.empty()) fmt::print("it has no tags\n");
+  return 0;
+}
+
+Result<int> run_revoke_lease(const Arguments& arguments) {
+  FF_TRY(id, parse_execution_id(arguments.operands.front()));
+  std::optional<Uuid> expected;
+  if (const auto text = arguments.maybe("--lease-id")) {
+    FF_TRY(uuid, parse_uuid(*text));
+    expected = uuid;
+  }
+  FF_TRY(engine, open_for_acting(arguments));
+  FF_TRY(reply, engine->revoke_lease(id, acting_operator(arguments), expected));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", revocation_to_json(id, reply));
+  } else {
+    fmt::print("{} lost its lease {} and is {}\n", to_string(id), to_string(reply.lease_id),
+               to_string(reply.public_state));
+  }
+  return 0;
+}
+
+std::vector<OptionSpec> list_options() {
+  std::vector<OptionSpec> options = filter_options();
+  for (OptionSpec& option : page_options(default_list)) options.push_back(std::move(option));
+  return options_of_reading(std::move(options));
+}
+
+}  // namespace
+
+std::vector<Command> execution_commands() {
+  const OperandSpec one{"ID", 1, 1};
+  return {
+      {{"executions list",
+        {},
+        "list executions, newest first",
+        "Lists the executions that all given options describe, newest first, a page at a time.",
+        list_options()},
+       run_list},
+      {{"executions show", one, "show everything about one execution",
+        "Shows the state, policy, lease, attempts, failure and progress of an execution, and why it is not running.\n"
+        "With --json the field names are those of ExecutionDescription; --payload adds \"context\", --result adds\n"
+        "\"result\". Bytes that are valid UTF-8 are shown as text, others as base64; in JSON as {\"base64\": \"...\"}.",
+        options_of_reading({{"--payload", "", "also show the payload"}, {"--result", "", "also show the result"}})},
+       run_show},
+      {{"executions explain", one, "say why an execution is not running",
+        "Prints every reason why an execution is not running right now.", options_of_reading({})},
+       run_explain},
+      {{"executions history", one, "list the events of one execution",
+        "Lists what happened to an execution, oldest first, a page at a time.",
+        options_of_reading(page_options(default_history))},
+       run_history},
+      {{"executions tags", one, "show or change the tags of an execution",
+        "Shows the tags of an execution, after changing them when --set or --remove is given.",
+        options_of_acting(
+            {{"--set", "KEY=VALUE", "give it this tag", true}, {"--remove", "KEY", "take this tag", true}})},
+       run_tags},
+      {{"executions revoke-lease", one, "take the lease of an execution from its worker",
+        "Withdraws the lease of an active execution. What its worker still does with it is refused; by its policy the\n"
+        "execution is handed out again or waits for a manual reclaim.",
+        options_of_acting({{"--lease-id", "UUID", "only if it is this lease"}})},
+       run_revoke_lease},
+  };
+}
+
+}  // namespace flowfabric::cli

@@ -1,0 +1,35 @@
+// Choosing executions by what they are: --namespace, --lane, --kind, --state, --tag.
+#pragma once
+
+#include <vector>
+
+#include <flowfabric/operations.hpp>
+
+#include "cli/arguments.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric::cli {
+
+std::vector<OptionSpec> filter_options();
+bool has_filter(const Arguments& arguments);
+Result<ListRequest> read_filter(const Arguments& arguments);
+
+// `app.team=billing`, split at the first equals sign.
+Result<std::pair<std::string, std::string>> parse_tag(const std::string& text, const std::string& field);
+
+// Where a list begins and how long it is: --limit, --cursor, --all.
+struct PageOptions {
+  std::string cursor{};
+  std::uint32_t limit = 0;
+  bool all = false;  // go on until the end
+};
+std::vector<OptionSpec> page_options(std::uint32_t default_limit);
+Result<PageOptions> read_page_options(const Arguments& arguments, std::uint32_t default_limit, std::uint32_t max_limit);
+
+// Says under a table how to go on, when there may be more. `or_else` is another way, for commands that have one.
+void print_more(const std::string& next_cursor, const std::string& or_else = {});
+
+// One page, or all that follow the cursor.
+Result<ListReply> list_pages(Store& store, ListRequest request, bool all);
+
+}  // namespace flowfabric::cli

@@ -1,0 +1,48 @@
+// What the program prints with --json. Every function returns one document in one line.
+//
+// Objects have the field names of the public structs. Ids are text, times are milliseconds since the epoch (0: not
+// set), what is absent is null. Bytes that are valid UTF-8 are a text, others are {"base64": "..."}.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <flowfabric/operations.hpp>
+
+#include "cli/bulk.hpp"
+
+namespace flowfabric::cli {
+
+struct ShownExecution {
+  ExecutionDescription description{};
+  std::optional<ExecutionContext> context{};  // with the payload, when it was asked for
+  std::optional<ExecutionResult> result{};
+};
+
+// A lane with what is on it.
+struct LaneView {
+  LaneInfo info{};
+  std::map<PublicState, std::uint64_t> counts{};
+};
+
+std::string to_json(const Error& error);
+std::string to_json(const ListReply& reply);
+std::string to_json(const ShownExecution& shown);
+std::string to_json(const EventPage& page);
+std::string to_json(const BulkReport& report);
+std::string to_json(const LaneInfo& lane);
+std::string to_json(const std::vector<LaneView>& lanes);
+std::string to_json(const ListWorkersReply& reply);
+std::string to_json(const ListExpiredLeasesReply& reply);
+std::string to_json(const std::vector<SigningKeyInfo>& keys);
+std::string to_json(const KeyRotation& rotation);
+std::string explanation_to_json(const ExecutionDescription& description);
+std::string tags_to_json(const ExecutionId& id, const Tags& tags);
+std::string revocation_to_json(const ExecutionId& id, const RevokeReply& reply);
+std::string worker_to_json(const std::string& name_space, const std::string& worker_instance_id,
+                           const std::string& outcome);
+std::string retention_to_json(std::uint64_t removed);
+std::string findings_to_json(const std::vector<std::string>& findings);
+
+}  // namespace flowfabric::cli

@@ -1,0 +1,89 @@
+#include "cli/json_out.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/hashing.hpp"
+
+namespace flowfabric::cli {
+namespace {
+
+const ExecutionId some_id = parse_execution_id("{fp:7}:01890000-0000-7000-8000-000000000001").value();
+
+TEST(JsonOut, ErrorsCarryCodeMessageAndField) {
+  EXPECT_EQ(to_json(Error{Errc::not_found, "there is no \"x\"", "ID", {}}),
+            R"({"error":{"code":"not_found","message":"there is no \"x\"","field":"ID"}})");
+  EXPECT_EQ(to_json(Error{Errc::internal, "b\xffse", "", {}}),
+            R"({"error":{"code":"internal","message":"b?se","field":""}})");
+}
+
+TEST(JsonOut, ListsHaveTheFieldNamesOfTheStructs) {
+  ListReply reply;
+  ExecutionSummary summary;
+  summary.execution_id = some_id;
+  summary.name_space = "default";
+  summary.lane = "mail";
+  summary.kind = "send";
+  summary.priority = -3;
+  summary.tags = {{"app.team", "billing"}};
+  summary.created_at = 1767323045678;
+  reply.executions = {summary};
+  reply.next_cursor = "abc";
+  EXPECT_EQ(to_json(reply),
+            R"({"executions":[{"execution_id":"{fp:7}:01890000-0000-7000-8000-000000000001","name_space":"default",)"
+            R"("lane":"mail","kind":"send","public_state":"waiting","priority":-3,"tags":{"app.team":"billing"},)"
+            R"("created_at":1767323045678,"started_at":0,"finished_at":0,"attempt_count":0}],"next_cursor":"abc"})");
+  EXPECT_EQ(to_json(ListReply{}), R"({"executions":[],"next_cursor":""})");
+}
+
+TEST(JsonOut, WhatIsAbsentIsNull) {
+  const std::string text = to_json(ShownExecution{});
+  for (const char* absent : {R"("lease":null)", R"("attempt":null)", R"("failure":null)", R"("progress":null)"}) {
+    EXPECT_NE(text.find(absent), std::string::npos) << absent;
+  }
+  EXPECT_NE(text.find(R"("policy":{"on_lease_lost":"requeue")"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\"context\""), std::string::npos) << "was not asked for";
+}
+
+TEST(JsonOut, BytesAreTextOrBase64) {
+  ShownExecution shown;
+  shown.context = ExecutionContext{"send", "grüße", "", {}};
+  shown.result = ExecutionResult{};
+  shown.result->result = std::string("\x00\xff\x10", 3);
+  const std::string text = to_json(shown);
+  EXPECT_NE(text.find(R"("payload":"grüße")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("result":{"base64":"AP8Q"})"), std::string::npos) << text;
+}
+
+TEST(JsonOut, Base64) {
+  EXPECT_EQ(to_base64(""), "");
+  EXPECT_EQ(to_base64("f"), "Zg==");
+  EXPECT_EQ(to_base64("fo"), "Zm8=");
+  EXPECT_EQ(to_base64("foo"), "Zm9v");
+  EXPECT_EQ(to_base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(to_base64("\xfb\xff"), "+/8=");
+}
+
+TEST(JsonOut, BulkReportsNameSuccessesAndFailures) {
+  BulkReport report;
+  report.action = "replay";
+  report.matched = 2;
+  report.changed = 1;
+  report.results = {{some_id, ReplayReply{2, PublicState::waiting}}};
+  report.failures = {{some_id, Error{Errc::not_terminal, "it runs", "", {}}}};
+  EXPECT_EQ(to_json(report),
+            R"({"action":"replay","dry_run":false,"interrupted":false,"matched":2,"changed":1,"unchanged":0,)"
+            R"("skipped":0,"failed":1,"results":[{"execution_id":"{fp:7}:01890000-0000-7000-8000-000000000001",)"
+            R"("replay_count":2,"public_state":"waiting"}],"failures":[{"execution_id":)"
+            R"("{fp:7}:01890000-0000-7000-8000-000000000001","error":{"code":"not_terminal","message":"it runs",)"
+            R"("field":""}}]})");
+}
+
+TEST(JsonOut, LanesCarryTheirCounts) {
+  const LaneView lane{LaneInfo{"mail", LaneState::paused, 5, "ada", "storm"}, {{PublicState::failed, 2}}};
+  EXPECT_EQ(to_json(std::vector{lane}),
+            R"({"lanes":[{"lane":"mail","state":"paused","changed_at":5,"changed_by":"ada","reason":"storm",)"
+            R"("counts":{"failed":2}}]})");
+}
+
+}  // namespace
+}  // namespace flowfabric::cli

@@ -1,0 +1,165 @@
+// workers list, mark-dead, drain.
+#include <chrono>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/confirm.hpp"
+#include "cli/filter.hpp"
+#include "cli/json_out.hpp"
+#include "cli/store_access.hpp"
+#include "cli/table.hpp"
+#include "core/state.hpp"
+#include "engine/reads.hpp"
+
+namespace flowfabric::cli {
+namespace {
+
+constexpr std::uint32_t default_workers = 100;
+constexpr std::chrono::milliseconds release_patience{10000};
+constexpr std::chrono::milliseconds release_pause{20};
+
+Cell worker_state_cell(const WorkerInfo& worker) {
+  if (worker.state != WorkerState::live) return {std::string(to_string(worker.state)), Tone::bad};
+  return worker.draining ? Cell{"draining", Tone::busy} : Cell{"live", Tone::good};
+}
+
+Table workers_table(const std::vector<WorkerInfo>& workers) {
+  Table table({{"INSTANCE"},
+               {"STATE"},
+               {"NAMESPACE", false, true},
+               {"WORKER", false, true},
+               {"LANES", false, true},
+               {"CAPABILITIES", false, true},
+               {"LAST HEARTBEAT"},
+               {"EXPIRES"}});
+  for (const WorkerInfo& worker : workers) {
+    table.add({{worker.worker_instance_id},
+               worker_state_cell(worker),
+               {worker.name_space},
+               {worker.worker_id},
+               {join(worker.lanes, ",")},
+               {worker.capabilities.empty() ? "-" : join(worker.capabilities, ",")},
+               time_cell(worker.last_heartbeat_at),
+               time_cell(worker.expires_at)});
+  }
+  return table;
+}
+
+Result<int> run_workers_list(const Arguments& arguments) {
+  ListWorkersRequest request;
+  request.name_space = arguments.maybe("--namespace");
+  request.lane = arguments.maybe("--lane");
+  request.capability = arguments.maybe("--capability");
+  request.include_expired = arguments.has("--all");
+  request.cursor = arguments.text("--cursor", "");
+  FF_TRY(limit, arguments.number("--limit", default_workers, 1, limits::max_page));
+  request.limit = static_cast<std::uint32_t>(limit);
+  FF_TRY(store, open_for_reading(arguments));
+  FF_TRY(reply, reads::workers(*store, request));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", to_json(reply));
+  } else if (reply.workers.empty()) {
+    fmt::print("no worker is registered{}\n", request.include_expired ? "" : "; --all also shows those that have gone");
+  } else {
+    fmt::print("{}", workers_table(reply.workers).render(stdout_look()));
+    print_more(reply.next_cursor);
+  }
+  return 0;
+}
+
+struct WorkerName {
+  std::string name_space;
+  std::string instance;
+};
+
+WorkerName read_worker(const Arguments& arguments) {
+  return {arguments.text("--namespace", WorkerRegistration{}.name_space), arguments.operands.front()};
+}
+
+tl::unexpected<Error> no_such_worker(const WorkerName& worker) {
+  return fail(Errc::not_found,
+              fmt::format("no live worker instance \"{}\" is registered in namespace \"{}\"", worker.instance,
+                          worker.name_space),
+              "worker_instance_id");
+}
+
+Result<int> print_worker(const Arguments& arguments, const WorkerName& worker, const std::string& outcome,
+                         const std::string& sentence) {
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", worker_to_json(worker.name_space, worker.instance, outcome));
+  } else {
+    fmt::print("worker instance {} {}\n", worker.instance, sentence);
+  }
+  return 0;
+}
+
+// It is an engine's clock that takes the leases of the dead back. Perhaps no other engine runs on this store, so ours
+// stays until they are gone. False when that took too long.
+Result<bool> wait_for_release(const Arguments& arguments, const WorkerName& worker) {
+  FF_TRY(store, open_for_reading(arguments));
+  const std::uint64_t leases = holder_group(worker.name_space, worker.instance);
+  const auto until = std::chrono::steady_clock::now() + release_patience;
+  while (std::chrono::steady_clock::now() < until) {
+    FF_TRY(held, store->group_entries(leases, std::nullopt, 1));
+    if (held.empty()) return true;
+    std::this_thread::sleep_for(release_pause);
+  }
+  return false;
+}
+
+Result<int> run_mark_dead(const Arguments& arguments) {
+  const WorkerName worker = read_worker(arguments);
+  FF_TRY(agreed,
+         confirm(fmt::format("mark {} dead and take back every lease that it holds?", worker.instance), arguments));
+  if (!agreed) return exit_declined;
+  FF_TRY(engine, open_for_acting(arguments));
+  FF_TRY(outcome, engine->mark_worker_dead(worker.name_space, worker.instance, acting_operator(arguments)));
+  if (outcome == MarkWorkerDeadOutcome::not_registered) return no_such_worker(worker);
+  FF_TRY(released, wait_for_release(arguments, worker));
+  return print_worker(arguments, worker, "marked",
+                      released ? "is marked dead; it holds no leases any more"
+                               : "is marked dead; the next engine goes on taking its leases back");
+}
+
+Result<int> run_drain_worker(const Arguments& arguments) {
+  const WorkerName worker = read_worker(arguments);
+  FF_TRY(engine, open_for_acting(arguments));
+  FF_TRY(outcome, engine->drain_worker(worker.name_space, worker.instance, acting_operator(arguments)));
+  if (outcome == DrainWorkerOutcome::not_registered) return no_such_worker(worker);
+  return print_worker(arguments, worker, "draining", "is told to drain at its next heartbeat");
+}
+
+}  // namespace
+
+std::vector<Command> worker_commands() {
+  const OperandSpec instance{"INSTANCE", 1, 1};
+  const OptionSpec name_space{"--namespace", "NAME", "where it is registered (default)"};
+  return {
+      {{"workers list",
+        {},
+        "list registered workers",
+        "Lists the registered worker instances that all given options describe.",
+        options_of_reading({{"--namespace", "NAME", "only workers of this namespace"},
+                            {"--lane", "NAME", "only workers that serve this lane"},
+                            {"--capability", "WORD", "only workers that offer this"},
+                            {"--all", "", "also those that lapsed or died within the last day"},
+                            {"--limit", "N", fmt::format("how many to show ({})", default_workers)},
+                            {"--cursor", "CURSOR", "go on where an earlier page ended"}})},
+       run_workers_list},
+      {{"workers mark-dead", instance, "declare a worker dead and take its leases back",
+        "Declares a worker instance dead. Its leases are taken back, so that other workers get its executions.",
+        options_of_acting({name_space, yes_option()})},
+       run_mark_dead},
+      {{"workers drain", instance, "ask a worker to finish and claim nothing more",
+        "From its next heartbeat on the worker is told to finish what it holds and to claim nothing more.",
+        options_of_acting({name_space})},
+       run_drain_worker},
+  };
+}
+
+}  // namespace flowfabric::cli

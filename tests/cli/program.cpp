@@ -1,0 +1,93 @@
+#include "cli/program.hpp"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "support/temp_dir.hpp"
+
+namespace flowfabric::cli_test {
+namespace {
+
+// The part of fork and exec that both ways of running share. Does not return.
+[[noreturn]] void become_program(const Words& arguments, const Words& environment) {
+  unsetenv("FLOWFABRIC_STORE");
+  unsetenv("NO_COLOR");
+  setenv("TERM", "xterm", 1);
+  setenv("LC_ALL", "C.UTF-8", 1);
+  std::vector<std::string> words = environment;
+  for (std::string& word : words) putenv(word.data());
+  std::string program = FF_BIN_DIR "/flowfabric";
+  std::vector<std::string> copies = arguments;
+  std::vector<char*> argv = {program.data()};
+  for (std::string& copy : copies) argv.push_back(copy.data());
+  argv.push_back(nullptr);
+  execv(program.c_str(), argv.data());
+  _exit(127);
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void redirect(int to, const std::string& path, int flags) {
+  const int from = open(path.c_str(), flags, 0600);
+  if (from < 0 || dup2(from, to) < 0) _exit(126);
+}
+
+}  // namespace
+
+Finished run_program(const Words& arguments, const Words& environment) {
+  const test::TempDir folder;
+  const std::string out = folder.file("out");
+  const std::string err = folder.file("err");
+  const pid_t pid = fork();
+  if (pid < 0) throw std::runtime_error("fork failed");
+  if (pid == 0) {
+    redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
+    redirect(STDOUT_FILENO, out, O_WRONLY | O_CREAT);
+    redirect(STDERR_FILENO, err, O_WRONLY | O_CREAT);
+    become_program(arguments, environment);
+  }
+  const int code = wait_for(pid);
+  return {code, content(out), content(err)};
+}
+
+Finished run_on_terminal(const Words& arguments, const std::string& typed, const Words& environment,
+                         unsigned short columns) {
+  winsize size{};
+  size.ws_col = columns;
+  size.ws_row = 50;
+  int terminal = -1;
+  const pid_t pid = forkpty(&terminal, nullptr, nullptr, &size);
+  if (pid < 0) throw std::runtime_error("forkpty failed");
+  if (pid == 0) become_program(arguments, environment);
+  if (write(terminal, typed.data(), typed.size()) != static_cast<ssize_t>(typed.size())) {
+    throw std::runtime_error("nothing can be typed");
+  }
+  std::string shown;
+  char buffer[4096];
+  // Reading fails when the program, the last one that has the terminal open, has ended.
+  for (ssize_t got; (got = read(terminal, buffer, sizeof buffer)) > 0 || (got < 0 && errno == EINTR);) {
+    if (got > 0) shown.append(buffer, static_cast<std::size_t>(got));
+  }
+  close(terminal);
+  return {wait_for(pid), shown, {}};
+}
+
+}  // namespace flowfabric::cli_test

@@ -1,0 +1,25 @@
+// Runs the real `flowfabric` program, as a shell or a person at a terminal would.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace flowfabric::cli_test {
+
+struct Finished {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+using Words = std::vector<std::string>;
+
+// stdin is /dev/null, stdout and stderr are files. `environment` entries read NAME=VALUE; FLOWFABRIC_STORE and NO_COLOR
+// of this process are not passed on.
+Finished run_program(const Words& arguments, const Words& environment = {});
+
+// stdin, stdout and stderr are one terminal of that width, on which `typed` has been typed. What it showed is in `out`.
+Finished run_on_terminal(const Words& arguments, const std::string& typed, const Words& environment = {},
+                         unsigned short columns = 200);
+
+}  // namespace flowfabric::cli_test
