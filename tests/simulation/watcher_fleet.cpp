@@ -48,7 +48,7 @@ void Watcher::worker_changed(const Key& key) {
   const std::vector<Event> events = new_events(key, shadow.position);
   if (is_new && !registers(events)) violated("workers register", "{} is there without", name_of(now.info));
   if (!is_new) check_worker_change(shadow, now, events);
-  for (const Event& event : events) shadow.life.take(event, commit_);
+  for (const Event& event : events) shadow.life.take(event, commit_, shadow.record.info.expires_at);
   shadow.record = now;
   shadow.removed = false;
   shadow.life.compare(now.info);
@@ -108,7 +108,7 @@ bool Watcher::is_of_the_dead(const Shadow& shadow) const {
   const std::uint64_t began = shadow.life.leases().at(lease->lease_epoch).began_commit;
   const auto& deaths = worker->life.deaths();
   return std::any_of(deaths.begin(), deaths.end(), [&](const WorkerLife::Death& death) {
-    return began < death.commit && lease->acquired_at <= death.at;
+    return began < death.commit && lease->acquired_at <= death.until;
   });
 }
 

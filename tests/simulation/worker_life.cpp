@@ -1,5 +1,7 @@
 #include "simulation/worker_life.hpp"
 
+#include <algorithm>
+
 #include "simulation/trace.hpp"
 
 namespace flowfabric::simulation {
@@ -22,7 +24,7 @@ void must_equal(const WorkerInfo& info, const A& stored, const B& told, const ch
 
 }  // namespace
 
-void WorkerLife::take(const Event& event, std::uint64_t commit) {
+void WorkerLife::take(const Event& event, std::uint64_t commit, TimestampMs expires_at) {
   if (event.type == EventType::worker_registered) {
     require(!live(), event, "it is alive");
     return begin(event);
@@ -40,8 +42,8 @@ void WorkerLife::take(const Event& event, std::uint64_t commit) {
       draining_ = true;
       ++turns_;
       break;
-    case EventType::worker_marked_dead: end(event, WorkerState::marked_dead, commit); break;
-    case EventType::worker_ttl_swept: end(event, WorkerState::ttl_swept, commit); break;
+    case EventType::worker_marked_dead: end(event, WorkerState::marked_dead, {commit, event.at, event.at}); break;
+    case EventType::worker_ttl_swept: end(event, WorkerState::ttl_swept, {commit, expires_at, expires_at}); break;
     default: require(false, event, "not an event of a worker");
   }
 }
@@ -56,14 +58,16 @@ void WorkerLife::begin(const Event& event) {
   ended_at_ = 0;
   ended_by_.clear();
   reason_.clear();
+  // Within one millisecond nobody can tell the leases of two lives apart: those stay.
+  for (Death& death : deaths_) death.until = std::min(death.until, event.at - 1);
 }
 
-void WorkerLife::end(const Event& event, WorkerState state, std::uint64_t commit) {
+void WorkerLife::end(const Event& event, WorkerState state, const Death& death) {
   state_ = state;
   ended_at_ = event.at;
   ended_by_ = event.actor;
   reason_ = event.reason;
-  deaths_.push_back({commit, event.at});
+  deaths_.push_back(death);
 }
 
 void WorkerLife::compare(const WorkerInfo& info) const {

@@ -13,11 +13,13 @@ class WorkerLife {
  public:
   struct Death {
     std::uint64_t commit = 0;
-    TimestampMs at = 0;
+    TimestampMs at = 0;     // when it died, which may be before somebody noticed
+    TimestampMs until = 0;  // leases that it got until then are given back
   };
 
-  // Throws Violation when the event may not follow. `commit` is the number of the commit that brought it.
-  void take(const Event& event, std::uint64_t commit);
+  // Throws Violation when the event may not follow. `commit` is the number of the commit that brought it, `expires_at`
+  // until when the worker had been alive before.
+  void take(const Event& event, std::uint64_t commit, TimestampMs expires_at);
   // Throws Violation when what is stored, or listed, is not what the events have made it.
   void compare(const WorkerInfo& info) const;
 
@@ -30,7 +32,7 @@ class WorkerLife {
 
  private:
   void begin(const Event& event);
-  void end(const Event& event, WorkerState state, std::uint64_t commit);
+  void end(const Event& event, WorkerState state, const Death& death);
 
   WorkerState state_ = WorkerState::live;
   int registrations_ = 0;
