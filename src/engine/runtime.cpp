@@ -116,10 +116,11 @@ std::shared_ptr<const TokenSigner> Runtime::signer() const {
   return signer_;
 }
 
+// Several threads may have read the keys; the newest win.
 void Runtime::set_signer(const KeyringRecord& keyring) {
   auto signer = std::make_shared<const TokenSigner>(keyring);
   const std::lock_guard lock(signer_mutex_);
-  signer_ = std::move(signer);
+  if (signer_ == nullptr || signer->newest_key_id() >= signer_->newest_key_id()) signer_ = std::move(signer);
 }
 
 // A token with a key that we do not know may come from an engine that has rotated the keys. Forged ones must not make us
@@ -364,12 +365,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
       const auto type = static_cast<EventType>(entry.type);
       if (is_terminal(type)) parking_.wake_waiters(entry.root);
       if (type == EventType::lane_changed) wakeup.lanes_changed.push_back(entry.lane);
-      if (type == EventType::keys_rotated) {
-        if (const auto reloaded = reload_keyring(); !reloaded) {
-          log(LogLevel::error, "the new signing key cannot be read", {{"error", reloaded.error().message}});
-        }
-        wakeup.everything = true;  // the other engines read the keys again
-      }
+      if (type == EventType::keys_rotated) wakeup.everything = true;  // the other engines read the keys again
     }
   }
   wakeup.ready_routes.clear();

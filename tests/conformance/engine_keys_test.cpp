@@ -1,6 +1,9 @@
 // Signing keys: rotation, grace, several engines, and that no secret is ever shown.
+#include <flowfabric/engine.hpp>
+
 #include "base/hashing.hpp"
 #include "conformance/fleet_suite.hpp"
+#include "engine/engine_impl.hpp"
 
 namespace flowfabric::test {
 namespace {
@@ -230,6 +233,18 @@ TEST_P(EngineKeys, no_secret_is_ever_shown) {
   }
   EXPECT_EQ(shown.find(grant.grant_key), std::string::npos) << "what redeems a grant is not logged either";
   EXPECT_NE(shown.find(grant.grant_id), std::string::npos) << "its id is";
+}
+
+TEST_P(EngineKeys, the_threaded_engine_rotates_too) {
+  const auto threaded = value_of(start_engine(open_store(), {}));
+  value_of(threaded->create(job()));
+  const ClaimedExecution claimed = value_of(threaded->claim(ask())).at(0);
+  EXPECT_EQ(value_of(threaded->rotate_keys(60000)).key_id, 2u);
+  EXPECT_EQ(value_of(threaded->list_keys()).size(), 2u);
+  EXPECT_TRUE(threaded->renew(claimed.handle).has_value());
+  EXPECT_EQ(value_of(threaded->rotate_keys(0)).keys.size(), 1u);
+  EXPECT_EQ(refusal(threaded->renew(claimed.handle)), Errc::invalid_handle);
+  threaded->stop();
 }
 
 }  // namespace
