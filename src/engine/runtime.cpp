@@ -111,7 +111,15 @@ Result<void> Runtime::reload_keyring() {
   return {};
 }
 
-std::shared_ptr<const TokenSigner> Runtime::signer() const {
+// The news of a rotation may get lost, so keys that were read long ago are read again before they are used.
+std::shared_ptr<const TokenSigner> Runtime::signer() {
+  std::int64_t read = keyring_read_ms_;
+  const std::int64_t now = steady_ms();
+  if (now - read >= options_.keep_alive_ms && keyring_read_ms_.compare_exchange_strong(read, now)) {
+    if (const auto reloaded = reload_keyring(); !reloaded) {
+      log(LogLevel::warn, "the signing keys cannot be read again", {{"error", reloaded.error().message}});
+    }
+  }
   const std::lock_guard lock(signer_mutex_);
   return signer_;
 }
@@ -120,6 +128,7 @@ std::shared_ptr<const TokenSigner> Runtime::signer() const {
 void Runtime::set_signer(const KeyringRecord& keyring) {
   auto signer = std::make_shared<const TokenSigner>(keyring);
   const std::lock_guard lock(signer_mutex_);
+  keyring_read_ms_ = steady_ms();
   if (signer_ == nullptr || signer->newest_key_id() >= signer_->newest_key_id()) signer_ = std::move(signer);
 }
 

@@ -173,6 +173,27 @@ TEST_P(EngineKeys, another_engine_refuses_an_old_key_after_the_grace) {
   EXPECT_FALSE(accepts(second(), old.handle));
 }
 
+// The engine that rotates dies with the news on its lips.
+TEST_P(EngineKeys, another_engine_learns_of_a_rotation_that_nobody_announced) {
+  const ClaimedExecution old = hold(engine());
+  {
+    const auto watch = std::make_shared<Watch>();
+    RuntimeOptions options;
+    options.writers = 1;
+    Driver doomed(std::make_unique<WatchedStore>(open_store(), watch), clock_, 77, options);
+    doomed.settle();
+    watch->calls = 0;
+    watch->death = Watch::Death::after;
+    watch->fatal_call = 2;  // a read and the commit
+    EXPECT_FALSE(doomed.rotate_keys(0).has_value());
+  }
+  ASSERT_EQ(keys().back().key_id, 2u) << "the rotation is committed";
+  engine().advance(61000);
+  EXPECT_FALSE(accepts(engine(), old.handle)) << "a keep-alive later the old key is worth nothing here either";
+  const auto witness = open_engine(88);
+  EXPECT_TRUE(accepts(*witness, hold(engine()).handle)) << "and new handles are signed with the new one";
+}
+
 TEST_P(EngineKeys, two_engines_rotate_at_once_and_agree) {
   second();
   std::vector<std::uint32_t> here, there;
