@@ -363,6 +363,11 @@ void Runtime::wait_for_work(std::size_t) {
 }
 
 void Runtime::answer_unserved(const ClaimPtr& claim) {
+  // What is due by now may be work: a claim does not go away empty because the clock comes a moment later.
+  if (!claim->waited_for_clock && sweep_if_due()) {
+    claim->waited_for_clock = true;
+    return enqueue_claims({claim});
+  }
   if (claim->wait_until_ms > steady_ms() && !refusing_) {
     claim->stale = 0;
     switch (parking_.park(claim)) {

@@ -114,6 +114,7 @@ class Runtime {
   std::vector<Work> take_batch();
   void answer_unserved(const ClaimPtr& claim);
   void note_due(TimestampMs due_at);
+  bool sweep_if_due();
   void ring();
   void ring_before(std::int64_t steady_ms);
   void note_store_time(TimestampMs now, std::int64_t asked_ms);
