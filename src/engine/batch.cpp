@@ -410,9 +410,16 @@ void Batch::commit() {
   runtime_.statistics_.commands += commands_.size() + claims_.size();
   runtime_.statistics_.stale += verdicts->size() - committed;
   if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, committed);
-  runtime_.take_in_new_keys(plan, *verdicts);
+  use_new_keys(plan, *verdicts);
   answer_all(plan, *verdicts);
   runtime_.after_commit(plan, *verdicts, unused_offers(plan, *verdicts));
+}
+
+// Before anybody is told of the rotation: from the answer on, what the old keys signed is to be refused.
+void Batch::use_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+  const auto set = plan.set_of_key.find(keyring_key().bytes);
+  if (set == plan.set_of_key.end() || verdicts[set->second] != Verdict::committed) return;
+  runtime_.set_signer(std::get<KeyringRecord>(workspace_.at(keyring_key()).record));
 }
 
 // Candidates that were reserved but not taken: others may have passed them over meanwhile and parked. The same goes for

@@ -43,6 +43,17 @@ void Runtime::note_due(TimestampMs due_at) {
   ring();
 }
 
+// Whether something is due that a sweep, which is in the queue then, will deal with.
+bool Runtime::sweep_if_due() {
+  const std::lock_guard lock(clock_mutex_);
+  if (sweep_queued_) return true;
+  if (next_due_ > store_now() || refusing_ || steady_ms() < sweep_not_before_ms_) return false;
+  sweep_queued_ = true;
+  next_due_ = never;
+  enqueue(QueuedSweep{}, true);
+  return true;
+}
+
 void Runtime::sweep_finished(bool full, std::size_t found, std::size_t committed) {
   statistics_.sweeps += 1;
   {
@@ -185,13 +196,8 @@ std::int64_t Runtime::tick() {
   if (look && answered) look_at_everything();
   if (look && !answered) look_again_ = true;
 
+  sweep_if_due();
   const std::lock_guard lock(clock_mutex_);
-  const bool due = next_due_ <= store_now();
-  if (due && !sweep_queued_ && now >= sweep_not_before_ms_ && !refusing_) {
-    sweep_queued_ = true;
-    next_due_ = never;
-    enqueue(QueuedSweep{}, true);
-  }
   const std::int64_t wait = time_to_next_tick(now);
   next_tick_ms_ = now + wait;
   return wait;
