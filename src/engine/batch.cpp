@@ -209,7 +209,7 @@ Batch::DeadWorkers Batch::dead_workers() {
   for (std::size_t i = 0; sweeping_ && i < commands_.size(); ++i) {
     const WorkerRecord* worker = workspace_.at(commands_[i].touched.front()).worker();
     if (worker == nullptr) continue;
-    const TimestampMs until = leases_to_release(*worker, context_);
+    const TimestampMs until = worker->release_until;
     if (until == 0) continue;
     auto& group = dead[holder_group(worker->info.name_space, worker->info.worker_instance_id)];
     group.push_back({i, worker, until});
