@@ -224,6 +224,11 @@ void Batch::release_lease_of(const std::vector<DeadWorker>& workers, const DueCa
     log(LogLevel::error, "the lease of a dead worker cannot be decoded", {{"key", to_hex(found.entry.key.bytes)}});
     return;
   }
+  // The batch has met it before, and it has changed since: the next sweep sees it as it is.
+  if ((*slot)->version != found.record.version) {
+    for (const DeadWorker& one : workers) still_holds_leases(one);
+    return;
+  }
   const Execution* execution = (*slot)->execution();
   if (execution == nullptr || !execution->facts.lease) return;
   const Lease& lease = *execution->facts.lease;
