@@ -170,7 +170,7 @@ class Runtime {
   bool sweep_queued_ = false;
   std::int64_t sweep_not_before_ms_ = 0;
   std::int64_t ask_not_before_ms_ = 0;
-  std::atomic<std::int64_t> last_asked_ms_{0};
+  std::int64_t last_look_ms_ = 0;  // when we last looked at everything
   std::optional<Wakeup> foreign_;
   std::atomic<std::int64_t> next_tick_ms_{
       std::numeric_limits<std::int64_t>::max()};  // when tick said it wants to be called, by the steady clock
