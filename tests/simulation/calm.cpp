@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/limits.hpp"
 #include "core/state.hpp"
 #include "engine/routes.hpp"
 #include "simulation/world.hpp"
@@ -36,8 +37,8 @@ void World::settle() {
   violated("an engine comes to rest", "it is still busy after {} batches", most_turns);
 }
 
-// Lets time pass in the steps that the engines ask for. With traffic, commands that change nothing keep coming: the
-// safety net must hold also when the engines are never idle.
+// Lets time pass in the steps that the engines ask for. With traffic, commands keep coming and there is always something
+// due: the safety net must hold also when the engines are never idle.
 void World::let_time_pass(std::int64_t ms, bool with_traffic) {
   while (ms > 0) {
     std::int64_t nap = with_traffic ? std::min<std::int64_t>(ms, 900) : ms;
@@ -45,12 +46,23 @@ void World::let_time_pass(std::int64_t ms, bool with_traffic) {
     advance(nap);
     ms -= nap;
     if (with_traffic) {
-      for (const auto& process : processes_) {
-        send(*process, TagsCommand{{7, Uuid{}}, {}, {"operator", ""}}, "nothing", [](Process&, const auto&) {});
-      }
+      for (const auto& process : processes_) make_traffic(*process);
     }
     settle();
   }
+}
+
+// A worker that registers again and again and never in time.
+void World::make_traffic(Process& process) {
+  const std::string instance = fmt::format("noise-{}", process.state->number);
+  const WorkerShadow* noise = watcher_->find_worker("default", instance);
+  if (noise != nullptr && noise->life.live()) {
+    return send(process, TagsCommand{{7, Uuid{}}, {}, {"operator", ""}}, "nothing", [](Process&, const auto&) {});
+  }
+  WorkerRegistration registration;
+  registration.worker_id = registration.worker_instance_id = instance;
+  registration.liveness_ttl_ms = limits::min_liveness_ttl_ms;
+  send(process, RegisterCommand{registration}, "register " + instance, [](Process&, const auto&) {});
 }
 
 void World::check_calm() {

@@ -294,7 +294,10 @@ void World::step_clock() {
 }
 
 std::uint64_t World::committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) {
+  const int rotations = watcher_->rotations();
   const std::uint64_t number = watcher_->committed(sets, verdicts, latest_us_ / 1000);
+  // An engine that cannot read the new keys right away reads them again only in a while.
+  if (watcher_->rotations() != rotations) news_lost_ = true;
   trace_.line("commit {} of {} sets at {}", number, sets.size(), now_ms());
   return number;
 }

@@ -140,6 +140,7 @@ class World final : public Environment {
   void check_nothing_sleeps();
   void check_call_may_wait(const Call& call);
   void let_time_pass(std::int64_t ms, bool with_traffic);
+  void make_traffic(Process& process);
   void drain();
   bool drain_round(std::int64_t patience_ms);
   void finish_claimed(Process& process, const std::vector<ClaimedExecution>& claims);
