@@ -156,7 +156,6 @@ bool Runtime::ask_store_for_next_due() {
   }
   const auto due = store_->next_due();
   const std::lock_guard lock(clock_mutex_);
-  last_look_ms_ = steady_ms();
   if (!due) {
     log(LogLevel::warn, "the clock cannot reach the store", {{"error", due.error().message}});
     ask_next_due_ = true;
