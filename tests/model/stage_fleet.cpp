@@ -37,7 +37,7 @@ void Stage::register_worker(const Step& step) {
   registration.worker_instance_id = instance(step.a);
   registration.lanes = step.a % 2 == 0 ? lanes : std::vector<std::string>{lanes[step.b % 3]};
   if (step.b % 2 == 0) registration.capabilities = capabilities;
-  registration.liveness_ttl_ms = 1000 + step.a % 8000;
+  registration.liveness_ttl_ms = 1000 + step.a % 60000;
   say("register", driver_.register_worker(registration));
 }
 
@@ -107,7 +107,7 @@ void Stage::reclaim(const Step& step) {
 }
 
 void Stage::rotate_or_remove(const Step& step) {
-  if (step.a % 4 == 0) return say("rotate", driver_.rotate_keys(step.b % 2 == 0 ? 0 : step.b));
+  if (step.a % 8 == 0) return say("rotate", driver_.rotate_keys(step.b % 2 == 0 ? 0 : step.b));
   std::optional<TimestampMs> finished_before;
   if (step.b % 2 == 0) finished_before = clock_.now_ms() - step.b % 3000;
   say("remove", driver_.call(RemoveCommand{id(step.a), finished_before}));
