@@ -173,8 +173,8 @@ Result<Reply> decide_one(Workspace& workspace, const ReleaseCommand& command, co
   return Done{};
 }
 
-// Its leases go first, then a day passes, then the record goes. A death stands on record before anything is taken away for
-// it: a heartbeat that is on its way may still come first.
+// Its leases go first, then a day passes, then the record goes. A death stands on record before anything is taken away
+// for it: a heartbeat that is on its way may still come first.
 void worker_due(Slot& slot, bool holds_leases, const Context& context) {
   slot.changed = true;
   if (settle_worker(slot, context)) return;

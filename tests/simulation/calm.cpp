@@ -37,8 +37,8 @@ void World::settle() {
   violated("an engine comes to rest", "it is still busy after {} batches", most_turns);
 }
 
-// Lets time pass in the steps that the engines ask for. With traffic, commands keep coming and there is always something
-// due: the safety net must hold also when the engines are never idle.
+// Lets time pass in the steps that the engines ask for. With traffic, commands keep coming and something is always due:
+// the safety net must hold also when the engines are never idle.
 void World::let_time_pass(std::int64_t ms, bool with_traffic) {
   while (ms > 0) {
     std::int64_t nap = with_traffic ? std::min<std::int64_t>(ms, 900) : ms;

@@ -1,5 +1,5 @@
-// The fleet: workers that register, beat, freeze, die and come back; a remote scheduler that grants executions; those who
-// look for lost leases and reclaim them.
+// The fleet: workers that register, beat, freeze, die and come back; a remote scheduler that grants executions; those
+// who look for lost leases and reclaim them.
 #include <algorithm>
 
 #include "base/hashing.hpp"

@@ -98,8 +98,8 @@ void Watcher::worker_removed(const Key& key, TimestampMs latest_ms) {
   forget_log(key);
 }
 
-// Whether its holder had this lease when it died. By commits, so that a claim which was on its way does not count, and by
-// the time that the release goes by.
+// Whether its holder had this lease when it died. By commits, so that a claim which was on its way does not count, and
+// by the time that the release goes by.
 bool Watcher::is_of_the_dead(const Shadow& shadow) const {
   const auto& lease = shadow.execution.facts.lease;
   if (shadow.removed || !lease || !options_.release_on_worker_death) return false;
