@@ -21,9 +21,6 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command);
 
 Result<Reply> decide(Workspace& workspace, const Command& command, const Context& context);
 
-// Until when leases of this worker are to be taken away by a batch that finds it due; 0 when none are.
-TimestampMs leases_to_release(const WorkerRecord& worker, const Context& context);
-
 // Whether the lane lets work be handed out. An unknown lane is active.
 bool lane_serves(Workspace& workspace, const std::string& lane);
 

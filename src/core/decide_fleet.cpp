@@ -91,12 +91,6 @@ Result<Reply> refresh(Slot& slot, const WorkerRegistration& registration, const 
 
 }  // namespace
 
-TimestampMs leases_to_release(const WorkerRecord& worker, const Context& context) {
-  // A worker that registered again may lapse before the leases of its former life are gone; its last death counts.
-  const bool lapses = worker.info.state == WorkerState::live && worker.info.expires_at <= context.now;
-  return lapses && context.release_on_worker_death ? worker.info.expires_at : worker.release_until;
-}
-
 bool settle_worker(Slot& slot, const Context& context) {
   WorkerRecord* worker = slot.erased ? nullptr : slot.worker();
   if (worker == nullptr || worker->info.state != WorkerState::live || worker->info.expires_at > context.now) {
@@ -179,11 +173,12 @@ Result<Reply> decide_one(Workspace& workspace, const ReleaseCommand& command, co
   return Done{};
 }
 
-// Its leases go first, then a day passes, then the record goes.
+// Its leases go first, then a day passes, then the record goes. A death stands on record before anything is taken away
+// for it: a heartbeat that is on its way may still come first.
 void worker_due(Slot& slot, bool holds_leases, const Context& context) {
-  settle_worker(slot, context);
-  WorkerRecord& worker = *slot.worker();
   slot.changed = true;
+  if (settle_worker(slot, context)) return;
+  WorkerRecord& worker = *slot.worker();
   if (!holds_leases) worker.release_until = 0;
   const bool is_done_with = worker.info.state != WorkerState::live && worker.release_until == 0;
   slot.erased = is_done_with && next_due(worker) <= context.now;

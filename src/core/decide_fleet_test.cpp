@@ -321,6 +321,23 @@ TEST(Dying, AClockThatComesDaysLateStillLogsTheEnd) {
   EXPECT_EQ(stage.history(key_of("w-1")).back(), EventType::worker_ttl_swept);
 }
 
+// The sweep that finds the lapse may lose its worker to a heartbeat that was on its way. Leases are records of their own:
+// had it taken them along, a live worker would be without.
+TEST(Dying, IsOnRecordBeforeALeaseIsTaken) {
+  Rehearsal stage;
+  const ExecutionId id = stage.create(job());
+  register_worker(stage);
+  const ClaimedExecution held = stage.lease(id, 10 * ttl);
+  ASSERT_EQ(held.lease.worker_instance_id, "w-1");
+  stage.now += ttl;
+  stage.sweep();
+  EXPECT_EQ(stage.worker("w-1").info.state, WorkerState::ttl_swept);
+  EXPECT_TRUE(stage.facts(id).lease.has_value());
+  EXPECT_EQ(stage.due(key_of("w-1")), stage.worker("w-1").release_until) << "and the clock comes again at once";
+  stage.sweep();
+  EXPECT_FALSE(stage.facts(id).lease.has_value());
+}
+
 TEST(Dying, IsSeenAsLapsedBeforeTheClockCame) {
   Rehearsal stage;
   register_worker(stage);

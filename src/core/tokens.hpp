@@ -48,6 +48,7 @@ class TokenSigner {
   // Says nothing about the grant's own expiry.
   Result<GrantClaims> verify_grant(std::string_view grant_key, TimestampMs now) const;
 
+  std::uint32_t newest_key_id() const { return keys_.back().key_id; }
   // Whether a text names a key that we do not have: another engine may have made it since.
   bool knows_key_of(std::string_view token) const;
 

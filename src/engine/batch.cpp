@@ -209,7 +209,7 @@ Batch::DeadWorkers Batch::dead_workers() {
   for (std::size_t i = 0; sweeping_ && i < commands_.size(); ++i) {
     const WorkerRecord* worker = workspace_.at(commands_[i].touched.front()).worker();
     if (worker == nullptr) continue;
-    const TimestampMs until = leases_to_release(*worker, context_);
+    const TimestampMs until = worker->release_until;
     if (until == 0) continue;
     auto& group = dead[holder_group(worker->info.name_space, worker->info.worker_instance_id)];
     group.push_back({i, worker, until});
@@ -222,6 +222,11 @@ void Batch::release_lease_of(const std::vector<DeadWorker>& workers, const DueCa
   if (!slot) {
     // One unreadable record must not stop the clock.
     log(LogLevel::error, "the lease of a dead worker cannot be decoded", {{"key", to_hex(found.entry.key.bytes)}});
+    return;
+  }
+  // The batch has met it before, and it has changed since: the next sweep sees it as it is.
+  if ((*slot)->version != found.record.version) {
+    for (const DeadWorker& one : workers) still_holds_leases(one);
     return;
   }
   const Execution* execution = (*slot)->execution();
@@ -410,9 +415,16 @@ void Batch::commit() {
   runtime_.statistics_.commands += commands_.size() + claims_.size();
   runtime_.statistics_.stale += verdicts->size() - committed;
   if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, committed);
-  runtime_.take_in_new_keys(plan, *verdicts);
+  use_new_keys(plan, *verdicts);
   answer_all(plan, *verdicts);
   runtime_.after_commit(plan, *verdicts, unused_offers(plan, *verdicts));
+}
+
+// Before anybody is told of the rotation: from the answer on, what the old keys signed is to be refused.
+void Batch::use_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+  const auto set = plan.set_of_key.find(keyring_key().bytes);
+  if (set == plan.set_of_key.end() || verdicts[set->second] != Verdict::committed) return;
+  runtime_.set_signer(std::get<KeyringRecord>(workspace_.at(keyring_key()).record));
 }
 
 // Candidates that were reserved but not taken: others may have passed them over meanwhile and parked. The same goes for

@@ -59,6 +59,7 @@ class Batch {
   void offer_newly_ready(const Key& key);
   Result<void> load_payloads();
   void commit();
+  void use_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   void answer_all(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   void answer_command(CommandState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   std::vector<ClaimedExecution*> given_out();

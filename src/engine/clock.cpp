@@ -43,6 +43,17 @@ void Runtime::note_due(TimestampMs due_at) {
   ring();
 }
 
+// Whether something is due that a sweep, which is in the queue then, will deal with.
+bool Runtime::sweep_if_due() {
+  const std::lock_guard lock(clock_mutex_);
+  if (sweep_queued_) return true;
+  if (next_due_ > store_now() || refusing_ || steady_ms() < sweep_not_before_ms_) return false;
+  sweep_queued_ = true;
+  next_due_ = never;
+  enqueue(QueuedSweep{}, true);
+  return true;
+}
+
 void Runtime::sweep_finished(bool full, std::size_t found, std::size_t committed) {
   statistics_.sweeps += 1;
   {
@@ -145,7 +156,6 @@ bool Runtime::ask_store_for_next_due() {
   }
   const auto due = store_->next_due();
   const std::lock_guard lock(clock_mutex_);
-  last_asked_ms_ = steady_ms();
   if (!due) {
     log(LogLevel::warn, "the clock cannot reach the store", {{"error", due.error().message}});
     ask_next_due_ = true;
@@ -176,22 +186,21 @@ std::int64_t Runtime::tick() {
   bool look = false;
   {
     const std::lock_guard lock(clock_mutex_);
-    const bool keep_alive = now - last_asked_ms_ >= options_.keep_alive_ms;
+    // Sweeps ask for the next due time too, but that is no look at what others have done: a busy engine needs both.
+    const bool keep_alive = now - last_look_ms_ >= options_.keep_alive_ms;
     ask = (ask_next_due_ || keep_alive) && !sweep_queued_ && now >= ask_not_before_ms_;
     look = ask && (keep_alive || look_again_);
-    if (look) look_again_ = false;
+    if (look) {
+      look_again_ = false;
+      last_look_ms_ = now;
+    }
   }
   const bool answered = ask && ask_store_for_next_due();
   if (look && answered) look_at_everything();
   if (look && !answered) look_again_ = true;
 
+  sweep_if_due();
   const std::lock_guard lock(clock_mutex_);
-  const bool due = next_due_ <= store_now();
-  if (due && !sweep_queued_ && now >= sweep_not_before_ms_ && !refusing_) {
-    sweep_queued_ = true;
-    next_due_ = never;
-    enqueue(QueuedSweep{}, true);
-  }
   const std::int64_t wait = time_to_next_tick(now);
   next_tick_ms_ = now + wait;
   return wait;
@@ -199,7 +208,8 @@ std::int64_t Runtime::tick() {
 
 // Called with clock_mutex_ held.
 std::int64_t Runtime::time_to_next_tick(std::int64_t now) {
-  std::int64_t wait = std::max<std::int64_t>(options_.keep_alive_ms - (now - last_asked_ms_), 1);
+  const std::int64_t next_look_ms = std::max(last_look_ms_ + options_.keep_alive_ms, ask_not_before_ms_);
+  std::int64_t wait = std::max<std::int64_t>(next_look_ms - now, 1);
   const auto consider = [&](std::int64_t at_ms) { wait = std::min(wait, std::max<std::int64_t>(at_ms - now, 0)); };
   if (const std::int64_t parked = parking_.next_deadline_ms(); parked != 0) consider(parked);
   if (const std::int64_t patience = patience_ends_ms_; patience != never) consider(patience);

@@ -111,15 +111,25 @@ Result<void> Runtime::reload_keyring() {
   return {};
 }
 
-std::shared_ptr<const TokenSigner> Runtime::signer() const {
+// The news of a rotation may get lost, so keys that were read long ago are read again before they are used.
+std::shared_ptr<const TokenSigner> Runtime::signer() {
+  std::int64_t read = keyring_read_ms_;
+  const std::int64_t now = steady_ms();
+  if (now - read >= options_.keep_alive_ms && keyring_read_ms_.compare_exchange_strong(read, now)) {
+    if (const auto reloaded = reload_keyring(); !reloaded) {
+      log(LogLevel::warn, "the signing keys cannot be read again", {{"error", reloaded.error().message}});
+    }
+  }
   const std::lock_guard lock(signer_mutex_);
   return signer_;
 }
 
+// Several threads may have read the keys; the newest win.
 void Runtime::set_signer(const KeyringRecord& keyring) {
   auto signer = std::make_shared<const TokenSigner>(keyring);
   const std::lock_guard lock(signer_mutex_);
-  signer_ = std::move(signer);
+  keyring_read_ms_ = steady_ms();
+  if (signer_ == nullptr || signer->newest_key_id() >= signer_->newest_key_id()) signer_ = std::move(signer);
 }
 
 // A token with a key that we do not know may come from an engine that has rotated the keys. Forged ones must not make us
@@ -353,6 +363,11 @@ void Runtime::wait_for_work(std::size_t) {
 }
 
 void Runtime::answer_unserved(const ClaimPtr& claim) {
+  // What is due by now may be work: a claim does not go away empty because the clock comes a moment later.
+  if (!claim->waited_for_clock && sweep_if_due()) {
+    claim->waited_for_clock = true;
+    return enqueue_claims({claim});
+  }
   if (claim->wait_until_ms > steady_ms() && !refusing_) {
     claim->stale = 0;
     switch (parking_.park(claim)) {
@@ -363,14 +378,6 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
     }
   }
   claim->done(std::vector<ClaimedExecution>{});
-}
-
-void Runtime::take_in_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
-  const auto rotated = plan.set_of_key.find(keyring_key().bytes);
-  if (rotated == plan.set_of_key.end() || verdicts[rotated->second] != Verdict::committed) return;
-  if (const auto reloaded = reload_keyring(); !reloaded) {
-    log(LogLevel::error, "the new signing key cannot be read", {{"error", reloaded.error().message}});
-  }
 }
 
 void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup) {

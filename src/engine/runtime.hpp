@@ -103,7 +103,7 @@ class Runtime {
   Result<void> load_keyring();
   Result<void> create_keyring(Session& session, TimestampMs now);
   Result<void> reload_keyring();
-  std::shared_ptr<const TokenSigner> signer() const;
+  std::shared_ptr<const TokenSigner> signer();
   void set_signer(const KeyringRecord& keyring);
   bool may_reload_for(const TokenSigner& signer, std::string_view token);
   Result<RouteNo> route_for(const CreateRequest& request);
@@ -114,12 +114,11 @@ class Runtime {
   std::vector<Work> take_batch();
   void answer_unserved(const ClaimPtr& claim);
   void note_due(TimestampMs due_at);
+  bool sweep_if_due();
   void ring();
   void ring_before(std::int64_t steady_ms);
   void note_store_time(TimestampMs now, std::int64_t asked_ms);
   TimestampMs store_now() const;
-  // A rotation is answered only when this engine signs with the new key.
-  void take_in_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   // What a commit means to those who wait.
   void after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup);
   void on_foreign_wakeup(const Wakeup& wakeup);
@@ -137,9 +136,10 @@ class Runtime {
 
   std::unique_ptr<Store> store_;
   RuntimeOptions options_;
-  mutable std::mutex signer_mutex_;
+  std::mutex signer_mutex_;
   std::shared_ptr<const TokenSigner> signer_;
-  std::atomic<std::int64_t> keyring_asked_ms_{std::numeric_limits<std::int64_t>::min()};
+  std::atomic<std::int64_t> keyring_read_ms_{0};
+  std::atomic<std::int64_t> keyring_asked_ms_{std::numeric_limits<std::int64_t>::min()};  // for a token with a new key
   RouteTable routes_;
   Parking parking_;
   std::vector<std::unique_ptr<Session>> writers_;
@@ -170,7 +170,7 @@ class Runtime {
   bool sweep_queued_ = false;
   std::int64_t sweep_not_before_ms_ = 0;
   std::int64_t ask_not_before_ms_ = 0;
-  std::atomic<std::int64_t> last_asked_ms_{0};
+  std::int64_t last_look_ms_ = 0;  // when we last looked at everything
   std::optional<Wakeup> foreign_;
   std::atomic<std::int64_t> next_tick_ms_{
       std::numeric_limits<std::int64_t>::max()};  // when tick said it wants to be called, by the steady clock

@@ -31,6 +31,7 @@ struct QueuedClaim {
   GrantDone granted;
   std::int64_t wait_until_ms = 0;  // by the engine's steady clock
   int stale = 0;
+  bool waited_for_clock = false;
   std::uint64_t seen = 0;  // what Parking::signature said before the search
 };
 

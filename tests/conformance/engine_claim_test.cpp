@@ -393,6 +393,33 @@ TEST_P(EngineClaims, a_parked_claim_finds_lost_news_within_a_keep_alive) {
   EXPECT_EQ(ids_of(*parked.get()), std::vector{id});
 }
 
+// The engine that creates dies with the news on its lips, and the one that should hear has something due all the time.
+TEST_P(EngineClaims, a_parked_claim_finds_lost_news_also_where_the_clock_is_never_idle) {
+  engine().make();
+  ASSERT_TRUE(engine().complete(engine().take()));  // so that the route is known
+  for (int i = 1; i <= 61; ++i) {
+    CreateRequest later = job("other");
+    later.delay_until = now() + i * 1000;
+    make(later);
+  }
+  const auto parked = engine().claim_later(ask_and_wait(3600000));
+  {
+    const auto watch = std::make_shared<Watch>();
+    RuntimeOptions options;
+    options.writers = 1;
+    Driver doomed(std::make_unique<WatchedStore>(open_store(), watch), clock_, 77, options);
+    doomed.settle();
+    watch->calls = 0;
+    watch->death = Watch::Death::after;
+    watch->fatal_call = 2;  // a read and the commit
+    EXPECT_EQ(refusal(doomed.create(job())), Errc::outcome_unknown);
+  }
+  ASSERT_FALSE(parked.done());
+  engine().advance(61000);
+  ASSERT_TRUE(parked.done());
+  EXPECT_EQ(parked.get()->size(), 1u);
+}
+
 TEST_P(EngineClaims, a_parked_claim_comes_back_empty_when_its_time_is_up) {
   const auto parked = engine().claim_later(ask_and_wait(1500));
   engine().advance(1499);

@@ -196,7 +196,9 @@ TEST_P(EngineWorkers, C16_a_heartbeat_counts_by_the_stored_ttl) {
     EXPECT_TRUE(reply.leases.empty() && reply.revoked_leases.empty());
   }
   enlist(worker("w-1", 60000));
-  EXPECT_EQ(heartbeat(beat("w-1")).next_expiry_at, now() + 60000);
+  // First the heartbeat: it lets time pass.
+  const TimestampMs expiry = heartbeat(beat("w-1")).next_expiry_at;
+  EXPECT_EQ(expiry, now() + 60000);
   EXPECT_EQ(info("w-1").last_heartbeat_at, now());
 }
 
@@ -415,7 +417,9 @@ TEST_P(EngineWorkers, a_registration_outlives_the_engine_and_lapses_under_the_ne
   engine().settle();
   EXPECT_EQ(info("w-1").state, WorkerState::ttl_swept);
   EXPECT_EQ(names(workers()), std::vector<std::string>{"default/w-2"});
-  EXPECT_EQ(heartbeat(beat("w-2")).next_expiry_at, now() + 60000);
+  // First the heartbeat: it lets time pass.
+  const TimestampMs expiry = heartbeat(beat("w-2")).next_expiry_at;
+  EXPECT_EQ(expiry, now() + 60000);
 }
 
 TEST_P(EngineWorkers, C22_ten_thousand_workers_lapse_at_once) {

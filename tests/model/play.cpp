@@ -1,142 +1,18 @@
 #include "model/play.hpp"
 
 #include <algorithm>
-#include <map>
-
-#include <fmt/format.h>
 
 #include "base/check.hpp"
 #include "base/hashing.hpp"
 #include "core/state.hpp"
+#include "model/stage.hpp"
 
 namespace flowfabric::test {
 namespace {
 
-const std::vector<std::string> lanes = {"default", "mail", "video"};
-const std::vector<std::string> capabilities = {"cpu", "gpu"};
 constexpr std::size_t large = 3000;  // more than what lies inside a record
-constexpr std::uint32_t page = 1000;
 
-std::string show(const Error& error) { return fmt::format("{} ({})", to_string(error.code), error.field); }
-std::string show(const Done&) { return "done"; }
-std::string show(const Created& reply) {
-  return fmt::format("created {} {} {}", to_string(reply.execution_id), to_string(reply.public_state), reply.duplicate);
-}
-std::string show(const Tags& tags) {
-  std::string text = "tags";
-  for (const auto& [key, value] : tags) text += fmt::format(" {}={}", key, value);
-  return text;
-}
-std::string show(const ClaimedExecution& claim) {
-  return fmt::format("{} {}/{}/{} payload {} of {} priority {} {} attempt {} {} {} lease {} until {} deadline {} {} {}",
-                     to_string(claim.execution_id), claim.name_space, claim.lane, claim.kind, digest64(claim.payload),
-                     claim.payload.size(), claim.priority, show(claim.tags), claim.attempt.attempt_index,
-                     to_string(claim.attempt.attempt_type), to_string(claim.attempt.attempt_id),
-                     claim.lease.lease_epoch, claim.lease.expires_at, claim.deadline_at, to_string(claim.handle_kind),
-                     claim.handle);
-}
-std::string show(const RenewVerdict& reply) {
-  return fmt::format("until {} epoch {}", reply.expires_at, reply.lease_epoch);
-}
-std::string show(const FailReply& reply) {
-  return fmt::format("decision {} at {} next {} {}", int(reply.decision), reply.retry_at, reply.next_attempt_index,
-                     reply.reason);
-}
-std::string show(const DelayReply& reply) { return fmt::format("delayed until {}", reply.delay_until); }
-std::string show(const CancelReply& reply) { return fmt::format("cancelled {}", reply.already_cancelled); }
-std::string show(const RevokeReply& reply) {
-  return fmt::format("revoked {} epoch {} {}", to_string(reply.lease_id), reply.lease_epoch,
-                     to_string(reply.public_state));
-}
-std::string show(const ReplayReply& reply) {
-  return fmt::format("replay {} {}", reply.replay_count, to_string(reply.public_state));
-}
-std::string show(const LaneInfo& info) {
-  return fmt::format("lane {} {} at {} by {}", info.lane, to_string(info.state), info.changed_at, info.changed_by);
-}
-std::string show(const NamespaceInfo& info) {
-  return fmt::format("namespace {} {}", info.name_space, info.retention.completed_ms.value_or(-1));
-}
-std::string show(const Reply& reply) {
-  return std::visit([](const auto& value) { return show(value); }, reply);
-}
-std::string show(const std::vector<ClaimedExecution>& claims) {
-  std::string text = fmt::format("{} claimed", claims.size());
-  for (const auto& claim : claims) text += "; " + show(claim);
-  return text;
-}
-std::string show(const Event& event) {
-  return fmt::format("  {} at {} {}/{}/{} attempt {} epoch {} {} -> {} by {}: {} next {}", to_string(event.type),
-                     event.at, event.name_space, event.lane, event.kind,
-                     event.attempt_index ? std::to_string(*event.attempt_index) : "-", event.lease_epoch,
-                     to_string(event.state_before), to_string(event.state_after), event.actor, event.reason,
-                     event.next_at);
-}
-std::string show(const ExecutionSummary& summary) {
-  return fmt::format("  {} {} {} {} {} created {} started {} finished {} attempts {}", to_string(summary.execution_id),
-                     summary.lane, summary.kind, to_string(summary.public_state), show(summary.tags),
-                     summary.created_at, summary.started_at, summary.finished_at, summary.attempt_count);
-}
-
-template <class T>
-std::string show(const Result<T>& result) {
-  return result ? show(*result) : show(result.error());
-}
-
-// What the steps are played on. Nothing here looks at which store it is.
-class Stage {
- public:
-  Stage(TestDatabase& database, std::uint64_t seed)
-      : driver_(database.open({clock_.source(), true}), clock_, seed, options()) {}
-
-  std::vector<std::string> run(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      perform(step);
-      collect_pending();
-    }
-    driver_.advance(1000);
-    collect_pending();
-    tell_all();
-    return std::move(lines_);
-  }
-
- private:
-  // Stores prefer different numbers of writers; the play must not depend on it.
-  static RuntimeOptions options() {
-    RuntimeOptions options;
-    options.writers = 2;
-    options.default_retention_ms = 3600 * 1000;
-    return options;
-  }
-
-  template <class T>
-  void say(const char* what, const T& answer) {
-    lines_.push_back(fmt::format("{}: {}", what, show(answer)));
-  }
-
-  void perform(const Step& step);
-  void operate(const Step& step);
-  void read(const Step& step);
-  void create(const Step& step);
-  void claim(const Step& step, bool waits);
-  void use(const Step& step, const ClaimedExecution& held);
-  void fail(std::uint32_t n, const Fence& fence);
-  void list(const Step& step);
-  void describe(const ExecutionId& id);
-  void collect_pending();
-  void keep(const Result<std::vector<ClaimedExecution>>& claims);
-  void tell_all();
-  void tell_events(const Key& key);
-  ExecutionId id(std::uint32_t n) const { return ids_.empty() ? ExecutionId{} : ids_[n % ids_.size()]; }
-
-  ManualClock clock_;
-  Driver driver_;
-  std::vector<std::string> lines_;
-  std::vector<ExecutionId> ids_;
-  std::vector<ClaimedExecution> held_;
-  std::vector<Pending<std::vector<ClaimedExecution>>> claims_;
-  std::vector<Pending<void>> waits_;
-};
+}  // namespace
 
 void Stage::perform(const Step& step) {
   switch (step.verb) {
@@ -161,7 +37,10 @@ void Stage::perform(const Step& step) {
     case 16:
     case 17:
     case 18: return operate(step);
-    default: return read(step);
+    case 19:
+    case 20:
+    case 21: return read(step);
+    default: return manage(step);
   }
 }
 
@@ -227,10 +106,17 @@ void Stage::collect_pending() {
     if (pending.done()) lines_.push_back(pending.get() ? "wait: ended" : "wait: " + show(pending.get().error()));
     return pending.done();
   });
+  std::erase_if(heartbeats_, [&](const auto& pending) {
+    if (pending.done()) say("heartbeat", pending.get());
+    return pending.done();
+  });
 }
 
 void Stage::use(const Step& step, const ClaimedExecution& held) {
-  const Fence fence = driver_.fence(held);
+  // Its key may have been retired.
+  const auto checked = driver_.runtime().fence_of(held.handle);
+  if (!checked) return say("handle", checked.error());
+  const Fence fence = *checked;
   const std::uint32_t n = step.b / 8;
   switch (step.b % 8) {
     case 0: return fail(n, fence);
@@ -330,8 +216,8 @@ void Stage::describe(const ExecutionId& chosen) {
 
 // Everything that is stored: facts, specs and versions of every record, events of every execution, counts.
 void Stage::tell_all() {
-  for (const RecordKind kind :
-       {RecordKind::execution, RecordKind::idempotency, RecordKind::lane, RecordKind::name_space}) {
+  for (const RecordKind kind : {RecordKind::execution, RecordKind::idempotency, RecordKind::keyring, RecordKind::lane,
+                                RecordKind::name_space, RecordKind::worker}) {
     const auto records = driver_.store().scan(kind, {}, page);
     FF_CHECK(records.has_value());
     for (const Record& record : *records) {
@@ -349,6 +235,7 @@ void Stage::tell_all() {
   }
   const auto due = driver_.store().next_due();
   lines_.push_back(fmt::format("next due {}", due.value().value_or(0)));
+  tell_due_entries();
   const auto findings = driver_.store().check_integrity();
   for (const auto& finding : findings.value()) lines_.push_back("integrity: " + finding);
 }
@@ -359,8 +246,6 @@ void Stage::tell_events(const Key& key) {
     lines_.push_back(show(decode_event(logged.entry.body).value()));
   }
 }
-
-}  // namespace
 
 std::vector<std::string> play(StoreKindId kind, const std::vector<Step>& steps, std::uint64_t seed) {
   const auto database = make_database(kind);

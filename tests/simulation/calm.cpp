@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/limits.hpp"
 #include "core/state.hpp"
 #include "engine/routes.hpp"
 #include "simulation/world.hpp"
@@ -36,8 +37,8 @@ void World::settle() {
   violated("an engine comes to rest", "it is still busy after {} batches", most_turns);
 }
 
-// Lets time pass in the steps that the engines ask for. With traffic, commands that change nothing keep coming: the
-// safety net must hold also when the engines are never idle.
+// Lets time pass in the steps that the engines ask for. With traffic, commands keep coming and something is always due:
+// the safety net must hold also when the engines are never idle.
 void World::let_time_pass(std::int64_t ms, bool with_traffic) {
   while (ms > 0) {
     std::int64_t nap = with_traffic ? std::min<std::int64_t>(ms, 900) : ms;
@@ -45,12 +46,23 @@ void World::let_time_pass(std::int64_t ms, bool with_traffic) {
     advance(nap);
     ms -= nap;
     if (with_traffic) {
-      for (const auto& process : processes_) {
-        send(*process, TagsCommand{{7, Uuid{}}, {}, {"operator", ""}}, "nothing", [](Process&, const auto&) {});
-      }
+      for (const auto& process : processes_) make_traffic(*process);
     }
     settle();
   }
+}
+
+// A worker that registers again and again and never in time.
+void World::make_traffic(Process& process) {
+  const std::string instance = fmt::format("noise-{}", process.state->number);
+  const WorkerShadow* noise = watcher_->find_worker("default", instance);
+  if (noise != nullptr && noise->life.live()) {
+    return send(process, TagsCommand{{7, Uuid{}}, {}, {"operator", ""}}, "nothing", [](Process&, const auto&) {});
+  }
+  WorkerRegistration registration;
+  registration.worker_id = registration.worker_instance_id = instance;
+  registration.liveness_ttl_ms = limits::min_liveness_ttl_ms;
+  send(process, RegisterCommand{registration}, "register " + instance, [](Process&, const auto&) {});
 }
 
 void World::check_calm() {
@@ -61,7 +73,13 @@ void World::check_calm() {
   // Engines pause a little after the store failed them; who missed an announcement finds out in a keep-alive period.
   let_time_pass(news_lost_ ? 2 * keep_alive_ms : store_retry_ms, news_lost_ && random_.chance(500));
   news_lost_ = false;
+  // Whoever has not talked to the store for long reads its clock again.
+  for (const auto& process : processes_) {
+    send(*process, TagsCommand{{7, Uuid{}}, {}, {"operator", ""}}, "nothing", [](Process&, const auto&) {});
+  }
+  settle();
   check_nothing_sleeps();
+  check_keys();
   calm_ = false;
   trace_.line("faults go on");
 }
@@ -75,6 +93,8 @@ void World::check_nothing_sleeps() {
                to_string(public_state(shadow.execution.facts)), now_ms() - due);
     }
   }
+  watcher_->check_fleet_is_settled(now_ms());
+  watcher_->check_fleet(processes_.front()->runtime->store(), now_ms());
   for (const auto& [number, call] : calls_) {
     if (!call.parks) violated("every call is answered", "call {} ({}) is not", number, call.what);
     check_call_may_wait(call);
@@ -90,7 +110,7 @@ void World::check_call_may_wait(const Call& call) {
     return;
   }
   for (const auto& [key, shadow] : watcher_->shadows()) {
-    if (shadow.removed || !ready_entry(shadow.execution)) continue;
+    if (shadow.removed || !shadow.life.claimable()) continue;
     const Spec& spec = shadow.execution.spec;
     const auto lane = lanes_.find(spec.lane);
     const bool serves =
@@ -133,7 +153,7 @@ bool World::drain_round(std::int64_t patience_ms) {
     request.max_executions = 50;
     send_claim(*process, request, [this, request](Process& answering, const auto& claims) {
       if (!claims) return;
-      for (const ClaimedExecution& claimed : *claims) check_claimed(request, claimed);
+      for (const ClaimedExecution& claimed : *claims) check_claimed(request, claimed, {});
       finish_claimed(answering, *claims);
     });
   }
@@ -144,7 +164,7 @@ bool World::drain_round(std::int64_t patience_ms) {
     all_ended = false;
     const Facts& facts = shadow.execution.facts;
     // Nothing but an operator ends what waits for a manual reclaim.
-    const bool stuck = facts.phase == Phase::active && !facts.lease;
+    const bool stuck = facts.phase == Phase::active && !facts.lease && !facts.grant;
     if (stuck) {
       send(*processes_.front(), CancelCommand{shadow.execution.id, {"operator", "drain"}}, "cancel",
            [](Process&, const auto&) {});
@@ -179,6 +199,22 @@ void World::drain() {
   }
 }
 
+// Workers that nobody hears of lapse, and what has ended is kept for so long and no longer.
+void World::outlive_everything() {
+  constexpr std::int64_t a_day_and_more_ms = 25LL * 3600 * 1000;
+  for (int i = 0; i < 2; ++i) {
+    advance(a_day_and_more_ms);
+    settle();
+  }
+  for (const auto& [key, shadow] : watcher_->shadows()) {
+    if (!shadow.removed) violated("nothing is kept for ever", "{}", to_string(shadow.execution.id));
+  }
+  for (const auto& [key, shadow] : watcher_->workers()) {
+    if (!shadow.removed) violated("nothing is kept for ever", "{}", shadow.record.info.worker_instance_id);
+  }
+  watcher_->check_indexes();
+}
+
 void World::check_the_end() {
   let_time_pass(news_lost_ ? 2 * keep_alive_ms : store_retry_ms, false);
   check_nothing_sleeps();
@@ -192,6 +228,7 @@ void World::check_the_end() {
       violated("an acknowledged completion is there", "{} has another result", to_string(completion.id));
     }
   }
+  outlive_everything();
   trace_.line("{} executions, {} commits", watcher_->shadows().size(), watcher_->commits());
 }
 

@@ -37,20 +37,9 @@ bool World::close_call(std::uint64_t number) {
 }
 
 void World::send(Process& process, Command command, const std::string& what, Answer answer) {
-  if (process.state->dead) return;
-  Call call;
-  call.what = what;
-  call.crashed = [&process, answer](const Error& error) { answer(process, tl::unexpected(error)); };
-  const std::uint64_t number = open_call(process, std::move(call));
-  run_in(process, [&] {
-    process.runtime->submit(std::move(command),
-                            [this, &process, state = process.state, number, answer](const Result<Reply>& reply) {
-                              if (state->dead) return;
-                              close_call(number);
-                              trace_.line("call {}: {}", number, reply ? "done" : to_string(reply.error().code));
-                              answer(process, reply);
-                            });
-  });
+  if (!process.is_up()) return;
+  auto done = ask<Reply>(process, what, std::move(answer));
+  run_in(process, [&] { process.runtime->submit(std::move(command), std::move(done)); });
 }
 
 void World::send_claim(Process& process, ClaimRequest request, ClaimAnswer answer) {

@@ -1,5 +1,6 @@
 #include "simulation/life.hpp"
 
+#include "base/hashing.hpp"
 #include "simulation/trace.hpp"
 
 namespace flowfabric::simulation {
@@ -19,6 +20,12 @@ Outcome outcome_of(EventType type) {
   }
 }
 
+// Tags and priority change what it is, grants for whom it is; not where it stands.
+bool is_note(EventType type) {
+  return type == EventType::tags_changed || type == EventType::priority_changed || type == EventType::grant_issued ||
+         type == EventType::grant_expired;
+}
+
 template <class A, class B>
 void must_equal(const A& fact, const B& told, const char* what) {
   if (fact != told)
@@ -34,7 +41,7 @@ PublicState Life::state() const {
     case Stage::ended: break;
     default:
       if (delayed_) return PublicState::delayed;
-      return starts_attempt_ ? PublicState::waiting : PublicState::resumable;
+      return starts_ ? PublicState::waiting : PublicState::resumable;
   }
   switch (outcome_) {
     case Outcome::success: return PublicState::completed;
@@ -47,7 +54,7 @@ PublicState Life::state() const {
 void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) {
   if (event.type == EventType::created) {
     require(stage_ == Stage::unborn, event, "it exists already");
-    queue(event, true);
+    queue(event, AttemptType::initial);
     expect_epoch(event, 0);
   } else {
     require(stage_ != Stage::unborn, event, "it was never created");
@@ -55,7 +62,10 @@ void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) 
     require(!capped_ || event.type == EventType::failed, event, "the reclaim cap was reached and it goes on");
     switch (event.type) {
       case EventType::claimed:
-      case EventType::resumed: grant(event); break;
+      case EventType::resumed:
+      case EventType::lease_reclaimed: lease(event, commit); break;
+      case EventType::grant_issued: reserve(event); break;
+      case EventType::grant_expired: unreserve(event); break;
       case EventType::delayed:
       case EventType::retry_scheduled:
       case EventType::lease_expired:
@@ -68,15 +78,14 @@ void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) 
     }
   }
   require(event.state_after == state(), event, "state_after is not the state after");
-  // Tags and priority change what it is, not where it stands.
-  const bool is_note = event.type == EventType::tags_changed || event.type == EventType::priority_changed;
-  if (!is_note) last_at_ = event.at;
+  if (!is_note(event.type)) last_at_ = event.at;
 }
 
 void Life::take_queue_event(const Event& event) {
   switch (event.type) {
     case EventType::ready:
       require(stage_ == Stage::queued && delayed_, event, "it was not waiting for a time");
+      require(!reservation_, event, "a grant holds it off");
       delayed_ = false;
       break;
     case EventType::replayed:
@@ -84,9 +93,7 @@ void Life::take_queue_event(const Event& event) {
       ++replays_;
       retries_ = reclaims_ = 0;
       outcome_ = Outcome::none;
-      stage_ = Stage::queued;
-      delayed_ = false;
-      starts_attempt_ = true;
+      queue(event, AttemptType::replay);
       break;
     case EventType::priority_changed: require(stage_ != Stage::ended, event, "it has ended"); break;
     case EventType::tags_changed: break;
@@ -95,20 +102,71 @@ void Life::take_queue_event(const Event& event) {
   expect_epoch(event, epoch_);
 }
 
-void Life::queue(const Event& event, bool starts_attempt) {
+void Life::queue(const Event& event, std::optional<AttemptType> starts) {
   stage_ = Stage::queued;
-  starts_attempt_ = starts_attempt;
+  starts_ = starts;
   delayed_ = event.state_after == PublicState::delayed;
 }
 
-void Life::grant(const Event& event) {
-  require(stage_ == Stage::queued && !delayed_, event, "it was not claimable");
-  require((event.type == EventType::claimed) == starts_attempt_, event, "the wrong kind of claim");
-  if (starts_attempt_) ++attempts_;
+// Whether a lease was lost and nobody has followed; the cap has not ended it.
+bool Life::reclaimable() const {
+  if (stage_ == Stage::lost) return !capped_;
+  return stage_ == Stage::queued && starts_ == AttemptType::reclaim;
+}
+
+void Life::reserve(const Event& event) {
+  require(!reservation_, event, "another grant stands");
+  Reservation made;
+  made.kind = event.reason.starts_with("reclaim") ? GrantKind::reclaim : GrantKind::claim;
+  made.grant_id = event.reason.substr(event.reason.rfind(' ') + 1);
+  made.worker_id = event.actor;
+  made.expires_at = event.next_at;
+  require(made.kind == GrantKind::reclaim ? reclaimable() : stage_ == Stage::queued && !delayed_, event,
+          "there was nothing to grant");
+  require(made.expires_at > event.at, event, "it has run out already");
+  require(granted_.insert(made.grant_id).second, event, "this grant was given before");
+  reservation_ = std::move(made);
+  expect_epoch(event, epoch_);
+}
+
+void Life::unreserve(const Event& event) {
+  require(reservation_.has_value(), event, "there was no grant");
+  require(event.at >= reservation_->expires_at, event, "its time was not up");
+  reservation_.reset();
+  expect_epoch(event, epoch_);
+}
+
+// A claim, a resumption or a reclaim. While a grant stands, this can only be its use.
+void Life::lease(const Event& event, std::uint64_t commit) {
+  const bool reclaims = event.type == EventType::lease_reclaimed;
+  require(reclaims ? reclaimable() : stage_ == Stage::queued && !delayed_, event, "it was not claimable");
+  require(!reclaims || reservation_, event, "nobody was granted that");
+  if (reservation_) {
+    require(reclaims == (reservation_->kind == GrantKind::reclaim), event, "it was granted for something else");
+    require(event.at < reservation_->expires_at, event, "the grant had run out");
+  }
+  if (reclaims) starts_ = AttemptType::reclaim;
+  require((event.type == EventType::resumed) != starts_.has_value(), event, "the wrong kind of claim");
+  if (starts_) start_attempt();
+  require(event.reason == to_string(running_), event, "not the type of the attempt");
   require(event.attempt_index == attempts_ - 1, event, "attempt indexes are not dense");
   expect_epoch(event, epoch_ + 1);
   stage_ = Stage::held;
-  leases_[epoch_] = LeaseSpan{*event.attempt_index, event.actor, std::nullopt, false, 0, EventType::created, {}};
+  delayed_ = false;
+  LeaseSpan& span = leases_[epoch_];
+  span.attempt_index = *event.attempt_index;
+  span.instance = event.actor;
+  span.began_commit = commit;
+  if (reservation_) span.grant_id = reservation_->grant_id;
+  if (reservation_) span.granted_to = reservation_->worker_id;
+  reservation_.reset();
+}
+
+// Reclaims count when they start, not when the lease is lost.
+void Life::start_attempt() {
+  running_ = *starts_;
+  ++attempts_;
+  if (running_ == AttemptType::reclaim) ++reclaims_;
 }
 
 void Life::release(const Event& event, const Policy& policy, std::uint64_t commit) {
@@ -117,27 +175,22 @@ void Life::release(const Event& event, const Policy& policy, std::uint64_t commi
   end_span(event, commit);
   expect_epoch(event, epoch_ + 1);
   switch (event.type) {
-    case EventType::delayed: queue(event, false); break;
+    case EventType::delayed: queue(event, std::nullopt); break;
     case EventType::retry_scheduled:
       ++retries_;
-      queue(event, true);
+      queue(event, AttemptType::retry);
       break;
     default: lose(event, policy);
   }
 }
 
 void Life::lose(const Event& event, const Policy& policy) {
-  if (policy.on_lease_lost == OnLeaseLost::manual) {
+  capped_ = reclaims_ >= policy.max_reclaims;
+  if (capped_ || policy.on_lease_lost == OnLeaseLost::manual) {
     stage_ = Stage::lost;
-    return;
+  } else {
+    queue(event, AttemptType::reclaim);
   }
-  if (reclaims_ >= policy.max_reclaims) {
-    stage_ = Stage::lost;
-    capped_ = true;
-    return;
-  }
-  ++reclaims_;
-  queue(event, true);
 }
 
 void Life::end(const Event& event, std::uint64_t commit) {
@@ -153,6 +206,7 @@ void Life::end(const Event& event, std::uint64_t commit) {
   stage_ = Stage::ended;
   capped_ = false;
   delayed_ = false;
+  reservation_.reset();
 }
 
 void Life::end_span(const Event& event, std::uint64_t commit) {
@@ -186,7 +240,14 @@ void Life::compare(const Facts& facts) const {
   must_equal(facts.delay_until != 0, stage_ == Stage::queued && delayed_, "waits for a time");
   must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_, "is claimable");
   must_equal(facts.retain_until != 0 || facts.finished_at != 0, stage_ == Stage::ended, "retention");
-  if (stage_ == Stage::queued) must_equal(facts.pending.has_value(), starts_attempt_, "pending attempt");
+  must_equal(facts.grant.has_value(), reservation_.has_value(), "grant");
+  if (reservation_) {
+    must_equal(to_string(facts.grant->kind), to_string(reservation_->kind), "kind of the grant");
+    must_equal(to_hex(facts.grant->grant_id), reservation_->grant_id, "grant");
+    must_equal(facts.grant->worker_id, reservation_->worker_id, "worker of the grant");
+    must_equal(facts.grant->expires_at, reservation_->expires_at, "end of the grant");
+  }
+  if (stage_ == Stage::queued) must_equal(facts.pending.has_value(), starts_.has_value(), "pending attempt");
   if (attempts_ > 0) must_equal(facts.attempt->attempt_index, attempts_ - 1, "attempt_index");
   if (facts.lease) {
     must_equal(facts.lease->lease_epoch, epoch_, "epoch of the lease");

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/records.hpp"
@@ -16,11 +17,22 @@ namespace flowfabric::simulation {
 struct LeaseSpan {
   std::uint32_t attempt_index = 0;
   std::string instance;
+  std::string grant_id;    // of the grant that it was given for, in hex
+  std::string granted_to;  // the worker id of that grant
+  std::uint64_t began_commit = 0;
   std::optional<Uuid> lease_id;    // unknown when it was granted and ended in one commit
   bool acknowledged = false;       // a worker was told about it
   std::uint64_t ended_commit = 0;  // 0: it is held
   EventType ended_by = EventType::created;
   std::string ended_actor;
+};
+
+// A grant that stands.
+struct Reservation {
+  GrantKind kind = GrantKind::claim;
+  std::string grant_id;  // in hex
+  std::string worker_id;
+  TimestampMs expires_at = 0;
 };
 
 class Life {
@@ -32,28 +44,41 @@ class Life {
 
   bool ended() const { return stage_ == Stage::ended; }
   bool held() const { return stage_ == Stage::held; }
+  // Anybody may claim it.
+  bool claimable() const { return stage_ == Stage::queued && !delayed_ && !reservation_; }
+  bool reclaimable() const;
+  // Its lease is lost, and neither a worker nor the queue has taken it back.
+  bool lost() const { return stage_ == Stage::lost || (reclaimable() && delayed_); }
+  const std::optional<Reservation>& reservation() const { return reservation_; }
+  // Whether a grant with this id was ever given.
+  bool was_granted(const std::string& grant_id) const { return granted_.contains(grant_id); }
   std::uint64_t epoch() const { return epoch_; }
   std::uint32_t replays() const { return replays_; }
   int cancellations() const { return cancellations_; }
   std::map<std::uint64_t, LeaseSpan>& leases() { return leases_; }
+  const std::map<std::uint64_t, LeaseSpan>& leases() const { return leases_; }
 
  private:
   enum class Stage { unborn, queued, held, lost, ended };
 
   void take_queue_event(const Event& event);
-  void grant(const Event& event);
+  void lease(const Event& event, std::uint64_t commit);
+  void reserve(const Event& event);
+  void unreserve(const Event& event);
   void release(const Event& event, const Policy& policy, std::uint64_t commit);
   void lose(const Event& event, const Policy& policy);
   void end(const Event& event, std::uint64_t commit);
   void end_span(const Event& event, std::uint64_t commit);
-  void queue(const Event& event, bool starts_attempt);
+  void queue(const Event& event, std::optional<AttemptType> starts);
+  void start_attempt();
   void expect_epoch(const Event& event, std::uint64_t epoch);
   PublicState state() const;
 
   Stage stage_ = Stage::unborn;
   bool delayed_ = false;
-  bool starts_attempt_ = true;  // the next claim starts one; otherwise it goes on with the last
-  bool capped_ = false;         // the last lease loss was one too many: the end must follow
+  std::optional<AttemptType> starts_;           // what the next claim starts; nothing: it goes on with the last attempt
+  AttemptType running_ = AttemptType::initial;  // of the last attempt
+  bool capped_ = false;                         // the last lease loss was one too many: the end must follow
   Outcome outcome_ = Outcome::none;
   std::uint64_t epoch_ = 0;
   std::uint32_t attempts_ = 0;
@@ -62,6 +87,8 @@ class Life {
   std::uint32_t replays_ = 0;
   int cancellations_ = 0;
   TimestampMs last_at_ = 0;
+  std::optional<Reservation> reservation_;
+  std::set<std::string> granted_;
   std::map<std::uint64_t, LeaseSpan> leases_;  // by epoch
 };
 

@@ -5,8 +5,12 @@ namespace flowfabric::simulation {
 
 void World::operate_somehow() {
   const auto dice = random_.below(100);
-  if (dice < 60) {
+  if (dice < 54) {
     operate_on_execution();
+  } else if (dice < 58) {
+    rotate_keys();
+  } else if (dice < 64) {
+    remove_something();
   } else if (dice < 80) {
     operate_on_lane();
   } else if (dice < 90) {

@@ -3,33 +3,20 @@
 #include <algorithm>
 #include <set>
 
-#include "base/hashing.hpp"
 #include "base/limits.hpp"
 #include "core/state.hpp"
 #include "core/transitions.hpp"
 #include "engine/reads.hpp"
-#include "simulation/trace.hpp"
+#include "simulation/watcher_parts.hpp"
 
 namespace flowfabric::simulation {
 namespace {
-
-constexpr std::uint32_t everything = 100000;
 
 // A clock at the end of time: whatever is in the due index is due by it.
 StoreOptions at_the_end_of_time() {
   StoreOptions options;
   options.now_us = [] { return limits::max_timestamp_ms * 1000; };
   return options;
-}
-
-template <class T>
-T ok(Result<T> result) {
-  if (!result) violated("the database can be read", "{}", result.error().message);
-  return std::move(*result);
-}
-
-std::string name_of(const Key& key) {
-  return key.kind() == RecordKind::execution ? to_string(execution_id_of(key)) : to_hex(key.bytes);
 }
 
 // Whether the event is a holder giving up its lease, as opposed to losing it.
@@ -46,10 +33,10 @@ bool is_by_holder(const Event& event, const Lease& lease) {
 
 }  // namespace
 
-Watcher::Watcher(const std::shared_ptr<MemoryDatabase>& database, std::int64_t default_retention_ms)
+Watcher::Watcher(const std::shared_ptr<MemoryDatabase>& database, WatcherOptions options)
     : store_(open_memory_store(database, at_the_end_of_time())),
       session_(ok(store_->open_session())),
-      default_retention_ms_(default_retention_ms) {
+      options_(options) {
   newest_position_ = cursor_ = removed_up_to_ = ok(store_->log_end());
 }
 
@@ -78,8 +65,20 @@ void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
     } else {
       changed(key);
     }
+  } else if (key.kind() == RecordKind::worker) {
+    if (change.action == RootChange::Action::erase) {
+      worker_removed(key, latest_ms);
+    } else {
+      worker_changed(key);
+    }
   } else if (key.kind() == RecordKind::lane || key.kind() == RecordKind::name_space) {
     new_events(key, other_positions_[key]);
+  } else if (key.kind() == RecordKind::keyring) {
+    keys_changed(key);
+  }
+  if (key.kind() == RecordKind::idempotency) {
+    idempotency_.erase(key);
+    for (const Record& record : ok(store_->load({key}))) idempotency_[key] = ok(decode_idempotency(record.body));
   }
   if (key.kind() == RecordKind::name_space) {
     const auto record = ok(decode_namespace(ok(store_->load({key})).front().body));
@@ -132,6 +131,7 @@ void Watcher::changed(const Key& key) {
     if (events.empty()) check_quiet_change(shadow.execution.facts, now.facts);
     check_holder_was_in_time(shadow.execution.facts, events);
   }
+  if (!events.empty()) check_loss(shadow, events.front());
   for (const Event& event : events) shadow.life.take(event, now.spec.policy, commit_);
   shadow.execution = std::move(now);
   shadow.life.compare(shadow.execution.facts);
@@ -172,7 +172,36 @@ void Watcher::check_holder_was_in_time(const Facts& before, const std::vector<Ev
            before.lease->expires_at);
 }
 
+// Nobody loses a lease but by its time, an operator, or the death of its holder.
+void Watcher::check_loss(const Shadow& shadow, const Event& event) {
+  const auto& lease = shadow.execution.facts.lease;
+  if (!lease) return;
+  if (event.type == EventType::lease_expired && event.at < lease->expires_at) {
+    violated("a live lease is not taken away", "{} at {}, it lasts until {}", to_string(shadow.execution.id), event.at,
+             lease->expires_at);
+  }
+  if (event.type != EventType::lease_revoked || event.reason != "worker_dead") return;
+  const WorkerShadow* worker = find_worker(lease->worker_namespace, lease->worker_instance_id);
+  const bool died = worker != nullptr && std::any_of(worker->life.deaths().begin(), worker->life.deaths().end(),
+                                                     [&](const WorkerLife::Death& death) {
+                                                       return death.commit < commit_ && lease->acquired_at <= death.at;
+                                                     });
+  if (!died || !options_.release_on_worker_death) {
+    violated("a live lease is not taken away", "{} from {}, which had not died", to_string(shadow.execution.id),
+             lease->worker_instance_id);
+  }
+}
+
 void Watcher::note_lease(Shadow& shadow) {
+  const auto& attempt = shadow.execution.facts.attempt;
+  if (!shadow.life.leases().empty() && attempt) {
+    const LeaseSpan& last = shadow.life.leases().rbegin()->second;
+    if (!last.granted_to.empty() && last.attempt_index == attempt->attempt_index &&
+        last.granted_to != attempt->worker_id) {
+      violated("a granted execution goes to the grant's worker", "{} was granted to {} and given to {}",
+               to_string(shadow.execution.id), last.granted_to, attempt->worker_id);
+    }
+  }
   const auto& lease = shadow.execution.facts.lease;
   if (!lease) return;
   LeaseSpan& span = shadow.life.leases().at(lease->lease_epoch);
@@ -190,18 +219,24 @@ void Watcher::removed(const Key& key, TimestampMs latest_ms) {
   std::vector<RetentionPolicy> defaults = retentions_[execution.spec.name_space];
   defaults.push_back(execution.spec.namespace_retention);
   defaults.emplace_back();
-  std::int64_t kept = default_retention_ms_;
+  std::int64_t kept = options_.default_retention_ms;
   for (const RetentionPolicy& of_namespace : defaults) {
-    kept = std::min(kept,
-                    retention_ms(execution.spec.policy, of_namespace, execution.facts.outcome, default_retention_ms_));
+    kept = std::min(kept, retention_ms(execution.spec.policy, of_namespace, execution.facts.outcome,
+                                       options_.default_retention_ms));
   }
   const auto& own = execution.spec.policy.retention;
   const TimestampMs end = execution.facts.finished_at;
+  shadow.removed = true;
+  forget_log(key);
+  if (const auto asked = removable_.find(key); asked != removable_.end() && end < asked->second) return;
   if (end + kept > latest_ms) violated("retention waits for its time", "{} ended at {}", name_of(key), end);
   if (own.completed_ms && execution.facts.outcome == Outcome::success && end + *own.completed_ms > latest_ms) {
     violated("retention waits for its time", "{} ended at {} and keeps for {}", name_of(key), end, *own.completed_ms);
   }
-  shadow.removed = true;
+}
+
+// Events go with their record.
+void Watcher::forget_log(const Key& key) {
   for (auto entry = log_.begin(); entry != log_.end();) {
     if (entry->second != key) {
       ++entry;
@@ -215,6 +250,11 @@ void Watcher::removed(const Key& key, TimestampMs latest_ms) {
 // ---------------------------------------------------------------- between steps
 
 void Watcher::check_indexes() {
+  check_ready_index();
+  check_due_index();
+}
+
+void Watcher::check_ready_index() {
   ReadRequest request;
   request.want_routes = true;
   const auto routes = ok(session_->read(request)).routes;
@@ -226,33 +266,16 @@ void Watcher::check_indexes() {
       violated("the ready index is exact", "{} is in it twice", name_of(candidate.entry.key));
     }
   }
-  request.ready.clear();
-  request.due_limit = everything;
-  std::map<Key, TimestampMs> due;
-  for (const DueCandidate& candidate : ok(session_->read(request)).due) {
-    due.emplace(candidate.entry.key, candidate.entry.due_at);
-  }
   session_->release();
 
   std::size_t claimable = 0;
   for (const auto& [key, shadow] : shadows_) {
-    if (shadow.removed) continue;
+    if (shadow.removed || !shadow.life.claimable()) continue;
+    ++claimable;
     const auto wanted = ready_entry(shadow.execution);
     const auto found = ready.find(key);
-    if (wanted) ++claimable;
-    if (wanted && (found == ready.end() || found->second != *wanted)) {
+    if (!wanted || found == ready.end() || found->second != *wanted) {
       violated("the ready index is exact", "{} is claimable and not in it as it should be", name_of(key));
-    }
-    const TimestampMs next = next_due(shadow.execution.facts);
-    const auto entry = due.find(key);
-    const TimestampMs armed = entry == due.end() ? 0 : entry->second;
-    if (armed != shadow.execution.facts.armed_due) {
-      violated("the due index is what the record says", "{}: {} instead of {}", name_of(key), armed,
-               shadow.execution.facts.armed_due);
-    }
-    if (next != 0 && (armed == 0 || armed > next)) {
-      violated("nothing due is missing from the due index", "{} is due at {}, its entry says {}", name_of(key), next,
-               armed);
     }
   }
   if (claimable != ready.size()) {
@@ -260,12 +283,61 @@ void Watcher::check_indexes() {
   }
 }
 
+void Watcher::check_due_index() {
+  std::map<Key, DueEntry> due;
+  for (const DueEntry& entry : ok(store_->due_entries(std::nullopt, never_due, everything))) {
+    if (!due.emplace(entry.key, entry).second) {
+      violated("the due index is what the record says", "{} is in it twice", name_of(entry.key));
+    }
+  }
+  std::size_t expected = 0;
+  for (const auto& [key, shadow] : shadows_) {
+    if (shadow.removed) continue;
+    const Facts& facts = shadow.execution.facts;
+    const Grouping grouped = grouping(facts);
+    expected += check_due_entry(due, {facts.armed_due, key, grouped.group, grouped.rank}, next_due(facts));
+  }
+  for (const auto& [key, shadow] : workers_) {
+    if (!shadow.removed) expected += check_due_entry(due, {shadow.record.armed_due, key}, next_due(shadow.record));
+  }
+  for (const auto& [key, record] : idempotency_) {
+    expected += check_due_entry(due, {record.armed_due, key}, record.expires_at);
+  }
+  if (expected != due.size()) {
+    violated("nothing is left over in the due index", "{} entries, {} are wanted", due.size(), expected);
+  }
+}
+
+// `wanted` is the entry as the record believes it, `next` when time next changes the record. Returns how many entries
+// the record has.
+std::size_t Watcher::check_due_entry(const std::map<Key, DueEntry>& due, const DueEntry& wanted, TimestampMs next) {
+  const auto entry = due.find(wanted.key);
+  const TimestampMs armed = entry == due.end() ? 0 : entry->second.due_at;
+  if (armed != wanted.due_at) {
+    violated("the due index is what the record says", "{}: {} instead of {}", name_of(wanted.key), armed,
+             wanted.due_at);
+  }
+  if (armed != 0 && entry->second != wanted) {
+    violated("due entries stand in their group", "{}: group {} rank {} instead of {} and {}", name_of(wanted.key),
+             entry->second.group, entry->second.rank, wanted.group, wanted.rank);
+  }
+  if (next != 0 && (armed == 0 || armed > next)) {
+    violated("nothing due is missing from the due index", "{} is due at {}, its entry says {}", name_of(wanted.key),
+             next, armed);
+  }
+  if (armed == 0 && wanted.group != 0) {
+    violated("due entries stand in their group", "{} is in group {} and has no entry", name_of(wanted.key),
+             wanted.group);
+  }
+  return armed == 0 ? 0 : 1;
+}
+
 void Watcher::check_everything() {
   const auto findings = ok(store_->check_integrity());
   if (!findings.empty()) violated("the integrity check is clean", "{}", findings.front());
   std::size_t seen = 0;
   for (const RecordKind kind : {RecordKind::execution, RecordKind::idempotency, RecordKind::keyring, RecordKind::lane,
-                                RecordKind::name_space}) {
+                                RecordKind::name_space, RecordKind::worker}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);
@@ -282,6 +354,7 @@ void Watcher::check_everything() {
     if (!shadow.removed) check_attempts(shadow);
   }
   check_listings();
+  check_groups();
 }
 
 void Watcher::check_attempts(const Shadow& shadow) {

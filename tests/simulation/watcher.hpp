@@ -12,6 +12,7 @@
 
 #include "simulation/life.hpp"
 #include "simulation/random.hpp"
+#include "simulation/worker_life.hpp"
 #include "store/memory/memory_store.hpp"
 
 namespace flowfabric::simulation {
@@ -24,9 +25,21 @@ struct Shadow {
   bool removed = false;
 };
 
+struct WorkerShadow {
+  WorkerRecord record;
+  WorkerLife life;  // goes on when the record was removed: the dead may register again
+  std::string position;
+  bool removed = false;
+};
+
+struct WatcherOptions {
+  std::int64_t default_retention_ms = 0;
+  bool release_on_worker_death = true;
+};
+
 class Watcher {
  public:
-  Watcher(const std::shared_ptr<MemoryDatabase>& database, std::int64_t default_retention_ms);
+  Watcher(const std::shared_ptr<MemoryDatabase>& database, WatcherOptions options);
 
   // `latest_ms` is the latest time that the store's clock has shown.
   std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts,
@@ -40,7 +53,20 @@ class Watcher {
   // A subscriber that reads the log in pages, whenever it likes.
   void read_as_subscriber(Random& random, bool to_the_end);
 
+  // What clients are shown of the fleet is what the events say. `store` has the clock that says `now`.
+  void check_fleet(Store& store, TimestampMs now);
+  // Everything that time has to do with workers and grants is done.
+  void check_fleet_is_settled(TimestampMs now) const;
+
   Shadow* find(const ExecutionId& id);
+  const WorkerShadow* find_worker(const std::string& name_space, const std::string& instance) const;
+  const std::map<Key, WorkerShadow>& workers() const { return workers_; }
+  // Somebody asks to remove it if it ended before that time, whatever its retention says.
+  void permit_removal(const ExecutionId& id, TimestampMs finished_before);
+  // How often the signing keys were rotated, and whether what this handle or grant key was signed with is still good.
+  int rotations() const { return rotations_; }
+  bool key_is_good(const std::string& token, TimestampMs now) const;
+
   std::map<Key, Shadow>& shadows() { return shadows_; }
   Store& store() { return *store_; }
   // The bytes that this attempt completed with.
@@ -53,19 +79,37 @@ class Watcher {
   void changed(const Key& key);
   void check_quiet_change(const Facts& before, const Facts& after);
   void check_holder_was_in_time(const Facts& before, const std::vector<Event>& events);
+  void check_loss(const Shadow& shadow, const Event& event);
   void note_lease(Shadow& shadow);
   void removed(const Key& key, TimestampMs latest_ms);
+  void forget_log(const Key& key);
+  void worker_changed(const Key& key);
+  void check_worker_change(const WorkerShadow& shadow, const WorkerRecord& after, const std::vector<Event>& events);
+  void worker_removed(const Key& key, TimestampMs latest_ms);
+  bool is_of_the_dead(const Shadow& shadow) const;
+  void keys_changed(const Key& key);
+  void check_workers(Store& store, TimestampMs now);
+  void check_expired_leases(Store& store, TimestampMs now);
+  void check_groups();
+  void check_ready_index();
+  void check_due_index();
+  std::size_t check_due_entry(const std::map<Key, DueEntry>& due, const DueEntry& wanted, TimestampMs next);
   void check_listings();
   void check_attempts(const Shadow& shadow);
   void check_page(const std::string& from, const std::string& next, const std::vector<std::string>& seen);
 
   std::unique_ptr<Store> store_;
   std::unique_ptr<Session> session_;
-  std::int64_t default_retention_ms_;
+  WatcherOptions options_;
   std::uint64_t commit_ = 0;
   std::map<Key, std::uint64_t> versions_;
   std::map<Key, std::uint64_t> retired_;  // the last version of a record that was erased
   std::map<Key, Shadow> shadows_;
+  std::map<Key, WorkerShadow> workers_;
+  KeyringRecord keyring_;
+  int rotations_ = 0;
+  std::map<Key, TimestampMs> removable_;  // see permit_removal
+  std::map<Key, IdempotencyRecord> idempotency_;
   std::map<Key, std::string> other_positions_;  // newest events of lanes and namespaces
   std::map<std::string, Key> log_;              // what is in the log, by position
   std::string newest_position_;

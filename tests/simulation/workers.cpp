@@ -49,6 +49,7 @@ bool refuses_holder(Errc code) {
 
 void World::work_somehow() {
   Worker& worker = workers_[random_.below(workers_.size())];
+  if (worker.frozen_until > now_ms()) return;
   if (worker.held.empty() || random_.chance(350)) return claim_something(worker);
   use_handle(worker, worker.held[random_.below(worker.held.size())]);
 }
@@ -56,7 +57,9 @@ void World::work_somehow() {
 // ---------------------------------------------------------------- claiming
 
 void World::claim_something(Worker& worker) {
+  if (worker.draining && !random_.chance(200)) return;
   ClaimRequest request;
+  request.worker_namespace = worker.name_space;
   request.worker_id = worker.id;
   request.worker_instance_id = worker.instance;
   request.lanes.clear();
@@ -68,36 +71,45 @@ void World::claim_something(Worker& worker) {
   request.max_executions = static_cast<std::uint32_t>(random_.between(1, 4));
   request.lease_ttl_ms = static_cast<std::uint32_t>(random_.between(100, 12000));
   if (random_.chance(400)) request.wait_ms = static_cast<std::uint32_t>(random_.between(1, 15000));
-  std::map<std::string, LaneBook> lanes = lanes_;
-  send_claim(live_process(), request, [this, &worker, request, lanes](Process&, const auto& claims) mutable {
+  send_claim(live_process(), request, [this, &worker, request, lanes = lanes_](Process&, const auto& claims) {
     if (!claims) return;
-    for (const ClaimedExecution& claimed : *claims) {
-      const LaneBook& lane = lanes[claimed.lane];
-      const bool known = lane.certain && lane.in_flight == 0 && lanes_[claimed.lane].changes_sent == lane.changes_sent;
-      if (known && (lane.acknowledged == LaneState::paused || lane.acknowledged == LaneState::disabled)) {
-        violated("a paused lane hands out nothing", "{} on {}", to_string(claimed.execution_id), claimed.lane);
-      }
-    }
+    for (const ClaimedExecution& claimed : *claims) check_lane_served(lanes, claimed.lane, claimed.execution_id);
     take_claims(worker, request, *claims);
   });
+}
+
+// `lanes` is what was known of them when the call was sent.
+void World::check_lane_served(const std::map<std::string, LaneBook>& lanes, const std::string& lane,
+                              const ExecutionId& id) {
+  const auto found = lanes.find(lane);
+  if (found == lanes.end()) return;
+  const LaneBook& book = found->second;
+  const bool known = book.certain && book.in_flight == 0 && lanes_[lane].changes_sent == book.changes_sent;
+  if (known && (book.acknowledged == LaneState::paused || book.acknowledged == LaneState::disabled)) {
+    violated("a paused lane hands out nothing", "{} on {}", to_string(id), lane);
+  }
 }
 
 void World::take_claims(Worker& worker, const ClaimRequest& request, const std::vector<ClaimedExecution>& claims) {
   if (claims.size() > request.max_executions)
     violated("a claim brings no more than was asked for", "{}", claims.size());
   for (const ClaimedExecution& claimed : claims) {
-    check_claimed(request, claimed);
-    Held held;
-    held.claimed = claimed;
-    held.fence = {claimed.execution_id, claimed.attempt.attempt_index, claimed.lease.lease_epoch,
-                  claimed.lease.lease_id};
-    held.incarnation = watcher_->find(claimed.execution_id)->incarnation;
-    if (worker.held.size() >= most_held) worker.held.erase(worker.held.begin());
-    worker.held.push_back(std::move(held));
+    check_claimed(request, claimed, {});
+    hold(worker, claimed);
   }
 }
 
-void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& claimed) {
+void World::hold(Worker& worker, const ClaimedExecution& claimed) {
+  Held held;
+  held.claimed = claimed;
+  held.fence = {claimed.execution_id, claimed.attempt.attempt_index, claimed.lease.lease_epoch, claimed.lease.lease_id};
+  held.incarnation = watcher_->find(claimed.execution_id)->incarnation;
+  if (worker.held.size() >= most_held) worker.held.erase(worker.held.begin());
+  worker.held.push_back(std::move(held));
+}
+
+// `grant_id` is that of the grant which was used, if one was.
+void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& claimed, const std::string& grant_id) {
   const std::string id = to_string(claimed.execution_id);
   trace_.line("  {} epoch {} to {}", id, claimed.lease.lease_epoch, request.worker_instance_id);
   Shadow* shadow = watcher_->find(claimed.execution_id);
@@ -107,6 +119,13 @@ void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& c
       span->second.attempt_index != claimed.attempt.attempt_index) {
     violated("a claim is true", "{} was not leased to {} under epoch {}", id, request.worker_instance_id,
              claimed.lease.lease_epoch);
+  }
+  if (span->second.grant_id != grant_id) {
+    violated("a granted execution goes to the grant's worker", "{} was claimed with grant {}, there was {}", id,
+             grant_id, span->second.grant_id);
+  }
+  if (claimed.lease.worker_namespace != request.worker_namespace) {
+    violated("a claim is true", "{} was leased in namespace {}", id, claimed.lease.worker_namespace);
   }
   if (span->second.lease_id && *span->second.lease_id != claimed.lease.lease_id) {
     violated("a claim is true", "{} has another lease id", id);
@@ -160,11 +179,18 @@ void World::use_handle(Worker&, Held& held) {
   send_fenced(held, std::move(command));
 }
 
-void World::send_fenced(const Held& held, Command command) {
+// By value: others may claim, and so move what the worker holds, while the engine looks at the handle.
+void World::send_fenced(Held held, Command command) {
   Process& process = live_process();
   if (process.state->dead) return;
-  const auto fence = process.runtime->fence_of(held.claimed.handle);
-  if (!fence || *fence != held.fence) violated("a handle is good on every engine", "process {}", process.state->number);
+  std::optional<Result<Fence>> fence;
+  run_in(process, [&] { fence = process.runtime->fence_of(held.claimed.handle); });
+  if (!fence || process.state->dead) return;
+  // Once keys were rotated, an engine may refuse it, or not have heard of its key yet.
+  if (!*fence && watcher_->rotations() > 0) return;
+  if (!*fence || **fence != held.fence) {
+    violated("a handle is good on every engine", "process {}", process.state->number);
+  }
   const std::string what =
       fmt::format("{} {} epoch {}", name_of(command), to_string(held.fence.execution_id), held.fence.lease_epoch);
   send(process, command, what, [this, held, command](Process& answering, const Result<Reply>& reply) {
@@ -215,6 +241,25 @@ void World::check_completion(const Held& held, const CompleteRequest& request) {
     violated("an acknowledged completion is there", "{} has another result", to_string(held.fence.execution_id));
   }
   completions_.push_back({held.fence.execution_id, held.incarnation, held.fence.attempt_index, request.result});
+}
+
+// What a heartbeat said about one of the leases that it carried. `sent` is the last commit before it was sent.
+void World::judge_renewal(const Held& held, const Result<RenewVerdict>& verdict, std::uint64_t sent) {
+  Shadow* shadow = watcher_->find(held.fence.execution_id);
+  if (shadow->incarnation != held.incarnation) return;
+  if (!verdict) {
+    const Errc code = verdict.error().code;
+    if (refuses_holder(code)) judge_refusal(held, RenewCommand{held.fence, 0}, verdict.error());
+    if (code == Errc::invalid_handle && watcher_->rotations() == 0) {
+      violated("a handle is good on every engine", "{}", verdict.error().message);
+    }
+    return;
+  }
+  const LeaseSpan& span = shadow->life.leases().at(held.fence.lease_epoch);
+  if (span.ended_commit != 0 && span.ended_commit <= sent) {
+    violated("no write by a stale holder", "heartbeat with {} under epoch {}, which ended in commit {}",
+             to_string(held.fence.execution_id), held.fence.lease_epoch, span.ended_commit);
+  }
 }
 
 // A holder in good standing is never turned away.

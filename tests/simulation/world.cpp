@@ -28,7 +28,8 @@ RunResult run_seed(std::uint64_t seed, bool verbose) {
 World::World(std::uint64_t seed, bool verbose)
     : random_(seed), trace_(verbose), seed_(seed), now_us_(start_us), latest_us_(start_us) {
   database_ = make_memory_database();
-  watcher_ = std::make_unique<Watcher>(database_, default_retention_ms);
+  release_on_worker_death_ = random_.chance(900);
+  watcher_ = std::make_unique<Watcher>(database_, WatcherOptions{default_retention_ms, release_on_worker_death_});
 }
 
 World::~World() {
@@ -90,18 +91,27 @@ void World::choose_profile() {
     }
     workers_.push_back(std::move(worker));
   }
+  // Two namespaces may use the same instance id.
+  Worker twin = workers_.front();
+  twin.name_space = "tenant";
+  twin.id = "worker-1";
+  workers_.push_back(std::move(twin));
 }
 
 void World::step() {
   const auto dice = random_.below(1000);
   if (dice < 90) {
     create_something();
-  } else if (dice < 340) {
+  } else if (dice < 310) {
     work_somehow();
-  } else if (dice < 410) {
+  } else if (dice < 440) {
+    fleet_somehow();
+  } else if (dice < 510) {
     operate_somehow();
   } else if (dice < 830) {
     drive_something();
+  } else if (dice < 850) {
+    advance_to_an_edge();
   } else if (dice < 920) {
     advance(random_.chance(30) ? random_.between(1, 4) * hour_ms : random_.between(1, 3000));
   } else if (dice < 950) {
@@ -137,6 +147,7 @@ void World::open_process(Process& process) {
     RuntimeOptions options;
     options.writers = writers_;
     options.default_retention_ms = default_retention_ms;
+    options.release_on_worker_death = release_on_worker_death_;
     options.keep_alive_ms = keep_alive_ms;
     options.entropy = seeded_entropy(seed_ * 1000 + ++lives_);
     options.steady_ms = [this] { return (now_us_ + steady_lead_us_) / 1000; };
@@ -251,6 +262,25 @@ void World::advance(std::int64_t ms) {
   latest_us_ = std::max(latest_us_, now_us_);
 }
 
+// To the very millisecond at which something ends, or to the one before: there it is decided what "until" means.
+void World::advance_to_an_edge() {
+  std::vector<TimestampMs> edges;
+  for (const auto& [key, shadow] : watcher_->workers()) edges.push_back(shadow.record.info.expires_at);
+  if (const auto id = any_execution()) {
+    const Facts& facts = watcher_->find(*id)->execution.facts;
+    if (facts.lease) edges.push_back(facts.lease->expires_at);
+    if (facts.grant) edges.push_back(facts.grant->expires_at);
+    edges.push_back(facts.delay_until);
+  }
+  if (edges.empty()) return;
+  const TimestampMs edge = random_.pick(edges) - (random_.chance(300) ? 1 : 0);
+  if (edge <= now_ms()) return;
+  trace_.line("time goes on to {}", edge);
+  now_us_ = edge * 1000 + random_.between(0, 999);
+  latest_us_ = std::max(latest_us_, now_us_);
+  if (random_.chance(500)) heartbeat(workers_[random_.below(workers_.size())]);
+}
+
 void World::step_clock() {
   if (clock_goes_back_ && random_.chance(500)) {
     const std::int64_t back = random_.between(1, 60) * 1000;
@@ -264,7 +294,10 @@ void World::step_clock() {
 }
 
 std::uint64_t World::committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) {
+  const int rotations = watcher_->rotations();
   const std::uint64_t number = watcher_->committed(sets, verdicts, latest_us_ / 1000);
+  // An engine that cannot read the new keys right away reads them again only in a while.
+  if (watcher_->rotations() != rotations) news_lost_ = true;
   trace_.line("commit {} of {} sets at {}", number, sets.size(), now_ms());
   return number;
 }

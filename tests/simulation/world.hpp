@@ -37,6 +37,7 @@ struct Process {
   std::unique_ptr<Runtime> runtime;
   std::vector<bool> writer_busy;
   bool tick_busy = false;
+  bool is_up() const { return runtime && !state->dead; }
   int frames = 0;  // how many of its threads are on the stack; it is buried when there are none
 };
 
@@ -56,10 +57,19 @@ struct Held {
 };
 
 struct Worker {
+  std::string name_space = "default";
   std::string id;
   std::string instance;
   std::vector<std::string> capabilities;
   std::vector<Held> held;
+  bool draining = false;         // it was told so
+  TimestampMs frozen_until = 0;  // until then it does nothing at all
+};
+
+// A grant that somebody has the key of.
+struct SentGrant {
+  Grant grant;
+  int incarnation = 1;
 };
 
 // What the operators know of a lane for certain.
@@ -99,6 +109,16 @@ class World final : public Environment {
     std::function<void(const Error&)> crashed;
   };
 
+  // How a worker instance stands by what is committed.
+  struct Standing {
+    bool live = false;
+    bool draining = false;
+    std::string worker_id;
+    int registrations = 0;
+    std::size_t deaths = 0;
+    int turns = 0;
+  };
+
   // world.cpp: processes, time, steps.
   void choose_profile();
   void step();
@@ -109,6 +129,7 @@ class World final : public Environment {
   void tick(Process& process);
   bool drive_something();
   void advance(std::int64_t ms);
+  void advance_to_an_edge();
   void stop_gracefully(Process& process);
   Process& live_process();
   TimestampMs now_ms() const { return now_us_ / 1000; }
@@ -119,14 +140,19 @@ class World final : public Environment {
   void check_nothing_sleeps();
   void check_call_may_wait(const Call& call);
   void let_time_pass(std::int64_t ms, bool with_traffic);
+  void make_traffic(Process& process);
   void drain();
   bool drain_round(std::int64_t patience_ms);
   void finish_claimed(Process& process, const std::vector<ClaimedExecution>& claims);
   void check_the_end();
+  void outlive_everything();
 
   // clients.cpp: calls and what their answers must mean.
   std::uint64_t open_call(Process& process, Call call);
   bool close_call(std::uint64_t number);
+  template <class T>
+  std::function<void(const Result<T>&)> ask(Process& process, const std::string& what,
+                                            std::function<void(Process&, const Result<T>&)> answer);
   void send(Process& process, Command command, const std::string& what, Answer answer);
   void send_create(Process& process, std::size_t index);
   void send_claim(Process& process, ClaimRequest request, ClaimAnswer answer);
@@ -140,14 +166,42 @@ class World final : public Environment {
   void work_somehow();
   void claim_something(Worker& worker);
   void take_claims(Worker& worker, const ClaimRequest& request, const std::vector<ClaimedExecution>& claims);
-  void check_claimed(const ClaimRequest& request, const ClaimedExecution& claimed);
+  void check_claimed(const ClaimRequest& request, const ClaimedExecution& claimed, const std::string& grant_id);
+  void check_lane_served(const std::map<std::string, LaneBook>& lanes, const std::string& lane, const ExecutionId& id);
+  void hold(Worker& worker, const ClaimedExecution& claimed);
   void use_handle(Worker& worker, Held& held);
   Command random_fenced(const Held& held);
-  void send_fenced(const Held& held, Command command);
+  void send_fenced(Held held, Command command);
   void judge_fenced(Process& process, const Held& held, const Command& command, const Result<Reply>& reply);
   void judge_success(Process& process, const Held& held, const Command& command, const Reply& reply);
   void judge_refusal(const Held& held, const Command& command, const Error& error);
   void check_completion(const Held& held, const CompleteRequest& request);
+  void judge_renewal(const Held& held, const Result<RenewVerdict>& verdict, std::uint64_t sent);
+
+  // fleet.cpp
+  void fleet_somehow();
+  Standing standing_of(const Worker& worker) const;
+  void register_worker(Worker& worker);
+  void judge_registration(Worker& worker, const Standing& before, const Standing& after, const std::string& who,
+                          const RegisterWorkerReply& reply);
+  void heartbeat(Worker& worker);
+  void judge_heartbeat(Worker& worker, const Standing& before, const std::vector<Held>& carried, std::uint64_t sent,
+                       const HeartbeatReply& reply);
+  void leave_alone(Worker& worker);
+  void operate_on_worker(Worker& worker);
+  GrantRequest random_grant(const Worker& worker, const ExecutionId& id);
+  void grant_something(const Worker& worker);
+  void keep_grant(const std::map<std::string, LaneBook>& lanes, const std::vector<std::string>& capabilities,
+                  const Grant& grant);
+  void redeem_something();
+  void redeem(Worker& worker, SentGrant sent);
+  void judge_redemption(Worker& worker, const SentGrant& sent, const RedeemRequest& request,
+                        const std::map<std::string, LaneBook>& lanes, const Result<Reply>& reply);
+  void reclaim_something();
+  void request_reclaim(Worker& worker, const ExecutionId& id);
+  void rotate_keys();
+  void remove_something();
+  void check_keys();
 
   // operators.cpp
   void operate_somehow();
@@ -171,6 +225,7 @@ class World final : public Environment {
   const FaultRates no_faults_;
   bool calm_ = false;
   bool clock_goes_back_ = false;
+  bool release_on_worker_death_ = true;
   bool news_lost_ = false;
   int depth_ = 0;
   std::uint64_t lives_ = 0;
@@ -181,6 +236,8 @@ class World final : public Environment {
   std::uint64_t last_call_ = 0;
   std::vector<SentCreate> creates_;
   std::vector<Worker> workers_;
+  std::vector<SentGrant> grants_;   // the youngest of them
+  std::set<std::string> redeemed_;  // acknowledged, by grant id
   std::map<std::string, LaneBook> lanes_;
   std::map<std::string, std::map<std::uint64_t, Created>> keys_;
   std::set<std::pair<ExecutionId, int>> created_;  // acknowledged as new, with the incarnation
@@ -194,6 +251,22 @@ class World final : public Environment {
   std::set<std::tuple<ExecutionId, int, std::uint64_t, std::string>> released_;  // acknowledged, by lease epoch
   std::map<std::tuple<ExecutionId, int, std::uint64_t>, FailReply> fail_replies_;
 };
+
+// Opens a call and returns what is to be called with its answer.
+template <class T>
+std::function<void(const Result<T>&)> World::ask(Process& process, const std::string& what,
+                                                 std::function<void(Process&, const Result<T>&)> answer) {
+  Call call;
+  call.what = what;
+  call.crashed = [&process, answer](const Error& error) { answer(process, tl::unexpected(error)); };
+  const std::uint64_t number = open_call(process, std::move(call));
+  return [this, &process, state = process.state, number, answer](const Result<T>& reply) {
+    if (state->dead) return;
+    close_call(number);
+    trace_.line("call {}: {}", number, reply ? "done" : to_string(reply.error().code));
+    answer(process, reply);
+  };
+}
 
 extern const std::vector<std::string> lane_names;
 extern const std::vector<std::string> capability_names;

@@ -253,7 +253,7 @@ class Rehearsal {
       ADD_FAILURE() << worker.error().message;
       return false;
     }
-    const TimestampMs until = leases_to_release(*worker, context());
+    const TimestampMs until = worker->release_until;
     if (until == 0) return false;
     const WorkerInfo& info = worker->info;
     std::size_t found = 0;
