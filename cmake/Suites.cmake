@@ -3,9 +3,9 @@
 find_package(GTest)
 find_package(rapidcheck CONFIG QUIET)
 
-# Tests look behind the stores too, so they may call both databases directly.
-set(FF_EVERYTHING ff_cli ff_open ff_store_memory ff_store_sqlite ff_store_postgres
-  SQLite::SQLite3 PostgreSQL::PostgreSQL)
+# Tests look behind the rooms too, so they may call databases, OpenSSL and zlib directly.
+set(FF_EVERYTHING ff_cli ff_net ff_open ff_store_memory ff_store_sqlite ff_store_postgres
+  SQLite::SQLite3 PostgreSQL::PostgreSQL OpenSSL::SSL ZLIB::ZLIB)
 
 if(GTest_FOUND)
   file(GLOB support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
