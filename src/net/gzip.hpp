@@ -1,0 +1,19 @@
+// Compression of responses. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "net/http.hpp"
+
+namespace flowfabric::net {
+
+// Whether the client named gzip, or everything, and not with a weight of zero.
+bool accepts_gzip(const Headers& headers);
+// JSON, text and their kind; what is an image or an archive is small already.
+bool is_compressible(std::string_view content_type);
+// Empty when zlib fails, which means that memory is short.
+std::optional<std::string> gzip(std::string_view plain);
+
+}  // namespace flowfabric::net
