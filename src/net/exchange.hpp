@@ -1,0 +1,121 @@
+// The server's side of Exchange and ResponseStream: what keeps answers from any thread apart from a connection that
+// lives on its I/O thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "net/http_server.hpp"
+#include "net/server_state.hpp"
+
+namespace flowfabric::net {
+
+class PendingStream;
+
+// What a request gets: a whole response, or the head of one whose body comes through `stream`. A stream that no
+// connection has begun to send is closed with its answer, or its writer would never learn that nobody listens.
+class Answer {
+ public:
+  explicit Answer(Response whole, bool fault = false) : response(std::move(whole)), is_fault(fault) {}
+  Answer(Response head, std::shared_ptr<PendingStream> body) : response(std::move(head)), stream(std::move(body)) {}
+  Answer(Answer&&) = default;
+  Answer& operator=(Answer&&) = delete;
+  ~Answer();
+
+  Response response;
+  std::shared_ptr<PendingStream> stream{};
+  bool is_fault = false;  // ends the connection
+};
+
+// The connection as exchanges see it. Functions from any thread; they do nothing when the connection is gone.
+class ExchangeHost {
+ public:
+  virtual ~ExchangeHost() = default;
+  virtual void deliver(Answer answer) = 0;
+  // Asks for take() of the stream on the I/O thread.
+  virtual void stream_has_data(std::shared_ptr<PendingStream> stream) = 0;
+  virtual void cut_from_anywhere() = 0;
+};
+
+// What an answer depends on after the handler has taken the request apart.
+struct RequestTraits {
+  bool is_head = false;
+  bool accepts_gzip = false;
+  bool keep_alive = false;
+  int minor_version = 1;
+};
+
+class PendingStream final : public ResponseStream, public std::enable_shared_from_this<PendingStream> {
+ public:
+  PendingStream(std::shared_ptr<ExchangeHost> host, std::size_t max_buffered_bytes, bool chunked);
+  ~PendingStream() override;
+
+  bool write(std::string bytes) override;
+  void end() override;
+  void on_closed(std::function<void()> callback) override;
+
+  // For the connection, on its thread.
+  struct Data {
+    std::string bytes{};
+    bool ended = false;
+  };
+  Data take();
+  void sent(std::size_t bytes);
+  void close();
+
+ private:
+  enum class State { open, ended, closed };
+
+  void schedule(std::unique_lock<std::mutex>& lock);
+
+  const std::shared_ptr<ExchangeHost> host_;
+  const std::size_t max_buffered_bytes_;
+  const bool chunked_;
+  std::mutex mutex_;
+  State state_ = State::open;
+  bool scheduled_ = false;
+  std::string pending_;
+  std::size_t buffered_ = 0;  // here and in the connection
+  std::function<void()> on_closed_;
+};
+
+class PendingExchange final : public Exchange {
+ public:
+  PendingExchange(std::shared_ptr<ExchangeHost> host, std::shared_ptr<ServerState> server, Request request,
+                  RequestTraits traits, BodyCharge charge);
+  ~PendingExchange() override;
+
+  Request& request() override { return request_; }
+  bool respond(Response response) override;
+  std::shared_ptr<ResponseStream> begin_stream(Response head) override;
+  void on_abandoned(std::function<void()> callback) override;
+
+  // For the connection, on its thread.
+  bool fail(Fault fault);     // false when it is answered already
+  void client_left();         // it may still read an answer
+  void connection_is_gone();  // it can not
+
+ private:
+  enum class State { open, answered, gone };
+
+  bool claim_answer();
+  void leave(State state);
+  void compress(Response& response) const;
+
+  const std::shared_ptr<ExchangeHost> host_;
+  const std::shared_ptr<ServerState> server_;
+  Request request_;
+  const RequestTraits traits_;
+  BodyCharge charge_;
+  std::mutex mutex_;
+  State state_ = State::open;
+  bool client_left_ = false;
+  std::function<void()> on_abandoned_;
+};
+
+// The response to a fault, with the body that the options ask for.
+Response fault_response(const ServerOptions& options, const Fault& fault);
+
+}  // namespace flowfabric::net
