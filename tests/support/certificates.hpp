@@ -1,0 +1,11 @@
+// Certificates for tests, made when they are needed.
+#pragma once
+
+#include <string>
+
+namespace flowfabric::test {
+
+// Writes a key and a self-signed certificate for `name`, which may be a host or an IP address. PEM.
+void write_certificate(const std::string& certificate_file, const std::string& key_file, const std::string& name);
+
+}  // namespace flowfabric::test
