@@ -36,6 +36,12 @@ void set_socket_options(int socket) {
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes);
 }
 
+// Gives the memory back, which assigning an empty value does not.
+template <class T>
+void release(T& value) {
+  T().swap(value);
+}
+
 Fault bad_request(std::string message) { return {400, Error{Errc::invalid_argument, std::move(message), {}, {}}}; }
 
 Fault too_large(std::string message) { return {413, Error{Errc::payload_too_large, std::move(message), {}, {}}}; }
@@ -376,7 +382,7 @@ bool Connection::flush() {
     out_[out_next_++].clear();
     out_offset_ = 0;
   }
-  if (!output_pending()) out_ = {};
+  if (!output_pending()) release(out_);
   if (written == 0) return true;
   loop_->state().sent_bytes.fetch_add(written, std::memory_order_relaxed);
   if (const auto stream = stream_.lock()) stream->sent(written);
@@ -470,7 +476,7 @@ void Connection::become_idle() {
   phase_ = Phase::idle;
   traits_ = {};
   scanner_ = {};
-  if (input_.empty()) input_ = {};  // gives its memory back
+  if (input_.empty()) release(input_);
   set_timeout(options().idle_timeout);
 }
 
@@ -480,7 +486,7 @@ void Connection::begin_linger() {
   channel_.finish_writing();
   if (input_ended_) return cut();
   phase_ = Phase::lingering;
-  input_ = {};
+  release(input_);
   readable_ = true;
   read_waits_to_write_ = false;
   set_timeout(linger_timeout);
@@ -558,8 +564,8 @@ void Connection::cut() {
   clear_deadline();
   boost::system::error_code ignored;
   socket_.close(ignored);
-  out_ = {};
-  input_ = {};
+  release(out_);
+  release(input_);
   incoming_.reset();
   answer_.reset();
   loop_->forget(self);

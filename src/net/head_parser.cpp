@@ -70,19 +70,20 @@ tl::unexpected<Fault> bad_request(std::string message) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether the first line ends in a well-formed version: then an error about it means one that we do not speak.
-bool names_a_version(std::string_view head) {
+// Whether the first line ends in a version that is well-formed but not ours.
+bool names_another_version(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\r'));
   if (line.size() < 8) return false;
   const std::string_view version = line.substr(line.size() - 8);
-  return version.substr(0, 5) == "HTTP/" && is_digit(version[5]) && version[6] == '.' && is_digit(version[7]);
+  return version.substr(0, 5) == "HTTP/" && is_digit(version[5]) && version[6] == '.' && is_digit(version[7]) &&
+         version != "HTTP/1.0" && version != "HTTP/1.1";
 }
 
 tl::unexpected<Fault> fault_of(const beast::error_code& failure, std::string_view head) {
   if (failure == http::error::header_limit) {
     return refuse(431, Errc::invalid_argument, "the request has too many header fields");
   }
-  if (failure == http::error::bad_version && names_a_version(head)) {
+  if (failure == http::error::bad_version && names_another_version(head)) {
     return refuse(505, Errc::unsupported, "only HTTP/1.0 and HTTP/1.1 are spoken here");
   }
   return bad_request("the request cannot be read: " + failure.message());
@@ -93,7 +94,8 @@ tl::unexpected<Fault> fault_of(const beast::error_code& failure, std::string_vie
 tl::expected<Framing, Fault> request_framing(const Headers& headers, int version, std::uint64_t length) {
   const std::size_t lengths = headers.count("Content-Length");
   const std::size_t codings = headers.count("Transfer-Encoding");
-  if (lengths + codings > 1) return bad_request("the length of the body is stated more than once");
+  const bool is_list = lengths == 1 && headers.find("Content-Length")->find(',') != std::string_view::npos;
+  if (lengths + codings > 1 || is_list) return bad_request("the length of the body is stated more than once");
   if (codings == 1) {
     if (version < 11) return bad_request("HTTP/1.0 has no Transfer-Encoding");
     if (!equal_ignoring_case(*headers.find("Transfer-Encoding"), "chunked")) {
