@@ -60,13 +60,14 @@ class PendingStream final : public ResponseStream, public std::enable_shared_fro
   struct Data {
     std::string bytes{};
     bool ended = false;
+    bool overflown = false;  // the connection is to be cut
   };
   Data take();
   void sent(std::size_t bytes);
   void close();
 
  private:
-  enum class State { open, ended, closed };
+  enum class State { open, ended, overflown, closed };
 
   void schedule(std::unique_lock<std::mutex>& lock);
 

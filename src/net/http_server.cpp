@@ -50,6 +50,7 @@ struct HttpServer::Impl {
   std::unique_ptr<Acceptor> acceptor;  // on the first loop
   std::unique_ptr<Timer> accept_timer;
   std::size_t next_loop = 0;
+  bool accept_failed = false;
   std::string address;
   std::uint16_t port = 0;
   std::mutex stop_mutex;
@@ -102,8 +103,13 @@ void HttpServer::Impl::accept() {
   acceptor->async_accept(loop.context(), [this, &loop](const boost::system::error_code& failure, Socket socket) {
     if (!acceptor->is_open()) return;
     if (!failure) accepted(std::move(socket), loop);
-    if (!failure || failure == asio::error::connection_aborted) return accept();
-    log(LogLevel::warn, "cannot accept a connection", {{"reason", failure.message()}});
+    if (!failure || failure == asio::error::connection_aborted) {
+      accept_failed = false;
+      return accept();
+    }
+    if (!std::exchange(accept_failed, true)) {
+      log(LogLevel::warn, "cannot accept connections", {{"reason", failure.message()}});
+    }
     accept_timer->expires_after(accept_pause);
     accept_timer->async_wait([this](const boost::system::error_code& cancelled) {
       if (!cancelled && acceptor->is_open()) accept();
