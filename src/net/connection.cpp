@@ -3,6 +3,7 @@
 #include <netinet/tcp.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/log.hpp"
 #include "net/gzip.hpp"
@@ -16,8 +17,8 @@ constexpr int steps_per_turn = 32;
 // How long a client that was told to go may take to read why.
 constexpr std::chrono::milliseconds linger_timeout{1000};
 // Below this, a body is copied behind its head to leave in one segment; above, the copy costs more than a second write.
-constexpr std::size_t joined_body_bytes = 16 * 1024;
-constexpr std::size_t body_reserve_bytes = 64 * 1024;
+constexpr std::size_t joined_body_bytes = std::size_t{16} * 1024;
+constexpr std::size_t body_reserve_bytes = std::size_t{64} * 1024;
 
 constexpr int keepalive_idle_s = 60;
 constexpr int keepalive_interval_s = 15;
@@ -58,7 +59,7 @@ void Connection::start() {
   const auto peer = socket_.remote_endpoint(failure);
   if (failure) return cut();  // it left before we looked
   remote_address_ = peer.address().to_string(failure);
-  socket_.native_non_blocking(true, failure);
+  std::ignore = socket_.native_non_blocking(true, failure);
   if (failure) return cut();
   set_socket_options(socket_.native_handle());
   if (const auto tls = loop_->state().tls()) {
@@ -246,7 +247,7 @@ bool Connection::parse_head() {
   if (head) {
     accept_head(std::move(*head));
   } else {
-    refuse(std::move(head).error());
+    refuse(head.error());
   }
   return true;
 }
@@ -448,7 +449,7 @@ void Connection::begin_answer() {
 }
 
 // Answers without the handler and ends the connection: after a fault nobody can tell where the next request starts.
-void Connection::refuse(Fault fault) {
+void Connection::refuse(const Fault& fault) {
   loop_->state().faults.fetch_add(1, std::memory_order_relaxed);
   incoming_.reset();
   input_.clear();
@@ -572,7 +573,7 @@ void Connection::cut() {
   phase_ = Phase::closed;
   clear_deadline();
   boost::system::error_code ignored;
-  socket_.close(ignored);
+  std::ignore = socket_.close(ignored);
   release(out_);
   release(input_);
   incoming_.reset();

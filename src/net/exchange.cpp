@@ -150,7 +150,7 @@ bool PendingExchange::respond(Response response) {
   return true;
 }
 
-bool PendingExchange::fail(Fault fault) {
+bool PendingExchange::fail(const Fault& fault) {
   if (!claim_answer()) return false;
   host_->deliver(Answer(fault_response(server_->options, fault), true));
   return true;

@@ -94,9 +94,9 @@ class PendingExchange final : public Exchange {
   void on_abandoned(std::function<void()> callback) override;
 
   // For the connection, on its thread.
-  bool fail(Fault fault);     // false when it is answered already
-  void client_left();         // it may still read an answer
-  void connection_is_gone();  // it can not
+  bool fail(const Fault& fault);  // false when it is answered already
+  void client_left();             // it may still read an answer
+  void connection_is_gone();      // it can not
 
  private:
   enum class State { open, answered, gone };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "base/check.hpp"
@@ -72,16 +73,16 @@ Result<void> HttpServer::Impl::listen() {
   if (failure) return fail(Errc::invalid_argument, "\"" + options.address + "\" is not an IP address", "address");
   const tcp::endpoint endpoint(host, options.port);
   const auto attempt = [&](auto&& action) {
-    if (!failure) action();
+    if (!failure) failure = action();
   };
   acceptor = std::make_unique<Acceptor>(loops.front()->context());
   accept_timer = std::make_unique<Timer>(loops.front()->context());
-  attempt([&] { acceptor->open(endpoint.protocol(), failure); });
-  attempt([&] { acceptor->set_option(Acceptor::reuse_address(true), failure); });
-  attempt([&] { acceptor->bind(endpoint, failure); });
-  attempt([&] { acceptor->listen(Acceptor::max_listen_connections, failure); });
+  attempt([&] { return acceptor->open(endpoint.protocol(), failure); });
+  attempt([&] { return acceptor->set_option(Acceptor::reuse_address(true), failure); });
+  attempt([&] { return acceptor->bind(endpoint, failure); });
+  attempt([&] { return acceptor->listen(Acceptor::max_listen_connections, failure); });
   tcp::endpoint bound;
-  attempt([&] { bound = acceptor->local_endpoint(failure); });
+  if (!failure) bound = acceptor->local_endpoint(failure);
   if (failure) {
     return fail(Errc::unavailable, "cannot listen on " + options.address + " port " + std::to_string(options.port) +
                                        ": " + failure.message());
@@ -134,7 +135,7 @@ void HttpServer::Impl::accepted(Socket socket, Loop& loop) {
 void HttpServer::Impl::close_acceptor() {
   loops.front()->post([this] {
     boost::system::error_code ignored;
-    acceptor->close(ignored);
+    std::ignore = acceptor->close(ignored);
     accept_timer->cancel();
   });
 }
@@ -159,7 +160,7 @@ void HttpServer::Impl::stop() {
   state->wait_until_none_open();
   for (const auto& loop : loops) loop->stop();
   boost::system::error_code ignored;
-  acceptor->close(ignored);
+  std::ignore = acceptor->close(ignored);
   // Exchanges may outlive us, and with them the state; what the handler owns must not.
   state->handler = nullptr;
 }
