@@ -3,6 +3,7 @@
 #include <netinet/tcp.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/log.hpp"
 #include "net/gzip.hpp"
@@ -16,8 +17,8 @@ constexpr int steps_per_turn = 32;
 // How long a client that was told to go may take to read why.
 constexpr std::chrono::milliseconds linger_timeout{1000};
 // Below this, a body is copied behind its head to leave in one segment; above, the copy costs more than a second write.
-constexpr std::size_t joined_body_bytes = 16 * 1024;
-constexpr std::size_t body_reserve_bytes = 64 * 1024;
+constexpr std::size_t joined_body_bytes = std::size_t{16} * 1024;
+constexpr std::size_t body_reserve_bytes = std::size_t{64} * 1024;
 
 constexpr int keepalive_idle_s = 60;
 constexpr int keepalive_interval_s = 15;
@@ -58,7 +59,7 @@ void Connection::start() {
   const auto peer = socket_.remote_endpoint(failure);
   if (failure) return cut();  // it left before we looked
   remote_address_ = peer.address().to_string(failure);
-  socket_.native_non_blocking(true, failure);
+  std::ignore = socket_.native_non_blocking(true, failure);
   if (failure) return cut();
   set_socket_options(socket_.native_handle());
   if (const auto tls = loop_->state().tls()) {
@@ -158,12 +159,15 @@ void Connection::wait_writable() {
 
 Connection::Received Connection::receive(std::string_view& bytes) {
   if (!readable_ || input_ended_) return Received::nothing;
-  const Channel::Outcome outcome = channel_.read(loop_->scratch(), loop_->scratch_bytes());
+  // A head is erased from the front of what was read, so what follows it should not be long.
+  const std::size_t wanted = phase_ == Phase::body ? loop_->scratch_bytes() : options().max_header_bytes;
+  const std::size_t capacity = std::min(wanted, loop_->scratch_bytes());
+  const Channel::Outcome outcome = channel_.read(loop_->scratch(), capacity);
   read_waits_to_write_ = outcome.status == Channel::Status::want_write;
   switch (outcome.status) {
     case Channel::Status::done:
       // A plain read that did not fill the buffer took all there was; asking again would only cost a system call.
-      if (!channel_.secure() && outcome.bytes < loop_->scratch_bytes()) readable_ = false;
+      if (!channel_.secure() && outcome.bytes < capacity) readable_ = false;
       loop_->state().received_bytes.fetch_add(outcome.bytes, std::memory_order_relaxed);
       bytes = {loop_->scratch(), outcome.bytes};
       return Received::bytes;
@@ -215,7 +219,9 @@ bool Connection::handle_input_end() {
 bool Connection::parse_head() {
   if (phase_ == Phase::idle) {
     // Some clients end a body with a line end that they did not count; RFC 9112 asks for patience with that.
-    while (input_.size() >= 2 && input_[0] == '\r' && input_[1] == '\n') input_.erase(0, 2);
+    std::size_t blank = 0;
+    while (input_.compare(blank, 2, "\r\n") == 0) blank += 2;
+    input_.erase(0, blank);
     if (input_.empty() || input_ == "\r") return false;
     phase_ = Phase::head;
   }
@@ -241,7 +247,7 @@ bool Connection::parse_head() {
   if (head) {
     accept_head(std::move(*head));
   } else {
-    refuse(std::move(head).error());
+    refuse(head.error());
   }
   return true;
 }
@@ -356,10 +362,9 @@ bool Connection::step_working() {
 
 void Connection::send(std::string bytes) {
   if (bytes.empty()) return;
-  if (!output_pending()) {
-    out_.clear();
-    out_next_ = out_offset_ = 0;
-  }
+  // What is sent is dropped, also from a stream whose output never runs dry.
+  out_.erase(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(out_next_));
+  out_next_ = 0;
   out_.push_back(std::move(bytes));
 }
 
@@ -379,10 +384,13 @@ bool Connection::flush() {
     written += outcome.bytes;
     out_offset_ += outcome.bytes;
     if (out_offset_ < part.size()) continue;
-    out_[out_next_++].clear();
+    release(out_[out_next_++]);
     out_offset_ = 0;
   }
-  if (!output_pending()) release(out_);
+  if (!output_pending()) {
+    release(out_);
+    out_next_ = 0;
+  }
   if (written == 0) return true;
   loop_->state().sent_bytes.fetch_add(written, std::memory_order_relaxed);
   if (const auto stream = stream_.lock()) stream->sent(written);
@@ -441,7 +449,7 @@ void Connection::begin_answer() {
 }
 
 // Answers without the handler and ends the connection: after a fault nobody can tell where the next request starts.
-void Connection::refuse(Fault fault) {
+void Connection::refuse(const Fault& fault) {
   loop_->state().faults.fetch_add(1, std::memory_order_relaxed);
   incoming_.reset();
   input_.clear();
@@ -509,7 +517,9 @@ void Connection::stream_has_data(std::shared_ptr<PendingStream> stream) {
 
 void Connection::accept_stream_data(PendingStream& stream) {
   PendingStream::Data data = stream.take();
+  if (phase_ == Phase::working && answer_) begin_answer();  // its turn may not have come yet
   if (phase_ != Phase::streaming) return;
+  if (data.overflown) return cut();
   send(std::move(data.bytes));
   stream_ended_ = data.ended;
   pump();
@@ -563,7 +573,7 @@ void Connection::cut() {
   phase_ = Phase::closed;
   clear_deadline();
   boost::system::error_code ignored;
-  socket_.close(ignored);
+  std::ignore = socket_.close(ignored);
   release(out_);
   release(input_);
   incoming_.reset();

@@ -83,7 +83,7 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
   bool flush();  // false when the connection is gone
   bool output_pending() const { return out_next_ < out_.size(); }
   void begin_answer();
-  void refuse(Fault fault);
+  void refuse(const Fault& fault);
   void finish_answer();
   void become_idle();
   void begin_linger();

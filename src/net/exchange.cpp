@@ -55,14 +55,13 @@ bool PendingStream::write(std::string bytes) {
     pending_ += bytes;
   }
   buffered_ += pending_.size() - before;
-  if (buffered_ <= max_buffered_bytes_) {
-    schedule(lock);
-    return true;
+  const bool fits = buffered_ <= max_buffered_bytes_;
+  if (!fits) {
+    state_ = State::overflown;  // on_closed is called by the I/O thread: the caller may hold locks
+    pending_ = {};
   }
-  lock.unlock();
-  close();
-  host_->cut_from_anywhere();
-  return false;
+  schedule(lock);
+  return fits;
 }
 
 void PendingStream::end() {
@@ -78,7 +77,7 @@ void PendingStream::on_closed(std::function<void()> callback) {
   {
     const std::lock_guard lock(mutex_);
     if (state_ == State::ended) return;
-    if (state_ == State::open) {
+    if (state_ != State::closed) {
       on_closed_ = std::move(callback);
       return;
     }
@@ -89,7 +88,7 @@ void PendingStream::on_closed(std::function<void()> callback) {
 PendingStream::Data PendingStream::take() {
   const std::lock_guard lock(mutex_);
   scheduled_ = false;
-  return {std::exchange(pending_, {}), state_ == State::ended};
+  return {std::exchange(pending_, {}), state_ == State::ended, state_ == State::overflown};
 }
 
 void PendingStream::sent(std::size_t bytes) {
@@ -101,7 +100,7 @@ void PendingStream::close() {
   std::function<void()> callback;
   {
     const std::lock_guard lock(mutex_);
-    if (state_ != State::open) return;
+    if (state_ == State::ended || state_ == State::closed) return;
     state_ = State::closed;
     pending_ = {};
     callback = std::exchange(on_closed_, nullptr);
@@ -151,7 +150,7 @@ bool PendingExchange::respond(Response response) {
   return true;
 }
 
-bool PendingExchange::fail(Fault fault) {
+bool PendingExchange::fail(const Fault& fault) {
   if (!claim_answer()) return false;
   host_->deliver(Answer(fault_response(server_->options, fault), true));
   return true;

@@ -60,13 +60,14 @@ class PendingStream final : public ResponseStream, public std::enable_shared_fro
   struct Data {
     std::string bytes{};
     bool ended = false;
+    bool overflown = false;  // the connection is to be cut
   };
   Data take();
   void sent(std::size_t bytes);
   void close();
 
  private:
-  enum class State { open, ended, closed };
+  enum class State { open, ended, overflown, closed };
 
   void schedule(std::unique_lock<std::mutex>& lock);
 
@@ -93,9 +94,9 @@ class PendingExchange final : public Exchange {
   void on_abandoned(std::function<void()> callback) override;
 
   // For the connection, on its thread.
-  bool fail(Fault fault);     // false when it is answered already
-  void client_left();         // it may still read an answer
-  void connection_is_gone();  // it can not
+  bool fail(const Fault& fault);  // false when it is answered already
+  void client_left();             // it may still read an answer
+  void connection_is_gone();      // it can not
 
  private:
   enum class State { open, answered, gone };

@@ -23,8 +23,8 @@
 namespace flowfabric::net {
 namespace {
 
-constexpr std::size_t read_bytes = 64 * 1024;
-constexpr std::size_t max_head_bytes = 64 * 1024;
+constexpr std::size_t read_bytes = std::size_t{64} * 1024;
+constexpr std::size_t max_head_bytes = std::size_t{64} * 1024;
 
 struct Place {
   bool secure = false;
@@ -77,7 +77,7 @@ Result<std::string> encode(const ClientRequest& request, const std::string& auth
   if (!request.headers.find("Host")) out += "Host: " + authority + "\r\n";
   for (const auto& [name, value] : request.headers) {
     if (!is_safe_field(name, value)) return fail(Errc::invalid_argument, "a header cannot be sent", "headers");
-    out += name + ": " + value + "\r\n";
+    out.append(name).append(": ").append(value).append("\r\n");
   }
   const bool usually_has_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
   if (!request.body.empty() || usually_has_body) {

@@ -20,7 +20,7 @@ struct ClientOptions {
   std::string ca_file{};  // PEM; empty: what the system trusts
   bool verify = true;     // the certificate, and that it is for this host
   std::chrono::milliseconds connect_timeout{5'000};
-  std::size_t max_response_bytes = 64 * 1024 * 1024;  // of a body that is kept
+  std::size_t max_response_bytes = std::size_t{64} * 1024 * 1024;  // of a body that is kept
 };
 
 struct ClientRequest {

@@ -355,7 +355,8 @@ TEST_F(HttpMalformed, RandomDamage) {
     client.send(damaged);
     client.finish_sending();
     const std::string response = client.read_all();
-    if (!response.empty()) EXPECT_THAT(response, ::testing::StartsWith("HTTP/1.1 "));
+    if (response.empty()) continue;
+    EXPECT_THAT(response, ::testing::StartsWith("HTTP/1.1 "));
   }
   expect_service();
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "base/check.hpp"
@@ -50,6 +51,7 @@ struct HttpServer::Impl {
   std::unique_ptr<Acceptor> acceptor;  // on the first loop
   std::unique_ptr<Timer> accept_timer;
   std::size_t next_loop = 0;
+  bool accept_failed = false;
   std::string address;
   std::uint16_t port = 0;
   std::mutex stop_mutex;
@@ -71,16 +73,16 @@ Result<void> HttpServer::Impl::listen() {
   if (failure) return fail(Errc::invalid_argument, "\"" + options.address + "\" is not an IP address", "address");
   const tcp::endpoint endpoint(host, options.port);
   const auto attempt = [&](auto&& action) {
-    if (!failure) action();
+    if (!failure) failure = action();
   };
   acceptor = std::make_unique<Acceptor>(loops.front()->context());
   accept_timer = std::make_unique<Timer>(loops.front()->context());
-  attempt([&] { acceptor->open(endpoint.protocol(), failure); });
-  attempt([&] { acceptor->set_option(Acceptor::reuse_address(true), failure); });
-  attempt([&] { acceptor->bind(endpoint, failure); });
-  attempt([&] { acceptor->listen(Acceptor::max_listen_connections, failure); });
+  attempt([&] { return acceptor->open(endpoint.protocol(), failure); });
+  attempt([&] { return acceptor->set_option(Acceptor::reuse_address(true), failure); });
+  attempt([&] { return acceptor->bind(endpoint, failure); });
+  attempt([&] { return acceptor->listen(Acceptor::max_listen_connections, failure); });
   tcp::endpoint bound;
-  attempt([&] { bound = acceptor->local_endpoint(failure); });
+  if (!failure) bound = acceptor->local_endpoint(failure);
   if (failure) {
     return fail(Errc::unavailable, "cannot listen on " + options.address + " port " + std::to_string(options.port) +
                                        ": " + failure.message());
@@ -102,8 +104,13 @@ void HttpServer::Impl::accept() {
   acceptor->async_accept(loop.context(), [this, &loop](const boost::system::error_code& failure, Socket socket) {
     if (!acceptor->is_open()) return;
     if (!failure) accepted(std::move(socket), loop);
-    if (!failure || failure == asio::error::connection_aborted) return accept();
-    log(LogLevel::warn, "cannot accept a connection", {{"reason", failure.message()}});
+    if (!failure || failure == asio::error::connection_aborted) {
+      accept_failed = false;
+      return accept();
+    }
+    if (!std::exchange(accept_failed, true)) {
+      log(LogLevel::warn, "cannot accept connections", {{"reason", failure.message()}});
+    }
     accept_timer->expires_after(accept_pause);
     accept_timer->async_wait([this](const boost::system::error_code& cancelled) {
       if (!cancelled && acceptor->is_open()) accept();
@@ -128,7 +135,7 @@ void HttpServer::Impl::accepted(Socket socket, Loop& loop) {
 void HttpServer::Impl::close_acceptor() {
   loops.front()->post([this] {
     boost::system::error_code ignored;
-    acceptor->close(ignored);
+    std::ignore = acceptor->close(ignored);
     accept_timer->cancel();
   });
 }
@@ -153,7 +160,7 @@ void HttpServer::Impl::stop() {
   state->wait_until_none_open();
   for (const auto& loop : loops) loop->stop();
   boost::system::error_code ignored;
-  acceptor->close(ignored);
+  std::ignore = acceptor->close(ignored);
   // Exchanges may outlive us, and with them the state; what the handler owns must not.
   state->handler = nullptr;
 }

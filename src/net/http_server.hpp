@@ -55,12 +55,13 @@ struct ServerOptions {
   std::size_t threads = 1;
   std::size_t max_connections = 10000;  // more are answered 503
 
-  std::size_t max_header_bytes = 16 * 1024;
-  std::size_t max_body_bytes = 8 * 1024 * 1024;
+  std::size_t max_header_bytes = std::size_t{16} * 1024;
+  std::size_t max_body_bytes = std::size_t{8} * 1024 * 1024;
   // Asked instead of max_body_bytes when set, with a request that has no body yet. On an I/O thread.
   std::function<std::size_t(const Request& head)> body_limit{};
-  std::size_t max_total_body_bytes = 256 * 1024 * 1024;  // of all requests that are received or not yet answered
-  std::size_t max_stream_buffer_bytes = 1024 * 1024;
+  std::size_t max_total_body_bytes =
+      std::size_t{256} * 1024 * 1024;  // of all requests that are received or not yet answered
+  std::size_t max_stream_buffer_bytes = std::size_t{1024} * 1024;
 
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds header_timeout{10'000};  // from the first byte of a request to the end of its head

@@ -489,6 +489,23 @@ TEST(HttpServer, StreamsInChunksAndKeepsTheConnection) {
   EXPECT_THAT(client.read_response(), EndsWith("next"));
 }
 
+TEST(HttpServer, PipelinedStreamsLoseNothing) {
+  const auto server = serve([](const std::shared_ptr<Exchange>& exchange) {
+    const auto stream = exchange->begin_stream({});
+    stream->write("body of " + exchange->request().path);
+    stream->end();
+  });
+  RawSocket client(server->port());
+  std::string all;
+  for (int i = 0; i < 200; ++i) all += get("/" + std::to_string(i));
+  client.send(all);
+  for (int i = 0; i < 200; ++i) {
+    const std::string end = "body of /" + std::to_string(i) + "\r\n0\r\n\r\n";
+    client.read_until("\r\n\r\n");
+    ASSERT_THAT(client.read_until("0\r\n\r\n"), EndsWith(end));
+  }
+}
+
 TEST(HttpServer, AStreamOnHttp10EndsWithTheConnection) {
   const auto server = serve([](const std::shared_ptr<Exchange>& exchange) {
     const auto stream = exchange->begin_stream({.content_type = "text/plain"});

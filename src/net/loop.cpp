@@ -8,7 +8,7 @@
 namespace flowfabric::net {
 namespace {
 
-constexpr std::size_t scratch_size = 64 * 1024;
+constexpr std::size_t scratch_size = std::size_t{64} * 1024;
 
 }  // namespace
 
