@@ -90,6 +90,9 @@ enum class LeaseLoss : std::uint8_t { none, expired, revoked };
 enum class LaneState : std::uint8_t { active, paused, draining, disabled };
 enum class HandleKind : std::uint8_t { fresh, resumed, reclaimed };
 enum class GrantKind : std::uint8_t { claim, reclaim };
+// What a caller of the HTTP API may do. Each role may do what those before it may: read; submit and work; operate; hand
+// out keys.
+enum class ApiRole : std::uint8_t { viewer, worker, operating, admin };
 // What became of a registered worker. Only a live one counts; the others are kept for a day, for people to look at.
 enum class WorkerState : std::uint8_t { live, lapsed, marked_dead, ttl_swept };
 
@@ -106,6 +109,7 @@ std::string_view to_string(LeaseLoss value);
 std::string_view to_string(LaneState value);
 std::string_view to_string(HandleKind value);
 std::string_view to_string(GrantKind value);
+std::string_view to_string(ApiRole value);
 std::string_view to_string(WorkerState value);
 Result<PublicState> parse_public_state(std::string_view text);
 Result<LaneState> parse_lane_state(std::string_view text);

@@ -7,9 +7,9 @@
 
 #include <fmt/core.h>
 
+#include "api/api.hpp"
 #include "base/check.hpp"
 #include "cli/store_access.hpp"
-#include "server/api.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -64,8 +64,8 @@ Result<std::string> store_to_serve(const Arguments& arguments) {
 bool is_loopback(const std::string& address) { return address == "::1" || address.starts_with("127."); }
 
 // ADDRESS:PORT, [ADDRESS]:PORT or PORT.
-Result<server::ApiOptions> listen_options(const Arguments& arguments) {
-  server::ApiOptions options;
+Result<api::ApiOptions> listen_options(const Arguments& arguments) {
+  api::ApiOptions options;
   const std::string listen = arguments.text("--listen", "127.0.0.1:7070");
   const std::size_t colon = listen.rfind(':');
   std::string address = colon == std::string::npos ? "127.0.0.1" : listen.substr(0, colon);
@@ -95,7 +95,7 @@ Result<int> run_serve(const Arguments& arguments) {
   FF_TRY(url, store_to_serve(arguments));
   Signals signals;
   FF_TRY(engine, Engine::open(url));
-  FF_TRY(api, server::ApiServer::start(*engine, options));
+  FF_TRY(api, api::ApiServer::start(*engine, options));
   fmt::print("FlowFabric serves {} at {}\n", url.substr(0, url.find(':')), api->url());
   std::fflush(stdout);
   signals.wait();

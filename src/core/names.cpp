@@ -39,6 +39,7 @@ constexpr std::array<Names, 3> lease_losses = {"none", "expired", "revoked"};
 constexpr std::array<Names, 4> lane_states = {"active", "paused", "draining", "disabled"};
 constexpr std::array<Names, 3> handle_kinds = {"fresh", "resumed", "reclaimed"};
 constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
+constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 27> event_types = {"",
                                                "created",
@@ -102,6 +103,7 @@ std::string_view to_string(LeaseLoss value) { return name_of(lease_losses, value
 std::string_view to_string(LaneState value) { return name_of(lane_states, value); }
 std::string_view to_string(HandleKind value) { return name_of(handle_kinds, value); }
 std::string_view to_string(GrantKind value) { return name_of(grant_kinds, value); }
+std::string_view to_string(ApiRole value) { return name_of(api_roles, value); }
 std::string_view to_string(WorkerState value) { return name_of(worker_states, value); }
 std::string_view to_string(EventType value) { return name_of(event_types, value); }
 

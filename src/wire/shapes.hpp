@@ -44,6 +44,8 @@ struct EnumRange<HandleKind> : Range<HandleKind, HandleKind::fresh, HandleKind::
 template <>
 struct EnumRange<GrantKind> : Range<GrantKind, GrantKind::claim, GrantKind::reclaim> {};
 template <>
+struct EnumRange<ApiRole> : Range<ApiRole, ApiRole::viewer, ApiRole::admin> {};
+template <>
 struct EnumRange<WorkerState> : Range<WorkerState, WorkerState::live, WorkerState::ttl_swept> {};
 template <>
 struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::keys_rotated> {};

@@ -1,11 +1,11 @@
-#include "server/call.hpp"
+#include "api/call.hpp"
 
 #include <charconv>
 
 #include "base/check.hpp"
 #include "wire/writer.hpp"
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 
 std::string error_json(const Error& error) {
   wire::Writer writer;
@@ -103,4 +103,4 @@ void Call::in_pool(std::function<void()> work) {
   }
 }
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api

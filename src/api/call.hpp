@@ -7,10 +7,10 @@
 
 #include <flowfabric/engine.hpp>
 
+#include "api/pool.hpp"
 #include "net/http_server.hpp"
-#include "server/pool.hpp"
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 
 // {"error":{"code","message","field"?,"retryable","details"?}}
 std::string error_json(const Error& error);
@@ -46,4 +46,4 @@ class Call : public std::enable_shared_from_this<Call> {
   std::map<std::string, std::string, std::less<>> parameters_;
 };
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api

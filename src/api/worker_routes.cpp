@@ -1,9 +1,9 @@
+#include "api/bodies.hpp"
+#include "api/route.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
-#include "server/bodies.hpp"
-#include "server/route.hpp"
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 namespace {
 
 using CallPtr = std::shared_ptr<Call>;
@@ -54,21 +54,25 @@ Result<Verdicts> renew(Call& call, HandlesBody body) {
 
 std::vector<Route> worker_routes() {
   return {
-      async_route<ClaimRequest, ClaimReply>("POST", "/v1/claims", "Claim work; parks while there is none.", claim),
-      blocking_route<HandlesBody, Verdicts>("POST", "/v1/leases/renew", "Renew leases.", renew),
-      async_route<CompleteBody, Nothing>("POST", "/v1/leases/complete", "End an execution with success.", complete),
-      async_route<FailBody, FailReply>("POST", "/v1/leases/fail", "Say that the attempt failed.", fail_attempt),
-      blocking_route<ProgressBody, Nothing>("POST", "/v1/leases/progress", "Report progress.",
+      async_route<ClaimRequest, ClaimReply>(ApiRole::worker, "POST", "/v1/claims",
+                                            "Claim work; parks while there is none.", claim),
+      blocking_route<HandlesBody, Verdicts>(ApiRole::worker, "POST", "/v1/leases/renew", "Renew leases.", renew),
+      async_route<CompleteBody, Nothing>(ApiRole::worker, "POST", "/v1/leases/complete",
+                                         "End an execution with success.", complete),
+      async_route<FailBody, FailReply>(ApiRole::worker, "POST", "/v1/leases/fail", "Say that the attempt failed.",
+                                       fail_attempt),
+      blocking_route<ProgressBody, Nothing>(ApiRole::worker, "POST", "/v1/leases/progress", "Report progress.",
                                             [](Call& call, ProgressBody body) -> Result<Nothing> {
                                               FF_TRY_VOID(call.engine().report_progress(
                                                   body.handle, {body.percent, std::move(body.message)}));
                                               return Nothing{};
                                             }),
-      blocking_route<DelayBody, DelayReply>("POST", "/v1/leases/delay", "Go on later with the same attempt.",
+      blocking_route<DelayBody, DelayReply>(ApiRole::worker, "POST", "/v1/leases/delay",
+                                            "Go on later with the same attempt.",
                                             [](Call& call, DelayBody body) -> Result<DelayReply> {
                                               return call.engine().delay(body.handle, body.delay_until);
                                             }),
   };
 }
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api

@@ -3,7 +3,7 @@
 
 #include "wire/shapes.hpp"
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 
 struct CreateManyBody {
   std::vector<CreateRequest> executions;
@@ -91,7 +91,7 @@ std::vector<Item<T>> items(std::vector<Result<T>> results) {
   return all;
 }
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api
 
 namespace flowfabric::wire {
 
@@ -113,12 +113,12 @@ struct Shape<Error> {
 };
 
 template <class T>
-struct Shape<server::Item<T>> {
+struct Shape<api::Item<T>> {
   static inline const std::string own_name = std::string(Shape<T>::name) + "Item";
   static inline const std::string_view name = own_name;
   static constexpr auto fields = std::tuple{
-      field("value", &server::Item<T>::value, "What came of it."),
-      field("error", &server::Item<T>::error, "Or why nothing did."),
+      field("value", &api::Item<T>::value, "What came of it."),
+      field("error", &api::Item<T>::error, "Or why nothing did."),
   };
 };
 
@@ -130,36 +130,36 @@ struct Shape<server::Item<T>> {
     static constexpr auto fields = std::tuple{__VA_ARGS__}; \
   };
 
-FF_SHAPE(server::CreateManyBody, "CreateMany", required("executions", &T::executions, "Up to 1,000."))
-FF_SHAPE(server::ReasonBody, "ReasonBody", field("reason", &T::reason, "Stands in the event log."))
-FF_SHAPE(server::RevokeBody, "RevokeBody", field("reason", &T::reason, "Stands in the event log."),
+FF_SHAPE(api::CreateManyBody, "CreateMany", required("executions", &T::executions, "Up to 1,000."))
+FF_SHAPE(api::ReasonBody, "ReasonBody", field("reason", &T::reason, "Stands in the event log."))
+FF_SHAPE(api::RevokeBody, "RevokeBody", field("reason", &T::reason, "Stands in the event log."),
          field("expected_lease_id", &T::expected_lease_id, "Revoke only this lease."))
-FF_SHAPE(server::PriorityBody, "PriorityBody", required("priority", &T::priority, "Higher first."),
+FF_SHAPE(api::PriorityBody, "PriorityBody", required("priority", &T::priority, "Higher first."),
          field("reason", &T::reason, "Stands in the event log."))
-FF_SHAPE(server::TagsBody, "TagsBody", field("set", &T::set, ""), field("remove", &T::remove, ""),
+FF_SHAPE(api::TagsBody, "TagsBody", field("set", &T::set, ""), field("remove", &T::remove, ""),
          field("reason", &T::reason, "Stands in the event log."))
-FF_SHAPE(server::TagsReply, "TagsReply", field("tags", &T::tags, "All tags afterwards."))
-FF_SHAPE(server::ClaimReply, "ClaimReply", field("executions", &T::executions, "Best first; empty: no work."))
-FF_SHAPE(server::HandlesBody, "HandlesBody", required("handles", &T::handles, "Up to 1,000."))
-FF_SHAPE(server::FailBody, "FailBody", required("handle", &T::handle, ""), field("category", &T::category, ""),
+FF_SHAPE(api::TagsReply, "TagsReply", field("tags", &T::tags, "All tags afterwards."))
+FF_SHAPE(api::ClaimReply, "ClaimReply", field("executions", &T::executions, "Best first; empty: no work."))
+FF_SHAPE(api::HandlesBody, "HandlesBody", required("handles", &T::handles, "Up to 1,000."))
+FF_SHAPE(api::FailBody, "FailBody", required("handle", &T::handle, ""), field("category", &T::category, ""),
          field("message", &T::message, ""), field("retryable", &T::retryable, ""))
-FF_SHAPE(server::ProgressBody, "ProgressBody", required("handle", &T::handle, ""),
+FF_SHAPE(api::ProgressBody, "ProgressBody", required("handle", &T::handle, ""),
          field("percent", &T::percent, "0 to 100."), field("message", &T::message, ""))
-FF_SHAPE(server::DelayBody, "DelayBody", required("handle", &T::handle, ""),
+FF_SHAPE(api::DelayBody, "DelayBody", required("handle", &T::handle, ""),
          required("delay_until", &T::delay_until, "When the attempt goes on."))
-FF_SHAPE(server::AttemptsReply, "AttemptsReply", field("attempts", &T::attempts, "Oldest first."))
-FF_SHAPE(server::ReasonsReply, "ReasonsReply", field("reasons", &T::reasons, "Empty while it runs."))
-FF_SHAPE(server::LanesReply, "LanesReply", field("lanes", &T::lanes, ""))
-FF_SHAPE(server::LaneBody, "LaneBody", required("state", &T::state, ""),
+FF_SHAPE(api::AttemptsReply, "AttemptsReply", field("attempts", &T::attempts, "Oldest first."))
+FF_SHAPE(api::ReasonsReply, "ReasonsReply", field("reasons", &T::reasons, "Empty while it runs."))
+FF_SHAPE(api::LanesReply, "LanesReply", field("lanes", &T::lanes, ""))
+FF_SHAPE(api::LaneBody, "LaneBody", required("state", &T::state, ""),
          field("reason", &T::reason, "Stands in the event log."))
-FF_SHAPE(server::CreatedMany, "CreatedMany", field("results", &T::results, "One for each request, in order."))
-FF_SHAPE(server::Verdicts, "Verdicts", field("results", &T::results, "One for each handle, in order."))
+FF_SHAPE(api::CreatedMany, "CreatedMany", field("results", &T::results, "One for each request, in order."))
+FF_SHAPE(api::Verdicts, "Verdicts", field("results", &T::results, "One for each handle, in order."))
 
 #undef FF_SHAPE
 
 template <>
-struct Shape<server::CompleteBody> {
-  using T = server::CompleteBody;
+struct Shape<api::CompleteBody> {
+  using T = api::CompleteBody;
   static constexpr std::string_view name = "CompleteBody";
   static constexpr auto fields =
       std::tuple_cat(std::tuple{required("handle", &T::handle, "")}, Shape<CompleteRequest>::fields);

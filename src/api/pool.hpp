@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 
 class Pool {
  public:
@@ -33,4 +33,4 @@ class Pool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "server/call.hpp"
+#include "api/call.hpp"
 #include "wire/shape.hpp"
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 
 // Nothing in the body.
 struct Nothing {};
@@ -22,6 +22,7 @@ struct QueryParameter {
 };
 
 struct Route {
+  ApiRole needs = ApiRole::viewer;  // the least role that may call it
   std::string method;
   std::string pattern;  // "/v1/executions/{execution_id}"
   std::string summary;
@@ -72,9 +73,10 @@ std::function<std::string(wire::Schemas&)> schema_of() {
 
 // A route that answers later, without a thread: run(call, request, done).
 template <class Req, class Rep, class Run>
-Route async_route(std::string method, std::string pattern, std::string summary, Run run,
+Route async_route(ApiRole needs, std::string method, std::string pattern, std::string summary, Run run,
                   std::vector<QueryParameter> query = {}, int status = 200) {
-  Route route{std::move(method),
+  Route route{needs,
+              std::move(method),
               std::move(pattern),
               std::move(summary),
               std::move(query),
@@ -92,9 +94,10 @@ Route async_route(std::string method, std::string pattern, std::string summary, 
 
 // A route whose work blocks: run(call, request) -> Result<Rep>, on a thread of the pool.
 template <class Req, class Rep, class Run>
-Route blocking_route(std::string method, std::string pattern, std::string summary, Run run,
+Route blocking_route(ApiRole needs, std::string method, std::string pattern, std::string summary, Run run,
                      std::vector<QueryParameter> query = {}, int status = 200) {
-  Route route{std::move(method),
+  Route route{needs,
+              std::move(method),
               std::move(pattern),
               std::move(summary),
               std::move(query),
@@ -120,4 +123,4 @@ std::vector<Route> all_routes();
 // OpenAPI 3.1 of a table.
 std::string openapi_json(const std::vector<Route>& routes);
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api

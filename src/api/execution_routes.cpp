@@ -1,9 +1,9 @@
+#include "api/bodies.hpp"
+#include "api/route.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
-#include "server/bodies.hpp"
-#include "server/route.hpp"
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 namespace {
 
 using CallPtr = std::shared_ptr<Call>;
@@ -85,76 +85,80 @@ std::vector<Route> execution_routes() {
   const std::string one = "/v1/executions/{execution_id}";
   return {
       async_route<CreateRequest, Created>(
-          "POST", "/v1/executions", "Create an execution.",
+          ApiRole::worker, "POST", "/v1/executions", "Create an execution.",
           [](const CallPtr& call, CreateRequest request, Engine::Done<Created> done) {
             call->engine().create_async(std::move(request), std::move(done));
           },
           {}, 201),
-      blocking_route<CreateManyBody, CreatedMany>("POST", "/v1/executions/batch", "Create up to 1,000 executions.",
-                                                  create_many),
+      blocking_route<CreateManyBody, CreatedMany>(ApiRole::worker, "POST", "/v1/executions/batch",
+                                                  "Create up to 1,000 executions.", create_many),
       blocking_route<Nothing, ListReply>(
-          "GET", "/v1/executions", "List executions, newest first.",
+          ApiRole::viewer, "GET", "/v1/executions", "List executions, newest first.",
           [](Call& call, Nothing) -> Result<ListReply> {
             FF_TRY(request, list_request(call));
             return call.engine().list_executions(request);
           },
           listing),
-      blocking_route<Nothing, ExecutionDescription>("GET", one, "Everything about one execution.",
+      blocking_route<Nothing, ExecutionDescription>(ApiRole::viewer, "GET", one, "Everything about one execution.",
                                                     [](Call& call, Nothing) -> Result<ExecutionDescription> {
                                                       FF_TRY(id, call.execution_id());
                                                       return call.engine().describe_execution(id);
                                                     }),
-      blocking_route<Nothing, ExecutionResult>("GET", one + "/result", "What it ended with.", result_of,
-                                               {{"wait", "Wait so long for its end: 500ms, 30s."}}),
-      blocking_route<Nothing, ReasonsReply>("GET", one + "/explain", "Why it is not running right now.",
+      blocking_route<Nothing, ExecutionResult>(ApiRole::viewer, "GET", one + "/result", "What it ended with.",
+                                               result_of, {{"wait", "Wait so long for its end: 500ms, 30s."}}),
+      blocking_route<Nothing, ReasonsReply>(ApiRole::viewer, "GET", one + "/explain",
+                                            "Why it is not running right now.",
                                             [](Call& call, Nothing) -> Result<ReasonsReply> {
                                               FF_TRY(id, call.execution_id());
                                               FF_TRY(description, call.engine().describe_execution(id));
                                               return ReasonsReply{std::move(description.explain)};
                                             }),
-      blocking_route<Nothing, EventPage>("GET", one + "/history", "Its events, oldest first.", history_of, paging),
-      blocking_route<Nothing, AttemptsReply>("GET", one + "/attempts", "Its attempts, oldest first.",
+      blocking_route<Nothing, EventPage>(ApiRole::viewer, "GET", one + "/history", "Its events, oldest first.",
+                                         history_of, paging),
+      blocking_route<Nothing, AttemptsReply>(ApiRole::viewer, "GET", one + "/attempts", "Its attempts, oldest first.",
                                              [](Call& call, Nothing) -> Result<AttemptsReply> {
                                                FF_TRY(id, call.execution_id());
                                                FF_TRY(attempts, call.engine().list_attempts(id));
                                                return AttemptsReply{std::move(attempts)};
                                              }),
-      blocking_route<ReasonBody, CancelReply>("POST", one + "/cancel", "Cancel it.",
+      blocking_route<ReasonBody, CancelReply>(ApiRole::operating, "POST", one + "/cancel", "Cancel it.",
                                               [](Call& call, ReasonBody body) -> Result<CancelReply> {
                                                 FF_TRY(id, call.execution_id());
                                                 return call.engine().cancel(id, operator_of(std::move(body.reason)));
                                               }),
-      blocking_route<ReasonBody, ReplayReply>("POST", one + "/replay", "Start an ended execution over.",
-                                              [](Call& call, ReasonBody body) -> Result<ReplayReply> {
-                                                FF_TRY(id, call.execution_id());
-                                                return call.engine().replay_execution(
-                                                    id, operator_of(std::move(body.reason)));
-                                              }),
-      blocking_route<RevokeBody, RevokeReply>("POST", one + "/revoke-lease", "Take the lease away from its holder.",
-                                              [](Call& call, RevokeBody body) -> Result<RevokeReply> {
-                                                FF_TRY(id, call.execution_id());
-                                                return call.engine().revoke_lease(
-                                                    id, operator_of(std::move(body.reason)), body.expected_lease_id);
-                                              }),
+      blocking_route<ReasonBody, ReplayReply>(
+          ApiRole::operating, "POST", one + "/replay", "Start an ended execution over.",
+          [](Call& call, ReasonBody body) -> Result<ReplayReply> {
+            FF_TRY(id, call.execution_id());
+            return call.engine().replay_execution(id, operator_of(std::move(body.reason)));
+          }),
+      blocking_route<RevokeBody, RevokeReply>(
+          ApiRole::operating, "POST", one + "/revoke-lease", "Take the lease away from its holder.",
+          [](Call& call, RevokeBody body) -> Result<RevokeReply> {
+            FF_TRY(id, call.execution_id());
+            return call.engine().revoke_lease(id, operator_of(std::move(body.reason)), body.expected_lease_id);
+          }),
       blocking_route<PriorityBody, Nothing>(
-          "PUT", one + "/priority", "Change its priority; it keeps its place among equals.",
+          ApiRole::operating, "PUT", one + "/priority", "Change its priority; it keeps its place among equals.",
           [](Call& call, PriorityBody body) -> Result<Nothing> {
             FF_TRY(id, call.execution_id());
             FF_TRY_VOID(call.engine().change_priority(id, body.priority, operator_of(std::move(body.reason))));
             return Nothing{};
           }),
-      blocking_route<TagsBody, TagsReply>("PATCH", one + "/tags", "Set and remove tags.", change_tags),
+      blocking_route<TagsBody, TagsReply>(ApiRole::operating, "PATCH", one + "/tags", "Set and remove tags.",
+                                          change_tags),
   };
 }
 
 std::vector<Route> lane_routes() {
   return {
-      blocking_route<Nothing, LanesReply>("GET", "/v1/lanes", "All lanes.",
+      blocking_route<Nothing, LanesReply>(ApiRole::viewer, "GET", "/v1/lanes", "All lanes.",
                                           [](Call& call, Nothing) -> Result<LanesReply> {
                                             FF_TRY(lanes, call.engine().list_lanes());
                                             return LanesReply{std::move(lanes)};
                                           }),
-      blocking_route<LaneBody, LaneInfo>("PUT", "/v1/lanes/{lane}", "Pause, resume, drain or disable a lane.",
+      blocking_route<LaneBody, LaneInfo>(ApiRole::operating, "PUT", "/v1/lanes/{lane}",
+                                         "Pause, resume, drain or disable a lane.",
                                          [](Call& call, LaneBody body) -> Result<LaneInfo> {
                                            return call.engine().set_lane_state(call.parameter("lane"), body.state,
                                                                                operator_of(std::move(body.reason)));
@@ -168,4 +172,4 @@ std::vector<Route> all_routes() {
   return all;
 }
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api

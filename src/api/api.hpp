@@ -8,7 +8,7 @@
 
 #include "net/http_server.hpp"
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 
 struct ApiOptions {
   std::string address = "127.0.0.1";
@@ -34,4 +34,4 @@ class ApiServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api

@@ -1,6 +1,6 @@
-#include "server/route.hpp"
+#include "api/route.hpp"
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 namespace {
 
 // The names between braces.
@@ -142,4 +142,4 @@ std::string openapi_json(const std::vector<Route>& routes) {
   return writer.take();
 }
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api

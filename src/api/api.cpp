@@ -1,12 +1,12 @@
-#include "server/api.hpp"
+#include "api/api.hpp"
 
 #include <algorithm>
 
+#include "api/route.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
-#include "server/route.hpp"
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 namespace {
 
 constexpr std::size_t max_waiting_calls = 10000;
@@ -149,4 +149,4 @@ void ApiServer::drain(std::chrono::milliseconds patience) {
   impl_->pool.stop();
 }
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api

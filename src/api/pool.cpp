@@ -1,8 +1,8 @@
-#include "server/pool.hpp"
+#include "api/pool.hpp"
 
 #include <pthread.h>
 
-namespace flowfabric::server {
+namespace flowfabric::api {
 
 Pool::Pool(std::size_t threads, std::size_t max_waiting) : max_waiting_(max_waiting) {
   for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
@@ -46,4 +46,4 @@ void Pool::run() {
   }
 }
 
-}  // namespace flowfabric::server
+}  // namespace flowfabric::api
