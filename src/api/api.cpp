@@ -1,6 +1,7 @@
 #include "api/api.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "api/route.hpp"
 #include "base/check.hpp"
@@ -46,12 +47,14 @@ std::map<std::string, std::string, std::less<>> parameters_of(const PreparedRout
   return parameters;
 }
 
+bool takes_query(const Route& route, std::string_view name) {
+  return std::any_of(route.query.begin(), route.query.end(), [&](const QueryParameter& p) { return p.name == name; });
+}
+
 // A parameter that nobody knows would be ignored silently.
 const std::string* unknown_query(const Route& route, const net::Request& request) {
   for (const auto& [name, value] : request.query) {
-    const bool known = std::any_of(route.query.begin(), route.query.end(),
-                                   [&, &wanted = name](const QueryParameter& p) { return p.name == wanted; });
-    if (!known) return &name;
+    if (!takes_query(route, name)) return &name;
   }
   return nullptr;
 }
@@ -60,7 +63,7 @@ const std::string* unknown_query(const Route& route, const net::Request& request
 
 struct ApiServer::Impl {
   Impl(Engine& engine_in, const ApiOptions& options)
-      : engine(engine_in), pool(options.pool_threads, max_waiting_calls) {
+      : engine(engine_in), gatekeeper(engine_in, options.api_keys), pool(options.pool_threads, max_waiting_calls) {
     for (Route& route : all_routes()) {
       auto segments = split(route.pattern);
       routes.push_back({std::move(route), std::move(segments)});
@@ -71,53 +74,116 @@ struct ApiServer::Impl {
 
   void handle(const std::shared_ptr<net::Exchange>& exchange) {
     net::Request& request = exchange->request();
-    if (answer_plain(*exchange)) return;
     std::string allowed;
     for (const PreparedRoute& prepared : routes) {
       if (!matches(prepared, request.segments)) continue;
-      if (prepared.route.method == request.method) return run(prepared, exchange);
+      if (prepared.route.method == request.method) return let_in(prepared, exchange);
       allowed += (allowed.empty() ? "" : ", ") + prepared.route.method;
     }
-    if (allowed.empty()) {
-      exchange->respond(error_response(Error{Errc::not_found, "there is no route " + request.path, {}, {}}));
-      return;
-    }
+    if (answer_plain(exchange)) return;
+    if (allowed.empty()) return refuse(*exchange, Errc::not_found, "there is no route " + request.path);
     auto response = error_response(
         Error{Errc::method_not_allowed, request.method + " is not allowed here; allowed: " + allowed, {}, {}});
     response.headers.add("Allow", allowed);
     exchange->respond(std::move(response));
   }
 
-  void run(const PreparedRoute& prepared, const std::shared_ptr<net::Exchange>& exchange) {
-    const net::Request& request = exchange->request();
-    if (const std::string* unknown = unknown_query(prepared.route, request)) {
-      exchange->respond(
-          error_response(Error{Errc::invalid_argument, *unknown + ": there is no such parameter here", *unknown, {}}));
-      return;
-    }
-    prepared.route.run(std::make_shared<Call>(exchange, engine, pool, parameters_of(prepared, request.segments)));
+  // Finds out who is calling. Mostly that is known already; else a thread of the pool asks.
+  void let_in(const PreparedRoute& prepared, const std::shared_ptr<net::Exchange>& exchange) {
+    if (auto caller = gatekeeper.recall(exchange->request())) return admit(prepared, exchange, std::move(*caller));
+    const bool taken =
+        pool.submit([this, &prepared, exchange] { admit(prepared, exchange, gatekeeper.ask(exchange->request())); });
+    if (!taken) refuse(*exchange, Errc::overloaded, "too many requests are waiting; back off and repeat");
   }
 
-  // What is not part of the API proper.
-  bool answer_plain(net::Exchange& exchange) {
-    const net::Request& request = exchange.request();
+  void admit(const PreparedRoute& prepared, const std::shared_ptr<net::Exchange>& exchange, Result<Caller> caller) {
+    if (!caller) return refuse(*exchange, caller.error());
+    if (const auto may = check_role(*caller, prepared.route.needs); !may) return refuse(*exchange, may.error());
+    const net::Request& request = exchange->request();
+    if (const std::string* unknown = unknown_query(prepared.route, request)) {
+      return refuse(*exchange,
+                    Error{Errc::invalid_argument, *unknown + ": there is no such parameter here", *unknown, {}});
+    }
+    const bool everywhere = !caller->name_space.has_value();
+    const auto call = std::make_shared<Call>(exchange, Call::Home{engine, pool, gatekeeper}, std::move(*caller),
+                                             parameters_of(prepared, request.segments));
+    if (everywhere) return prepared.route.run(call);
+    call->in_pool([&prepared, call] { run_within_reach(prepared, call); });
+  }
+
+  // For a caller that reaches one namespace only. Asks the store, so it blocks.
+  static void run_within_reach(const PreparedRoute& prepared, const std::shared_ptr<Call>& call) {
+    if (const auto within = keep_to_namespace(prepared, *call); !within) return call->refuse(within.error());
+    prepared.route.run(call);
+  }
+
+  static Result<void> keep_to_namespace(const PreparedRoute& prepared, Call& call) {
+    const std::string& reach = *call.caller().name_space;
+    const Route& route = prepared.route;
+    bool kept = route.keeps_to_namespace;
+    if (takes_query(route, "namespace")) {
+      const auto asked = call.query("namespace");
+      if (asked) FF_TRY_VOID(call.check_reach(*asked));
+      if (!asked) call.request().query.emplace_back("namespace", reach);
+      kept = true;
+    }
+    if (call.has_parameter("execution_id")) {
+      FF_TRY(id, call.execution_id());
+      FF_TRY_VOID(call.check_reach(id));
+      kept = true;
+    }
+    if (call.has_parameter("namespace")) {
+      FF_TRY_VOID(call.check_reach(call.parameter("namespace")));
+      kept = true;
+    }
+    if (kept) return {};
+    return fail(Errc::permission_denied, "\"" + call.caller().name + "\" reaches only the namespace " + reach +
+                                             ", and this call is about all of them");
+  }
+
+  static void refuse(net::Exchange& exchange, const Error& error) { exchange.respond(error_response(error)); }
+  static void refuse(net::Exchange& exchange, Errc code, std::string message) {
+    refuse(exchange, Error{code, std::move(message), {}, {}});
+  }
+
+  // What is not part of the API proper: anybody may ask.
+  bool answer_plain(const std::shared_ptr<net::Exchange>& exchange) {
+    const net::Request& request = exchange->request();
     if (request.method != "GET" && request.method != "HEAD") return false;
     net::Response response;
     if (request.path == "/healthz") {
       response.body = R"({"status":"ok"})";
     } else if (request.path == "/openapi.json") {
       response.body = openapi;
+    } else if (request.path == "/readyz") {
+      answer_ready(exchange);
+      return true;
     } else {
       return false;
     }
-    exchange.respond(std::move(response));
+    exchange->respond(std::move(response));
     return true;
   }
 
+  // Ready is who reaches its store, and is not about to leave. Its schema was checked when it was opened.
+  void answer_ready(const std::shared_ptr<net::Exchange>& exchange) {
+    if (draining) return refuse(*exchange, Errc::shutting_down, "this server is about to stop");
+    const bool taken = pool.submit([this, exchange] {
+      if (const auto now = engine.now(); !now) return refuse(*exchange, now.error());
+      net::Response response;
+      response.body = R"({"status":"ready"})";
+      exchange->respond(std::move(response));
+    });
+    if (!taken) refuse(*exchange, Errc::overloaded, "too many requests are waiting; back off and repeat");
+  }
+
   Engine& engine;
+  Gatekeeper gatekeeper;
   Pool pool;
+  std::atomic<bool> draining = false;
   std::vector<PreparedRoute> routes;
   std::string openapi;
+  bool secure = false;
   std::unique_ptr<net::HttpServer> http;
 };
 
@@ -126,11 +192,12 @@ ApiServer::~ApiServer() = default;
 
 Result<std::unique_ptr<ApiServer>> ApiServer::start(Engine& engine, const ApiOptions& options) {
   auto impl = std::make_unique<Impl>(engine, options);
-  net::ServerOptions http;
+  net::ServerOptions http = options.http;
   http.address = options.address;
   http.port = options.port;
   http.threads = options.io_threads;
   http.error_body = [](int, const Error& error) { return error_json(error); };
+  impl->secure = !http.certificate_file.empty();
   Impl* raw = impl.get();
   FF_TRY(server, net::HttpServer::start(std::move(http),
                                         [raw](std::shared_ptr<net::Exchange> exchange) { raw->handle(exchange); }));
@@ -141,8 +208,13 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Engine& engine, const ApiOpt
 std::string ApiServer::url() const {
   const std::string& address = impl_->http->address();
   const bool six = address.find(':') != std::string::npos;
-  return "http://" + (six ? "[" + address + "]" : address) + ":" + std::to_string(impl_->http->port());
+  return (impl_->secure ? "https://" : "http://") + (six ? "[" + address + "]" : address) + ":" +
+         std::to_string(impl_->http->port());
 }
+
+Result<void> ApiServer::reload_tls() { return impl_->http->reload_tls(); }
+
+void ApiServer::begin_drain() { impl_->draining = true; }
 
 void ApiServer::drain(std::chrono::milliseconds patience) {
   impl_->http->drain(patience);

@@ -65,6 +65,15 @@ struct LaneBody {
   std::string reason;
 };
 
+struct CallerReply {
+  std::string name;
+  ApiRole role = ApiRole::viewer;
+  std::optional<std::string> name_space;
+};
+struct ApiKeysReply {
+  std::vector<ApiKeyInfo> keys;
+};
+
 // One of many in a call: what came of it, or the error.
 template <class T>
 struct Item {
@@ -154,6 +163,20 @@ FF_SHAPE(api::LaneBody, "LaneBody", required("state", &T::state, ""),
          field("reason", &T::reason, "Stands in the event log."))
 FF_SHAPE(api::CreatedMany, "CreatedMany", field("results", &T::results, "One for each request, in order."))
 FF_SHAPE(api::Verdicts, "Verdicts", field("results", &T::results, "One for each handle, in order."))
+
+FF_SHAPE(ApiKeyRequest, "ApiKeyRequest", required("name", &T::name, "Stands in the event log; no two keys share one."),
+         required("role", &T::role, "Each role may do what those before it may."),
+         field("namespace", &T::name_space, "All that the key reaches; absent: everything."),
+         moment("expires_at", &T::expires_at, "Absent: never."))
+FF_SHAPE(ApiKeyInfo, "ApiKey", field("key_id", &T::key_id, ""), field("name", &T::name, ""),
+         field("role", &T::role, ""), field("namespace", &T::name_space, "All that it reaches."),
+         moment("created_at", &T::created_at, ""), field("created_by", &T::created_by, ""),
+         moment("expires_at", &T::expires_at, ""))
+FF_SHAPE(NewApiKey, "NewApiKey", field("key", &T::info, ""),
+         field("secret", &T::secret, "Send it as `Authorization: Bearer SECRET`. Nobody can read it again."))
+FF_SHAPE(api::CallerReply, "Caller", field("name", &T::name, "As in the event log."), field("role", &T::role, ""),
+         field("namespace", &T::name_space, "All that you reach; absent: everything."))
+FF_SHAPE(api::ApiKeysReply, "ApiKeys", field("keys", &T::keys, "Oldest first."))
 
 #undef FF_SHAPE
 

@@ -7,6 +7,7 @@
 
 #include <flowfabric/engine.hpp>
 
+#include "api/gatekeeper.hpp"
 #include "api/pool.hpp"
 #include "net/http_server.hpp"
 
@@ -18,15 +19,29 @@ net::Response error_response(const Error& error);
 
 class Call : public std::enable_shared_from_this<Call> {
  public:
-  Call(std::shared_ptr<net::Exchange> exchange, Engine& engine, Pool& pool,
+  struct Home {
+    Engine& engine;
+    Pool& pool;
+    Gatekeeper& gatekeeper;
+  };
+  Call(std::shared_ptr<net::Exchange> exchange, const Home& home, Caller caller,
        std::map<std::string, std::string, std::less<>> parameters);
 
-  Engine& engine() { return engine_; }
+  Engine& engine() const { return home_.engine; }
+  Gatekeeper& gatekeeper() const { return home_.gatekeeper; }
+  const Caller& caller() const { return caller_; }
+  // Who acts, for the event log.
+  Operator as_operator(std::string reason) const { return {caller_.name, std::move(reason)}; }
   net::Request& request() { return exchange_->request(); }
 
   // What stands in the path.
   const std::string& parameter(std::string_view name) const;
+  bool has_parameter(std::string_view name) const { return parameters_.contains(name); }
   Result<ExecutionId> execution_id() const;
+  // A caller that reaches one namespace only is refused what lies elsewhere. An execution elsewhere does not exist for
+  // it. The second one asks the store and blocks.
+  Result<void> check_reach(const std::string& name_space) const;
+  Result<void> check_reach(const ExecutionId& id) const;
   // What stands in the query.
   std::optional<std::string> query(std::string_view name) const;
   Result<std::int64_t> query_number(std::string_view name, std::int64_t otherwise) const;
@@ -41,8 +56,8 @@ class Call : public std::enable_shared_from_this<Call> {
 
  private:
   std::shared_ptr<net::Exchange> exchange_;
-  Engine& engine_;
-  Pool& pool_;
+  const Home home_;
+  const Caller caller_;
   std::map<std::string, std::string, std::less<>> parameters_;
 };
 

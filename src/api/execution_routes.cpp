@@ -2,6 +2,7 @@
 #include "api/route.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "base/text.hpp"
 
 namespace flowfabric::api {
 namespace {
@@ -9,9 +10,6 @@ namespace {
 using CallPtr = std::shared_ptr<Call>;
 
 constexpr std::size_t max_creates = 1000;
-
-// Until callers have names, the API itself is the operator.
-Operator operator_of(std::string reason) { return {"http", std::move(reason)}; }
 
 Result<std::uint32_t> page_limit(const Call& call) {
   FF_TRY(limit, call.query_number("limit", limits::default_page));
@@ -43,6 +41,14 @@ Result<ListRequest> list_request(const Call& call) {
   return request;
 }
 
+// The trace of the request is that of what it submits, unless the body says otherwise. A header that is not a trace is
+// ignored, as the standard asks.
+void carry_trace(Call& call, CreateRequest& request) {
+  if (!request.traceparent.empty()) return;
+  const auto header = call.request().headers.find("traceparent");
+  if (header && is_traceparent(*header)) request.traceparent = *header;
+}
+
 Result<CreatedMany> create_many(Call& call, CreateManyBody body) {
   if (body.executions.size() > max_creates) {
     return fail(Errc::invalid_argument,
@@ -50,6 +56,7 @@ Result<CreatedMany> create_many(Call& call, CreateManyBody body) {
                     std::to_string(max_creates),
                 "executions");
   }
+  for (CreateRequest& request : body.executions) carry_trace(call, request);
   return CreatedMany{items(call.engine().create_many(std::move(body.executions)))};
 }
 
@@ -69,7 +76,7 @@ Result<EventPage> history_of(Call& call, Nothing) {
 Result<TagsReply> change_tags(Call& call, TagsBody body) {
   FF_TRY(id, call.execution_id());
   FF_TRY(tags, call.engine().change_tags(id, {std::move(body.set), std::move(body.remove)},
-                                         operator_of(std::move(body.reason))));
+                                         call.as_operator(std::move(body.reason))));
   return TagsReply{std::move(tags)};
 }
 
@@ -87,6 +94,7 @@ std::vector<Route> execution_routes() {
       async_route<CreateRequest, Created>(
           ApiRole::worker, "POST", "/v1/executions", "Create an execution.",
           [](const CallPtr& call, CreateRequest request, Engine::Done<Created> done) {
+            carry_trace(*call, request);
             call->engine().create_async(std::move(request), std::move(done));
           },
           {}, 201),
@@ -124,25 +132,26 @@ std::vector<Route> execution_routes() {
       blocking_route<ReasonBody, CancelReply>(ApiRole::operating, "POST", one + "/cancel", "Cancel it.",
                                               [](Call& call, ReasonBody body) -> Result<CancelReply> {
                                                 FF_TRY(id, call.execution_id());
-                                                return call.engine().cancel(id, operator_of(std::move(body.reason)));
+                                                return call.engine().cancel(id,
+                                                                            call.as_operator(std::move(body.reason)));
                                               }),
       blocking_route<ReasonBody, ReplayReply>(
           ApiRole::operating, "POST", one + "/replay", "Start an ended execution over.",
           [](Call& call, ReasonBody body) -> Result<ReplayReply> {
             FF_TRY(id, call.execution_id());
-            return call.engine().replay_execution(id, operator_of(std::move(body.reason)));
+            return call.engine().replay_execution(id, call.as_operator(std::move(body.reason)));
           }),
       blocking_route<RevokeBody, RevokeReply>(
           ApiRole::operating, "POST", one + "/revoke-lease", "Take the lease away from its holder.",
           [](Call& call, RevokeBody body) -> Result<RevokeReply> {
             FF_TRY(id, call.execution_id());
-            return call.engine().revoke_lease(id, operator_of(std::move(body.reason)), body.expected_lease_id);
+            return call.engine().revoke_lease(id, call.as_operator(std::move(body.reason)), body.expected_lease_id);
           }),
       blocking_route<PriorityBody, Nothing>(
           ApiRole::operating, "PUT", one + "/priority", "Change its priority; it keeps its place among equals.",
           [](Call& call, PriorityBody body) -> Result<Nothing> {
             FF_TRY(id, call.execution_id());
-            FF_TRY_VOID(call.engine().change_priority(id, body.priority, operator_of(std::move(body.reason))));
+            FF_TRY_VOID(call.engine().change_priority(id, body.priority, call.as_operator(std::move(body.reason))));
             return Nothing{};
           }),
       blocking_route<TagsBody, TagsReply>(ApiRole::operating, "PATCH", one + "/tags", "Set and remove tags.",
@@ -157,18 +166,18 @@ std::vector<Route> lane_routes() {
                                             FF_TRY(lanes, call.engine().list_lanes());
                                             return LanesReply{std::move(lanes)};
                                           }),
-      blocking_route<LaneBody, LaneInfo>(ApiRole::operating, "PUT", "/v1/lanes/{lane}",
-                                         "Pause, resume, drain or disable a lane.",
-                                         [](Call& call, LaneBody body) -> Result<LaneInfo> {
-                                           return call.engine().set_lane_state(call.parameter("lane"), body.state,
-                                                                               operator_of(std::move(body.reason)));
-                                         }),
+      blocking_route<LaneBody, LaneInfo>(
+          ApiRole::operating, "PUT", "/v1/lanes/{lane}", "Pause, resume, drain or disable a lane.",
+          [](Call& call, LaneBody body) -> Result<LaneInfo> {
+            return call.engine().set_lane_state(call.parameter("lane"), body.state,
+                                                call.as_operator(std::move(body.reason)));
+          }),
   };
 }
 
 std::vector<Route> all_routes() {
   std::vector<Route> all = execution_routes();
-  for (auto& more : {worker_routes(), lane_routes()}) all.insert(all.end(), more.begin(), more.end());
+  for (auto& more : {worker_routes(), lane_routes(), key_routes()}) all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 

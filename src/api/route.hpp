@@ -32,9 +32,44 @@ struct Route {
   std::function<std::string(wire::Schemas&)> request_schema;
   std::function<std::string(wire::Schemas&)> response_schema;
   std::function<void(const std::shared_ptr<Call>&)> run;
+  // Whether it can be kept to one namespace. Callers that reach only one are refused the others.
+  bool keeps_to_namespace = false;
 };
 
 namespace detail {
+
+// A body shows where it reaches by what it names: a namespace, executions, or leases, whose handles are proof enough.
+template <class T>
+constexpr bool names_its_reach =
+    requires(T& t) { t.name_space; } || requires(T& t) { t.execution_id; } || requires(T& t) { t.handle; } ||
+    requires(T& t) { t.handles; } || requires(T& t) { t.executions.front().name_space; };
+
+template <class T>
+Result<void> check_reach_of(const Call& call, const T& body) {
+  if constexpr (requires { *body.name_space; }) {
+    if (!body.name_space) return fail(Errc::permission_denied, "namespace: is missing", "namespace");
+    FF_TRY_VOID(call.check_reach(*body.name_space));
+  } else if constexpr (requires { body.name_space; }) {
+    FF_TRY_VOID(call.check_reach(body.name_space));
+  }
+  if constexpr (requires { body.executions.front().name_space; }) {
+    for (const auto& execution : body.executions) FF_TRY_VOID(call.check_reach(execution.name_space));
+  }
+  if constexpr (requires { body.execution_id; }) FF_TRY_VOID(call.check_reach(body.execution_id));
+  return {};
+}
+
+template <class T>
+Result<T> read_body_within_reach(Call& call) {
+  T body{};
+  const auto& reach = call.caller().name_space;
+  if constexpr (requires { body.name_space = *reach; }) {
+    if (reach) body.name_space = *reach;
+  }
+  FF_TRY_VOID(wire::read_json(call.request().body, body));
+  if (reach) FF_TRY_VOID(check_reach_of(call, body));
+  return body;
+}
 
 template <class T>
 Result<T> read_body(Call& call) {
@@ -46,7 +81,7 @@ Result<T> read_body(Call& call) {
       return fail(Errc::unsupported_media_type, "content-type: must be application/json, not " + std::string(*type),
                   "content-type");
     }
-    return wire::from_json<T>(call.request().body);
+    return read_body_within_reach<T>(call);
   }
 }
 
@@ -83,7 +118,8 @@ Route async_route(ApiRole needs, std::string method, std::string pattern, std::s
               status,
               detail::schema_of<Req>(),
               detail::schema_of<Rep>(),
-              {}};
+              {},
+              detail::names_its_reach<Req>};
   route.run = [run, status](const std::shared_ptr<Call>& call) {
     auto request = detail::read_body<Req>(*call);
     if (!request) return call->refuse(request.error());
@@ -104,7 +140,8 @@ Route blocking_route(ApiRole needs, std::string method, std::string pattern, std
               status,
               detail::schema_of<Req>(),
               detail::schema_of<Rep>(),
-              {}};
+              {},
+              detail::names_its_reach<Req>};
   route.run = [run, status](const std::shared_ptr<Call>& call) {
     auto request = detail::read_body<Req>(*call);
     if (!request) return call->refuse(request.error());
@@ -118,6 +155,7 @@ Route blocking_route(ApiRole needs, std::string method, std::string pattern, std
 std::vector<Route> execution_routes();
 std::vector<Route> worker_routes();
 std::vector<Route> lane_routes();
+std::vector<Route> key_routes();
 std::vector<Route> all_routes();
 
 // OpenAPI 3.1 of a table.

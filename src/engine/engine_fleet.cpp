@@ -94,6 +94,27 @@ Result<KeyRotation> Engine::rotate_keys(std::int64_t grace_ms, Operator by) {
   return call_as<KeyRotation>(*impl_->runtime, RotateKeysCommand{grace_ms, std::move(by)});
 }
 
+Result<NewApiKey> Engine::create_api_key(ApiKeyRequest request, Operator by) {
+  FF_TRY_VOID(admit(request));
+  FF_TRY_VOID(admit(by));
+  auto made = call_as<NewApiKey>(*impl_->runtime, CreateApiKeyCommand{std::move(request), std::move(by)});
+  impl_->api_keys.forget();
+  return made;
+}
+
+Result<ApiKeyInfo> Engine::revoke_api_key(const std::string& key, Operator by) {
+  FF_TRY_VOID(admit(by));
+  auto revoked = call_as<ApiKeyInfo>(*impl_->runtime, RevokeApiKeyCommand{key, std::move(by)});
+  impl_->api_keys.forget();
+  return revoked;
+}
+
+Result<std::vector<ApiKeyInfo>> Engine::list_api_keys() { return reads::api_keys(impl_->runtime->store()); }
+
+Result<ApiKeyInfo> Engine::authenticate(const std::string& secret) {
+  return impl_->api_keys.whose(impl_->runtime->store(), secret);
+}
+
 Result<std::vector<SigningKeyInfo>> Engine::list_keys() { return reads::keys(impl_->runtime->store()); }
 
 Result<std::uint64_t> Engine::run_retention(const RetentionRun& run) {

@@ -9,6 +9,7 @@
 
 #include <flowfabric/engine.hpp>
 
+#include "engine/api_keys.hpp"
 #include "engine/runtime.hpp"
 
 namespace flowfabric {
@@ -20,6 +21,7 @@ struct Engine::Impl {
   void stop();
 
   std::unique_ptr<Runtime> runtime;
+  ApiKeyCache api_keys;
 
  private:
   void write(std::size_t i);

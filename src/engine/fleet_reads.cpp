@@ -269,4 +269,17 @@ Result<std::vector<SigningKeyInfo>> keys(Store& store) {
   return infos;
 }
 
+Result<std::vector<ApiKeyInfo>> api_keys(Store& store) {
+  FF_TRY(record, api_keys_record(store));
+  std::vector<ApiKeyInfo> infos;
+  for (const auto& key : record.keys) infos.push_back(key.info);
+  return infos;
+}
+
+Result<ApiKeysRecord> api_keys_record(Store& store) {
+  FF_TRY(records, store.load({api_keys_key()}));
+  if (records.empty()) return ApiKeysRecord{};
+  return decode_api_keys(records.front().body);
+}
+
 }  // namespace flowfabric::reads

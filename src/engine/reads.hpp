@@ -28,6 +28,8 @@ Result<ListWorkersReply> workers(Store& store, const ListWorkersRequest& request
 Result<bool> capable_worker_lives(Store& store, const Spec& spec, TimestampMs now);
 Result<ListExpiredLeasesReply> expired_leases(Store& store, const ListExpiredLeasesRequest& request);
 Result<std::vector<SigningKeyInfo>> keys(Store& store);
+Result<std::vector<ApiKeyInfo>> api_keys(Store& store);
+Result<ApiKeysRecord> api_keys_record(Store& store);
 
 // Turns "now" (empty), "earliest" or a cursor into a cursor.
 Result<std::string> start_cursor(Store& store, const std::string& cursor);

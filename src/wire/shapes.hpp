@@ -48,7 +48,7 @@ struct EnumRange<ApiRole> : Range<ApiRole, ApiRole::viewer, ApiRole::admin> {};
 template <>
 struct EnumRange<WorkerState> : Range<WorkerState, WorkerState::live, WorkerState::ttl_swept> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::keys_rotated> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::api_key_revoked> {};
 
 template <>
 struct EnumRange<FailRequest::Retryable> {
@@ -139,6 +139,8 @@ struct Shape<CreateRequest> {
       field("creator", &CreateRequest::creator, "Stands in the event log."),
       field("idempotency_key", &CreateRequest::idempotency_key, "Unique in the namespace."),
       field("id", &CreateRequest::id, "A UUID of yours; minted when absent."),
+      field("traceparent", &CreateRequest::traceparent,
+            "W3C trace context, handed to the claim. The header of the same name when absent."),
   };
 };
 
@@ -249,6 +251,7 @@ struct Shape<ClaimedExecution> {
       field("lease", &ClaimedExecution::lease, ""),
       moment("created_at", &ClaimedExecution::created_at, ""),
       moment("deadline_at", &ClaimedExecution::deadline_at, ""),
+      field("traceparent", &ClaimedExecution::traceparent, "W3C trace context of the submitter; empty: none."),
       field("handle_kind", &ClaimedExecution::handle_kind, ""),
       field("handle", &ClaimedExecution::handle, "Shows that you hold the lease. Opaque."),
   };
