@@ -91,7 +91,8 @@ std::vector<Command> api_key_commands() {
       {{"api-keys create",
         {"NAME", 1, 1},
         "make a key for the HTTP API",
-        "Makes a key and prints its secret, which callers send as `Authorization: Bearer SECRET`. The store keeps only\n"
+        "Makes a key and prints its secret, which callers send as `Authorization: Bearer SECRET`. The store keeps "
+        "only\n"
         "a hash of it. Roles: viewer reads; worker also submits and works; operator also operates; admin also hands\n"
         "out keys.",
         options_of_acting({{"--role", "ROLE", "viewer, worker, operator or admin"},

@@ -53,15 +53,16 @@ Command demo_command() {
 }
 
 Command serve_command() {
-  return {{"serve",
-           {},
-           "run the engine behind an HTTP API",
-           "Opens the store and answers HTTP until it is told to stop (Ctrl-C or SIGTERM): then it takes nothing new, "
-           "answers\n"
-           "claims that wait, finishes what has begun, and ends. GET /openapi.json describes the API. Each setting comes\n"
-           "from its option, else from FLOWFABRIC_ and its name in the environment, else from the config file.",
-           setting_options()},
-          run_serve};
+  return {
+      {"serve",
+       {},
+       "run the engine behind an HTTP API",
+       "Opens the store and answers HTTP until it is told to stop (Ctrl-C or SIGTERM): then it takes nothing new, "
+       "answers\n"
+       "claims that wait, finishes what has begun, and ends. GET /openapi.json describes the API. Each setting comes\n"
+       "from its option, else from FLOWFABRIC_ and its name in the environment, else from the config file.",
+       setting_options()},
+      run_serve};
 }
 
 const std::vector<Command>& commands() {

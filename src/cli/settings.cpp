@@ -85,8 +85,8 @@ class Reader {
   tl::unexpected<Error> refuse(std::string_view name, const std::string& problem) const {
     const Setting& setting = settings_.find(name)->second;
     const std::string where = setting.origin == "default" ? "" : " (" + setting.origin + ")";
-    return fail(Errc::invalid_argument,
-                std::string(name) + where + ": is \"" + setting.value + "\"; " + problem, std::string(name));
+    return fail(Errc::invalid_argument, std::string(name) + where + ": is \"" + setting.value + "\"; " + problem,
+                std::string(name));
   }
 
   template <class T>
