@@ -46,14 +46,19 @@ std::map<std::string, std::string, std::less<>> parameters_of(const PreparedRout
   return parameters;
 }
 
-// A parameter that nobody knows would be ignored silently.
-const std::string* unknown_query(const Route& route, const net::Request& request) {
-  for (const auto& [name, value] : request.query) {
-    const bool known = std::any_of(route.query.begin(), route.query.end(),
-                                   [&, &wanted = name](const QueryParameter& p) { return p.name == wanted; });
-    if (!known) return &name;
+// What nobody knows, or what only one value of is looked at, would be ignored silently.
+Result<void> check_query(const Route& route, const net::Request& request) {
+  for (auto at = request.query.begin(); at != request.query.end(); ++at) {
+    const std::string& name = at->first;
+    const auto known = std::find_if(route.query.begin(), route.query.end(),
+                                    [&](const QueryParameter& parameter) { return parameter.name == name; });
+    if (known == route.query.end()) {
+      return fail(Errc::invalid_argument, name + ": there is no such parameter here", name);
+    }
+    const bool twice = std::any_of(request.query.begin(), at, [&](const auto& before) { return before.first == name; });
+    if (twice && !known->repeats) return fail(Errc::invalid_argument, name + ": comes twice", name);
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace
@@ -90,9 +95,8 @@ struct ApiServer::Impl {
 
   void run(const PreparedRoute& prepared, const std::shared_ptr<net::Exchange>& exchange) {
     const net::Request& request = exchange->request();
-    if (const std::string* unknown = unknown_query(prepared.route, request)) {
-      exchange->respond(
-          error_response(Error{Errc::invalid_argument, *unknown + ": there is no such parameter here", *unknown, {}}));
+    if (const auto checked = check_query(prepared.route, request); !checked) {
+      exchange->respond(error_response(checked.error()));
       return;
     }
     prepared.route.run(std::make_shared<Call>(exchange, engine, pool, parameters_of(prepared, request.segments)));
