@@ -51,12 +51,19 @@ bool takes_query(const Route& route, std::string_view name) {
   return std::any_of(route.query.begin(), route.query.end(), [&](const QueryParameter& p) { return p.name == name; });
 }
 
-// A parameter that nobody knows would be ignored silently.
-const std::string* unknown_query(const Route& route, const net::Request& request) {
-  for (const auto& [name, value] : request.query) {
-    if (!takes_query(route, name)) return &name;
+// What nobody knows, or what only one value of is looked at, would be ignored silently.
+Result<void> check_query(const Route& route, const net::Request& request) {
+  for (auto at = request.query.begin(); at != request.query.end(); ++at) {
+    const std::string& name = at->first;
+    const auto known = std::find_if(route.query.begin(), route.query.end(),
+                                    [&](const QueryParameter& parameter) { return parameter.name == name; });
+    if (known == route.query.end()) {
+      return fail(Errc::invalid_argument, name + ": there is no such parameter here", name);
+    }
+    const bool twice = std::any_of(request.query.begin(), at, [&](const auto& before) { return before.first == name; });
+    if (twice && !known->repeats) return fail(Errc::invalid_argument, name + ": comes twice", name);
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace
@@ -100,10 +107,7 @@ struct ApiServer::Impl {
     if (!caller) return refuse(*exchange, caller.error());
     if (const auto may = check_role(*caller, prepared.route.needs); !may) return refuse(*exchange, may.error());
     const net::Request& request = exchange->request();
-    if (const std::string* unknown = unknown_query(prepared.route, request)) {
-      return refuse(*exchange,
-                    Error{Errc::invalid_argument, *unknown + ": there is no such parameter here", *unknown, {}});
-    }
+    if (const auto checked = check_query(prepared.route, request); !checked) return refuse(*exchange, checked.error());
     const bool everywhere = !caller->name_space.has_value();
     const auto call = std::make_shared<Call>(exchange, Call::Home{engine, pool, gatekeeper}, std::move(*caller),
                                              parameters_of(prepared, request.segments));
@@ -122,9 +126,7 @@ struct ApiServer::Impl {
     const Route& route = prepared.route;
     bool kept = route.keeps_to_namespace;
     if (takes_query(route, "namespace")) {
-      const auto asked = call.query("namespace");
-      if (asked) FF_TRY_VOID(call.check_reach(*asked));
-      if (!asked) call.request().query.emplace_back("namespace", reach);
+      FF_TRY_VOID(call.check_reach(*call.query("namespace")));
       kept = true;
     }
     if (call.has_parameter("execution_id")) {

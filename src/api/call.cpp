@@ -3,38 +3,11 @@
 #include <charconv>
 
 #include "base/check.hpp"
-#include "wire/writer.hpp"
+#include "wire/shapes.hpp"
 
 namespace flowfabric::api {
 
-std::string error_json(const Error& error) {
-  wire::Writer writer;
-  writer.begin_object();
-  writer.key("error");
-  writer.begin_object();
-  writer.key("code");
-  writer.text(to_string(error.code));
-  writer.key("message");
-  writer.text(error.message);
-  if (!error.field.empty()) {
-    writer.key("field");
-    writer.text(error.field);
-  }
-  writer.key("retryable");
-  writer.boolean(describe(error.code).retryable);
-  if (!error.details.empty()) {
-    writer.key("details");
-    writer.begin_object();
-    for (const auto& [name, value] : error.details) {
-      writer.key(name);
-      writer.text(value);
-    }
-    writer.end_object();
-  }
-  writer.end_object();
-  writer.end_object();
-  return writer.take();
-}
+std::string error_json(const Error& error) { return wire::to_json(wire::ErrorBody{error}); }
 
 net::Response error_response(const Error& error) {
   net::Response response;
@@ -73,8 +46,16 @@ Result<ExecutionId> Call::execution_id() const { return parse_execution_id(param
 
 std::optional<std::string> Call::query(std::string_view name) const {
   const auto value = exchange_->request().query_value(name);
-  if (!value) return std::nullopt;
-  return std::string(*value);
+  if (value) return std::string(*value);
+  return name == "namespace" ? caller_.name_space : std::nullopt;
+}
+
+std::vector<std::string> Call::query_all(std::string_view name) const {
+  std::vector<std::string> values;
+  for (const auto& [key, value] : exchange_->request().query) {
+    if (key == name) values.push_back(value);
+  }
+  return values;
 }
 
 Result<std::int64_t> Call::query_number(std::string_view name, std::int64_t otherwise) const {
@@ -88,17 +69,19 @@ Result<std::int64_t> Call::query_number(std::string_view name, std::int64_t othe
               std::string(name));
 }
 
-Result<std::uint32_t> Call::query_duration_ms(std::string_view name, std::uint32_t otherwise) const {
+Result<std::uint32_t> Call::query_duration_ms(std::string_view name, std::uint32_t otherwise, std::uint32_t max) const {
   const auto text = query(name);
   if (!text) return otherwise;
-  std::uint32_t value = 0;
+  std::uint64_t value = 0;
   const char* end = text->data() + text->size();
   const auto [stopped, problem] = std::from_chars(text->data(), end, value);
   const std::string_view unit(stopped, static_cast<std::size_t>(end - stopped));
-  if (problem == std::errc{} && (unit.empty() || unit == "ms")) return value;
-  if (problem == std::errc{} && unit == "s" && value <= 3600) return value * 1000;
+  const bool known = problem == std::errc{} && (unit.empty() || unit == "ms" || unit == "s");
+  if (known && unit == "s" && value <= max) value *= 1000;
+  if (known && value <= max) return static_cast<std::uint32_t>(value);
   return fail(Errc::invalid_argument,
-              std::string(name) + ": must be a duration like 500ms or 30s, up to an hour; not \"" + *text + "\"",
+              std::string(name) + ": must be a duration like 500ms or 30s, up to " + std::to_string(max / 1000) +
+                  "s; not \"" + *text + "\"",
               std::string(name));
 }
 
@@ -106,6 +89,14 @@ void Call::answer(int status, std::string json) {
   net::Response response;
   response.status = status;
   response.body = std::move(json);
+  exchange_->respond(std::move(response));
+}
+
+void Call::answer_bytes(std::string bytes, const std::string& label) {
+  net::Response response;
+  response.content_type = bytes_type;
+  response.body = std::move(bytes);
+  if (!label.empty()) response.headers.add(std::string(label_header), label);
   exchange_->respond(std::move(response));
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <flowfabric/engine.hpp>
 
@@ -16,6 +17,10 @@ namespace flowfabric::api {
 // {"error":{"code","message","field"?,"retryable","details"?}}
 std::string error_json(const Error& error);
 net::Response error_response(const Error& error);
+
+// The media type of bytes that are no JSON, and the header that carries their label.
+inline constexpr std::string_view bytes_type = "application/octet-stream";
+inline constexpr std::string_view label_header = "FlowFabric-Encoding";
 
 class Call : public std::enable_shared_from_this<Call> {
  public:
@@ -42,14 +47,17 @@ class Call : public std::enable_shared_from_this<Call> {
   // it. The second one asks the store and blocks.
   Result<void> check_reach(const std::string& name_space) const;
   Result<void> check_reach(const ExecutionId& id) const;
-  // What stands in the query.
+  // What stands in the query. The namespace of a caller that reaches only one is that one, said or not.
   std::optional<std::string> query(std::string_view name) const;
+  std::vector<std::string> query_all(std::string_view name) const;
   Result<std::int64_t> query_number(std::string_view name, std::int64_t otherwise) const;
   // A duration with a unit (500ms, 30s) or a number of milliseconds.
-  Result<std::uint32_t> query_duration_ms(std::string_view name, std::uint32_t otherwise) const;
+  Result<std::uint32_t> query_duration_ms(std::string_view name, std::uint32_t otherwise, std::uint32_t max) const;
 
   // From any thread, once.
   void answer(int status, std::string json);
+  // As application/octet-stream, with the label of the bytes beside them.
+  void answer_bytes(std::string bytes, const std::string& label);
   void refuse(const Error& error);
   // Runs what blocks; the call is refused as overloaded when too much is waiting.
   void in_pool(std::function<void()> work);

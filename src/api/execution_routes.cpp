@@ -1,7 +1,8 @@
+#include <charconv>
+
 #include "api/bodies.hpp"
-#include "api/route.hpp"
+#include "api/parameters.hpp"
 #include "base/check.hpp"
-#include "base/limits.hpp"
 #include "base/text.hpp"
 
 namespace flowfabric::api {
@@ -9,37 +10,9 @@ namespace {
 
 using CallPtr = std::shared_ptr<Call>;
 
-constexpr std::size_t max_creates = 1000;
+const std::string one = "/v1/executions/{execution_id}";
 
-Result<std::uint32_t> page_limit(const Call& call) {
-  FF_TRY(limit, call.query_number("limit", limits::default_page));
-  if (limit < 1 || limit > limits::max_page) {
-    return fail(Errc::invalid_argument,
-                "limit: is " + std::to_string(limit) + "; allowed are 1 to " + std::to_string(limits::max_page),
-                "limit");
-  }
-  return static_cast<std::uint32_t>(limit);
-}
-
-Result<ListRequest> list_request(const Call& call) {
-  ListRequest request;
-  request.name_space = call.query("namespace");
-  request.lane = call.query("lane");
-  request.kind = call.query("kind");
-  if (const auto state = call.query("state")) {
-    FF_TRY(parsed, parse_public_state(*state));
-    request.states = {parsed};
-  }
-  if (const auto tag = call.query("tag")) {
-    const std::size_t equals = tag->find('=');
-    if (equals == std::string::npos) return fail(Errc::invalid_argument, "tag: must be key=value", "tag");
-    request.tag = {tag->substr(0, equals), tag->substr(equals + 1)};
-  }
-  request.cursor = call.query("cursor").value_or("");
-  FF_TRY(limit, page_limit(call));
-  request.limit = limit;
-  return request;
-}
+// ---- Submitting
 
 // The trace of the request is that of what it submits, unless the body says otherwise. A header that is not a trace is
 // ignored, as the standard asks.
@@ -49,22 +22,114 @@ void carry_trace(Call& call, CreateRequest& request) {
   if (header && is_traceparent(*header)) request.traceparent = *header;
 }
 
-Result<CreatedMany> create_many(Call& call, CreateManyBody body) {
-  if (body.executions.size() > max_creates) {
-    return fail(Errc::invalid_argument,
-                "executions: has " + std::to_string(body.executions.size()) + " entries; allowed are at most " +
-                    std::to_string(max_creates),
-                "executions");
+void create(const CallPtr& call, CreateRequest request, Engine::Done<Created> done) {
+  if (!call->request().query.empty()) {
+    const std::string& name = call->request().query.front().first;
+    return done(fail(Errc::invalid_argument, name + ": belongs into the body when that is JSON", name));
   }
+  carry_trace(*call, request);
+  call->engine().create_async(std::move(request), std::move(done));
+}
+
+// The body is the payload, so the rest stands in the query.
+Result<CreateRequest> create_request_of_bytes(Call& call) {
+  CreateRequest request;
+  const auto kind = call.query("kind");
+  if (!kind) return fail(Errc::invalid_argument, "kind: is missing", "kind");
+  request.kind = *kind;
+  request.name_space = call.query("namespace").value_or(request.name_space);
+  request.lane = call.query("lane").value_or(request.lane);
+  request.payload_encoding = call.query("payload_encoding").value_or("");
+  request.idempotency_key = call.query("idempotency_key").value_or("");
+  FF_TRY(priority, call.query_number("priority", 0));
+  if (priority < limits::min_priority || priority > limits::max_priority) {
+    return fail(Errc::invalid_argument,
+                "priority: is " + std::to_string(priority) + "; allowed are " + std::to_string(limits::min_priority) +
+                    " to " + std::to_string(limits::max_priority),
+                "priority");
+  }
+  request.priority = static_cast<std::int32_t>(priority);
+  request.payload = std::move(call.request().body);
+  return request;
+}
+
+void create_of_bytes(const CallPtr& call) {
+  auto request = create_request_of_bytes(*call);
+  if (!request) return call->refuse(request.error());
+  carry_trace(*call, *request);
+  call->engine().create_async(std::move(*request),
+                              [call](const Result<Created>& created) { detail::give(*call, 201, created); });
+}
+
+Result<CreatedMany> create_many(Call& call, CreateManyBody body) {
+  FF_TRY_VOID(check_count("executions", body.executions.size()));
   for (CreateRequest& request : body.executions) carry_trace(call, request);
   return CreatedMany{items(call.engine().create_many(std::move(body.executions)))};
 }
 
+const std::vector<QueryParameter> beside_bytes = {
+    {"kind", "Only beside bytes, and then required: selects the handler."},
+    {"namespace", "Only beside bytes: whose work it is (default)."},
+    {"lane", "Only beside bytes: the queue that it waits in (default)."},
+    {"payload_encoding", "Only beside bytes: their label."},
+    {"priority", "Only beside bytes: higher first, -32768 to 32767 (0)."},
+    {"idempotency_key", "Only beside bytes: unique in the namespace."}};
+
+std::vector<Route> submitting_routes() {
+  return {
+      described(taking_bytes(async_route<CreateRequest, Created>(ApiRole::worker, "POST", "/v1/executions",
+                                                                 "Create an execution.", create, beside_bytes, 201),
+                             create_of_bytes),
+                "The body may also be the payload itself, as application/octet-stream; then the rest stands in the "
+                "query. What the query has no parameter for needs the JSON form."),
+      blocking_route<CreateManyBody, CreatedMany>(ApiRole::worker, "POST", "/v1/executions/batch",
+                                                  "Create up to 1,000 executions; each succeeds or fails by itself.",
+                                                  create_many),
+  };
+}
+
+// ---- Reading
+
 Result<ExecutionResult> result_of(Call& call, Nothing) {
   FF_TRY(id, call.execution_id());
-  FF_TRY(wait_ms, call.query_duration_ms("wait", 0));
+  FF_TRY(wait_ms, call.query_duration_ms("wait", 0, max_parked_ms));
   if (wait_ms == 0) return call.engine().get_execution_result(id);
   return call.engine().wait(id, wait_ms);
+}
+
+Result<std::uint32_t> attempt_index(const Call& call) {
+  const std::string& text = call.parameter("attempt_index");
+  std::uint32_t index = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, problem] = std::from_chars(text.data(), end, index);
+  if (problem == std::errc{} && stopped == end) return index;
+  return fail(Errc::invalid_argument, "attempt_index: must be a whole number, not \"" + text + "\"", "attempt_index");
+}
+
+Result<ExecutionResult> result_of_attempt(Call& call, Nothing) {
+  FF_TRY(id, call.execution_id());
+  FF_TRY(index, attempt_index(call));
+  return call.engine().get_execution_result(id, index);
+}
+
+// The bytes of a result, when there is one.
+template <auto read>
+Result<LabelledBytes> result_bytes(Call& call) {
+  FF_TRY(result, read(call, {}));
+  if (result.outcome != Outcome::success) {
+    return fail(Errc::not_found, "there is no result: the outcome is " + std::string(to_string(result.outcome)));
+  }
+  return LabelledBytes{std::move(result.result), std::move(result.result_encoding)};
+}
+
+Result<ExecutionContext> payload_of(Call& call, Nothing) {
+  FF_TRY(id, call.execution_id());
+  return call.engine().read_execution_context(id);
+}
+
+Result<LabelledBytes> payload_bytes(Call& call) {
+  FF_TRY(context, payload_of(call, {}));
+  return LabelledBytes{std::move(context.payload), std::move(context.payload_encoding)};
 }
 
 Result<EventPage> history_of(Call& call, Nothing) {
@@ -73,47 +138,48 @@ Result<EventPage> history_of(Call& call, Nothing) {
   return call.engine().execution_history(id, call.query("cursor").value_or(""), limit);
 }
 
-Result<TagsReply> change_tags(Call& call, TagsBody body) {
+Result<AttemptsReply> attempts_of(Call& call, Nothing) {
   FF_TRY(id, call.execution_id());
-  FF_TRY(tags, call.engine().change_tags(id, {std::move(body.set), std::move(body.remove)},
-                                         call.as_operator(std::move(body.reason))));
-  return TagsReply{std::move(tags)};
+  FF_TRY(from, call.query_number("from", 0));
+  if (from < 0 || from > INT32_MAX) {
+    return fail(Errc::invalid_argument, "from: must be an attempt index, not " + std::to_string(from), "from");
+  }
+  FF_TRY(limit, page_limit(call));
+  FF_TRY(attempts, call.engine().list_attempts(id, static_cast<std::uint32_t>(from), limit));
+  return AttemptsReply{std::move(attempts)};
 }
 
-const std::vector<QueryParameter> paging = {{"cursor", "Where the last page ended."}, {"limit", "1 to 1000."}};
-const std::vector<QueryParameter> listing = {{"namespace", ""},      {"lane", ""},
-                                             {"kind", ""},           {"state", "A public state."},
-                                             {"tag", "key=value"},   {"cursor", "Where the last page ended."},
-                                             {"limit", "1 to 1000."}};
-
-}  // namespace
-
-std::vector<Route> execution_routes() {
-  const std::string one = "/v1/executions/{execution_id}";
+std::vector<Route> reading_routes() {
+  const std::vector<QueryParameter> waiting = {{"wait", "Wait so long for its end: 500ms, 30s; up to 60s (0)."}};
   return {
-      async_route<CreateRequest, Created>(
-          ApiRole::worker, "POST", "/v1/executions", "Create an execution.",
-          [](const CallPtr& call, CreateRequest request, Engine::Done<Created> done) {
-            carry_trace(*call, request);
-            call->engine().create_async(std::move(request), std::move(done));
-          },
-          {}, 201),
-      blocking_route<CreateManyBody, CreatedMany>(ApiRole::worker, "POST", "/v1/executions/batch",
-                                                  "Create up to 1,000 executions.", create_many),
       blocking_route<Nothing, ListReply>(
           ApiRole::viewer, "GET", "/v1/executions", "List executions, newest first.",
           [](Call& call, Nothing) -> Result<ListReply> {
             FF_TRY(request, list_request(call));
             return call.engine().list_executions(request);
           },
-          listing),
+          listing_parameters()),
       blocking_route<Nothing, ExecutionDescription>(ApiRole::viewer, "GET", one, "Everything about one execution.",
                                                     [](Call& call, Nothing) -> Result<ExecutionDescription> {
                                                       FF_TRY(id, call.execution_id());
                                                       return call.engine().describe_execution(id);
                                                     }),
-      blocking_route<Nothing, ExecutionResult>(ApiRole::viewer, "GET", one + "/result", "What it ended with.",
-                                               result_of, {{"wait", "Wait so long for its end: 500ms, 30s."}}),
+      blocking_route<Nothing, StateReply>(ApiRole::viewer, "GET", one + "/state", "Where it stands, in one word.",
+                                          [](Call& call, Nothing) -> Result<StateReply> {
+                                            FF_TRY(id, call.execution_id());
+                                            FF_TRY(state, call.engine().read_execution_state(id));
+                                            return StateReply{state};
+                                          }),
+      giving_bytes(blocking_route<Nothing, ExecutionContext>(ApiRole::viewer, "GET", one + "/payload",
+                                                             "Its payload, kind and tags.", payload_of),
+                   payload_bytes),
+      giving_bytes(blocking_route<Nothing, ExecutionResult>(ApiRole::viewer, "GET", one + "/result",
+                                                            "What it ended with.", result_of, waiting),
+                   result_bytes<result_of>),
+      giving_bytes(
+          blocking_route<Nothing, ExecutionResult>(ApiRole::viewer, "GET", one + "/attempts/{attempt_index}/result",
+                                                   "What one attempt of any life ended with.", result_of_attempt),
+          result_bytes<result_of_attempt>),
       blocking_route<Nothing, ReasonsReply>(ApiRole::viewer, "GET", one + "/explain",
                                             "Why it is not running right now.",
                                             [](Call& call, Nothing) -> Result<ReasonsReply> {
@@ -122,14 +188,31 @@ std::vector<Route> execution_routes() {
                                               return ReasonsReply{std::move(description.explain)};
                                             }),
       blocking_route<Nothing, EventPage>(ApiRole::viewer, "GET", one + "/history", "Its events, oldest first.",
-                                         history_of, paging),
-      blocking_route<Nothing, AttemptsReply>(ApiRole::viewer, "GET", one + "/attempts", "Its attempts, oldest first.",
-                                             [](Call& call, Nothing) -> Result<AttemptsReply> {
-                                               FF_TRY(id, call.execution_id());
-                                               FF_TRY(attempts, call.engine().list_attempts(id));
-                                               return AttemptsReply{std::move(attempts)};
-                                             }),
-      blocking_route<ReasonBody, CancelReply>(ApiRole::operating, "POST", one + "/cancel", "Cancel it.",
+                                         history_of, paging_parameters()),
+      blocking_route<Nothing, AttemptsReply>(
+          ApiRole::viewer, "GET", one + "/attempts", "Its attempts, oldest first.", attempts_of,
+          {{"from", "The index of the first one to show (0)."}, {"limit", "How many at most, 1 to 1000 (100)."}}),
+      blocking_route<Nothing, TagsReply>(ApiRole::viewer, "GET", one + "/tags", "Its tags.",
+                                         [](Call& call, Nothing) -> Result<TagsReply> {
+                                           FF_TRY(id, call.execution_id());
+                                           FF_TRY(tags, call.engine().get_tags(id));
+                                           return TagsReply{std::move(tags)};
+                                         }),
+  };
+}
+
+// ---- Operating
+
+Result<TagsReply> change_tags(Call& call, TagsBody body) {
+  FF_TRY(id, call.execution_id());
+  FF_TRY(tags, call.engine().change_tags(id, {std::move(body.set), std::move(body.remove)},
+                                         call.as_operator(std::move(body.reason))));
+  return TagsReply{std::move(tags)};
+}
+
+std::vector<Route> operating_routes() {
+  return {
+      blocking_route<ReasonBody, CancelReply>(ApiRole::operating, "POST", one + "/cancel", "End it before it is done.",
                                               [](Call& call, ReasonBody body) -> Result<CancelReply> {
                                                 FF_TRY(id, call.execution_id());
                                                 return call.engine().cancel(id,
@@ -159,25 +242,11 @@ std::vector<Route> execution_routes() {
   };
 }
 
-std::vector<Route> lane_routes() {
-  return {
-      blocking_route<Nothing, LanesReply>(ApiRole::viewer, "GET", "/v1/lanes", "All lanes.",
-                                          [](Call& call, Nothing) -> Result<LanesReply> {
-                                            FF_TRY(lanes, call.engine().list_lanes());
-                                            return LanesReply{std::move(lanes)};
-                                          }),
-      blocking_route<LaneBody, LaneInfo>(
-          ApiRole::operating, "PUT", "/v1/lanes/{lane}", "Pause, resume, drain or disable a lane.",
-          [](Call& call, LaneBody body) -> Result<LaneInfo> {
-            return call.engine().set_lane_state(call.parameter("lane"), body.state,
-                                                call.as_operator(std::move(body.reason)));
-          }),
-  };
-}
+}  // namespace
 
-std::vector<Route> all_routes() {
-  std::vector<Route> all = execution_routes();
-  for (auto& more : {worker_routes(), lane_routes(), key_routes()}) all.insert(all.end(), more.begin(), more.end());
+std::vector<Route> execution_routes() {
+  std::vector<Route> all = submitting_routes();
+  for (auto& more : {reading_routes(), operating_routes()}) all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 

@@ -23,9 +23,11 @@ Result<CallerReply> who_am_i(Call& call, Nothing) {
 }  // namespace
 
 std::vector<Route> key_routes() {
+  Route whoami = blocking_route<Nothing, CallerReply>(ApiRole::viewer, "GET", "/v1/whoami",
+                                                      "Who the server takes you for.", who_am_i);
+  whoami.keeps_to_namespace = true;
   return {
-      blocking_route<Nothing, CallerReply>(ApiRole::viewer, "GET", "/v1/whoami", "Who the server takes you for.",
-                                           who_am_i),
+      std::move(whoami),
       blocking_route<Nothing, ApiKeysReply>(ApiRole::admin, "GET", "/v1/api-keys",
                                             "All API keys, oldest first, without their secrets.",
                                             [](Call& call, Nothing) -> Result<ApiKeysReply> {

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "api/route.hpp"
+#include "wire/shapes.hpp"
 
 namespace flowfabric::api {
 namespace {
@@ -12,7 +15,8 @@ std::vector<std::string> path_parameters(const std::string& pattern) {
   return names;
 }
 
-// "POST /v1/executions/{execution_id}/cancel" is post_executions_cancel.
+// "POST /v1/executions/{execution_id}/cancel" is post_executions_cancel, "GET /v1/executions/{execution_id}" is
+// get_executions_by_execution_id.
 std::string operation_id(const Route& route) {
   std::string id;
   for (const char c : route.method) id += static_cast<char>(c | 0x20);
@@ -21,7 +25,9 @@ std::string operation_id(const Route& route) {
     const std::size_t end = std::min(route.pattern.find('/', at + 1), route.pattern.size());
     const std::string part = route.pattern.substr(at + 1, end - at - 1);
     at = end;
-    if (part != "v1" && !part.starts_with('{')) id += "_" + part;
+    const bool varies = part.starts_with('{');
+    if (part != "v1" && !varies) id += "_" + part;
+    if (varies && end == route.pattern.size()) id += "_by_" + part.substr(1, part.size() - 2);
   }
   for (char& c : id) {
     if (c == '-' || c == '.') c = '_';
@@ -29,41 +35,75 @@ std::string operation_id(const Route& route) {
   return id;
 }
 
-void write_parameter(wire::Writer& writer, std::string_view where, std::string_view name, std::string_view about) {
+// What stands in paths.
+std::string_view about_path_parameter(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {"execution_id", "The id of an execution."},
+      {"attempt_index", "Which attempt; the first is 0."},
+      {"worker_instance_id", "The process, as it was registered."},
+      {"lane", "The name of a lane."},
+      {"namespace", "The name of a namespace."},
+  };
+  for (const auto& [key, about] : known) {
+    if (key == name) return about;
+  }
+  return {};
+}
+
+void write_parameter(wire::Writer& writer, std::string_view where, const QueryParameter& parameter) {
   writer.begin_object();
   writer.key("name");
-  writer.text(name);
+  writer.text(parameter.name);
   writer.key("in");
   writer.text(where);
   if (where == "path") {
     writer.key("required");
     writer.boolean(true);
   }
-  if (!about.empty()) {
+  if (!parameter.about.empty()) {
     writer.key("description");
-    writer.text(about);
+    writer.text(parameter.about);
   }
   writer.key("schema");
-  writer.raw(R"({"type":"string"})");
+  writer.raw(parameter.repeats ? R"({"type":"array","items":{"type":"string"}})" : R"({"type":"string"})");
   writer.end_object();
 }
 
-void write_content(wire::Writer& writer, const std::string& schema) {
+void write_content(wire::Writer& writer, const std::string& schema, bool also_bytes) {
   writer.key("content");
-  writer.raw(R"({"application/json":{"schema":)" + schema + "}}");
+  writer.begin_object();
+  writer.key("application/json");
+  writer.raw(R"({"schema":)" + schema + "}");
+  if (also_bytes) {
+    writer.key(bytes_type);
+    writer.raw("{}");
+  }
+  writer.end_object();
 }
 
 void write_responses(wire::Writer& writer, const Route& route, wire::Schemas& schemas) {
+  constexpr const char* nothing = R"({"type":"object","additionalProperties":false})";
   writer.key("responses");
   writer.begin_object();
   writer.key(std::to_string(route.status));
   writer.begin_object();
   writer.key("description");
   writer.text("Done.");
-  write_content(writer, route.response_schema ? route.response_schema(schemas) : R"({"type":"object"})");
+  schemas.of_replies = true;
+  write_content(writer, route.response_schema ? route.response_schema(schemas) : nothing, route.gives_bytes);
   writer.end_object();
   writer.key("default");
   writer.raw(R"({"$ref":"#/components/responses/Error"})");
+  writer.end_object();
+}
+
+void write_request_body(wire::Writer& writer, const Route& route, wire::Schemas& schemas) {
+  writer.key("requestBody");
+  writer.begin_object();
+  writer.key("required");
+  writer.boolean(route.body_required);
+  schemas.of_replies = false;
+  write_content(writer, route.request_schema(schemas), route.takes_bytes);
   writer.end_object();
 }
 
@@ -76,30 +116,20 @@ void write_operation(wire::Writer& writer, const Route& route, wire::Schemas& sc
   writer.text(operation_id(route));
   writer.key("summary");
   writer.text(route.summary);
+  writer.key("description");
+  writer.text((route.description.empty() ? "" : route.description + " ") + "Needs the role " +
+              std::string(to_string(route.needs)) + ".");
   writer.key("parameters");
   writer.begin_array();
-  for (const std::string& name : path_parameters(route.pattern)) write_parameter(writer, "path", name, {});
-  for (const QueryParameter& parameter : route.query) {
-    write_parameter(writer, "query", parameter.name, parameter.about);
+  for (const std::string& name : path_parameters(route.pattern)) {
+    write_parameter(writer, "path", {name, about_path_parameter(name)});
   }
+  for (const QueryParameter& parameter : route.query) write_parameter(writer, "query", parameter);
   writer.end_array();
-  if (route.request_schema) {
-    writer.key("requestBody");
-    writer.begin_object();
-    writer.key("required");
-    writer.boolean(true);
-    write_content(writer, route.request_schema(schemas));
-    writer.end_object();
-  }
+  if (route.request_schema) write_request_body(writer, route, schemas);
   write_responses(writer, route, schemas);
   writer.end_object();
 }
-
-constexpr std::string_view error_schema =
-    R"({"type":"object","required":["error"],"properties":{"error":{"type":"object",)"
-    R"("required":["code","message","retryable"],"properties":{"code":{"type":"string"},"message":{"type":"string"},)"
-    R"("field":{"type":"string"},"retryable":{"type":"boolean"},)"
-    R"("details":{"type":"object","additionalProperties":{"type":"string"}}}}}})";
 
 }  // namespace
 
@@ -123,6 +153,8 @@ std::string openapi_json(const std::vector<Route>& routes) {
     writer.end_object();
   }
   writer.end_object();
+  schemas.of_replies = true;
+  const std::string error = wire::Codec<wire::ErrorBody>::schema(schemas);
   writer.key("components");
   writer.begin_object();
   writer.key("schemas");
@@ -131,12 +163,9 @@ std::string openapi_json(const std::vector<Route>& routes) {
     writer.key(name);
     writer.raw(schema);
   }
-  writer.key("Error");
-  writer.raw(error_schema);
   writer.end_object();
   writer.key("responses");
-  writer.raw(R"({"Error":{"description":"Refused.","content":{"application/json":{"schema":)" +
-             wire::schema_reference("Error") + "}}}}");
+  writer.raw(R"({"Error":{"description":"Refused.","content":{"application/json":{"schema":)" + error + "}}}}");
   writer.end_object();
   writer.end_object();
   return writer.take();

@@ -17,23 +17,28 @@ namespace flowfabric::api {
 struct Nothing {};
 
 struct QueryParameter {
-  std::string_view name;
-  std::string_view about;
+  std::string_view name{};
+  std::string_view about{};
+  bool repeats = false;  // may come several times
 };
 
 struct Route {
   ApiRole needs = ApiRole::viewer;  // the least role that may call it
-  std::string method;
-  std::string pattern;  // "/v1/executions/{execution_id}"
-  std::string summary;
-  std::vector<QueryParameter> query;
+  std::string method{};
+  std::string pattern{};  // "/v1/executions/{execution_id}"
+  std::string summary{};
+  std::vector<QueryParameter> query{};
   int status = 200;
   // Empty when there is no body.
-  std::function<std::string(wire::Schemas&)> request_schema;
-  std::function<std::string(wire::Schemas&)> response_schema;
-  std::function<void(const std::shared_ptr<Call>&)> run;
+  std::function<std::string(wire::Schemas&)> request_schema{};
+  std::function<std::string(wire::Schemas&)> response_schema{};
+  std::function<void(const std::shared_ptr<Call>&)> run{};
   // Whether it can be kept to one namespace. Callers that reach only one are refused the others.
   bool keeps_to_namespace = false;
+  bool body_required = false;  // an empty one is not as good as {}
+  std::string description{};   // what the summary does not say
+  bool takes_bytes = false;    // also as application/octet-stream
+  bool gives_bytes = false;
 };
 
 namespace detail {
@@ -42,7 +47,8 @@ namespace detail {
 template <class T>
 constexpr bool names_its_reach =
     requires(T& t) { t.name_space; } || requires(T& t) { t.execution_id; } || requires(T& t) { t.handle; } ||
-    requires(T& t) { t.handles; } || requires(T& t) { t.executions.front().name_space; };
+    requires(T& t) { t.handles; } || requires(T& t) { t.completions.front().handle; } ||
+    requires(T& t) { t.executions.front().name_space; };
 
 template <class T>
 Result<void> check_reach_of(const Call& call, const T& body) {
@@ -60,13 +66,14 @@ Result<void> check_reach_of(const Call& call, const T& body) {
 }
 
 template <class T>
-Result<T> read_body_within_reach(Call& call) {
+Result<T> read_json_within_reach(Call& call) {
   T body{};
   const auto& reach = call.caller().name_space;
   if constexpr (requires { body.name_space = *reach; }) {
     if (reach) body.name_space = *reach;
   }
-  FF_TRY_VOID(wire::read_json(call.request().body, body));
+  const std::string& text = call.request().body;
+  FF_TRY_VOID(wire::read_json(text.empty() ? "{}" : text, body));
   if (reach) FF_TRY_VOID(check_reach_of(call, body));
   return body;
 }
@@ -81,7 +88,7 @@ Result<T> read_body(Call& call) {
       return fail(Errc::unsupported_media_type, "content-type: must be application/json, not " + std::string(*type),
                   "content-type");
     }
-    return read_body_within_reach<T>(call);
+    return read_json_within_reach<T>(call);
   }
 }
 
@@ -104,22 +111,31 @@ std::function<std::string(wire::Schemas&)> schema_of() {
   }
 }
 
+template <class Req, class Rep>
+Route declare(ApiRole needs, std::string method, std::string pattern, std::string summary,
+              std::vector<QueryParameter> query, int status) {
+  Route route;
+  route.needs = needs;
+  route.method = std::move(method);
+  route.pattern = std::move(pattern);
+  route.summary = std::move(summary);
+  route.query = std::move(query);
+  route.status = status;
+  route.request_schema = schema_of<Req>();
+  route.response_schema = schema_of<Rep>();
+  route.keeps_to_namespace = names_its_reach<Req>;
+  if constexpr (!std::is_same_v<Req, Nothing>) route.body_required = !wire::from_json<Req>("{}");
+  return route;
+}
+
 }  // namespace detail
 
 // A route that answers later, without a thread: run(call, request, done).
 template <class Req, class Rep, class Run>
 Route async_route(ApiRole needs, std::string method, std::string pattern, std::string summary, Run run,
                   std::vector<QueryParameter> query = {}, int status = 200) {
-  Route route{needs,
-              std::move(method),
-              std::move(pattern),
-              std::move(summary),
-              std::move(query),
-              status,
-              detail::schema_of<Req>(),
-              detail::schema_of<Rep>(),
-              {},
-              detail::names_its_reach<Req>};
+  Route route = detail::declare<Req, Rep>(needs, std::move(method), std::move(pattern), std::move(summary),
+                                          std::move(query), status);
   route.run = [run, status](const std::shared_ptr<Call>& call) {
     auto request = detail::read_body<Req>(*call);
     if (!request) return call->refuse(request.error());
@@ -132,16 +148,8 @@ Route async_route(ApiRole needs, std::string method, std::string pattern, std::s
 template <class Req, class Rep, class Run>
 Route blocking_route(ApiRole needs, std::string method, std::string pattern, std::string summary, Run run,
                      std::vector<QueryParameter> query = {}, int status = 200) {
-  Route route{needs,
-              std::move(method),
-              std::move(pattern),
-              std::move(summary),
-              std::move(query),
-              status,
-              detail::schema_of<Req>(),
-              detail::schema_of<Rep>(),
-              {},
-              detail::names_its_reach<Req>};
+  Route route = detail::declare<Req, Rep>(needs, std::move(method), std::move(pattern), std::move(summary),
+                                          std::move(query), status);
   route.run = [run, status](const std::shared_ptr<Call>& call) {
     auto request = detail::read_body<Req>(*call);
     if (!request) return call->refuse(request.error());
@@ -152,10 +160,24 @@ Route blocking_route(ApiRole needs, std::string method, std::string pattern, std
   return route;
 }
 
+// The same route, which says more about itself.
+Route described(Route route, std::string description);
+// The same route, which also takes a body of bytes: then `run` has the call instead.
+Route taking_bytes(Route route, std::function<void(const std::shared_ptr<Call>&)> run);
+// The same route, which also answers with bytes when they are asked for: `read` gives them with their label, on a
+// thread of the pool.
+struct LabelledBytes {
+  std::string bytes{};
+  std::string label{};
+};
+Route giving_bytes(Route route, std::function<Result<LabelledBytes>(Call&)> read);
+
 std::vector<Route> execution_routes();
+std::vector<Route> bulk_routes();
 std::vector<Route> worker_routes();
-std::vector<Route> lane_routes();
-std::vector<Route> key_routes();
+std::vector<Route> fleet_routes();
+std::vector<Route> care_routes();  // lanes, namespaces, counts, keys, retention
+std::vector<Route> key_routes();   // API keys
 std::vector<Route> all_routes();
 
 // OpenAPI 3.1 of a table.

@@ -1,14 +1,13 @@
+#include <atomic>
+
 #include "api/bodies.hpp"
-#include "api/route.hpp"
+#include "api/parameters.hpp"
 #include "base/check.hpp"
-#include "base/limits.hpp"
 
 namespace flowfabric::api {
 namespace {
 
 using CallPtr = std::shared_ptr<Call>;
-
-constexpr std::uint32_t max_parked_ms = 60000;
 
 void claim(const CallPtr& call, ClaimRequest request, Engine::Done<ClaimReply> done) {
   if (request.wait_ms > max_parked_ms) {
@@ -33,21 +32,66 @@ void complete(const CallPtr& call, CompleteBody body, Engine::Done<Nothing> done
 }
 
 void fail_attempt(const CallPtr& call, FailBody body, Engine::Done<FailReply> done) {
-  FailRequest request;
-  request.category = std::move(body.category);
-  request.message = std::move(body.message);
-  request.retryable = body.retryable;
-  call->engine().fail_async(body.handle, std::move(request), std::move(done));
+  const Handle handle = std::move(body.handle);
+  call->engine().fail_async(handle, std::move(body), std::move(done));
 }
 
-Result<Verdicts> renew(Call& call, HandlesBody body) {
-  if (body.handles.size() > limits::max_page) {
-    return fail(Errc::invalid_argument,
-                "handles: has " + std::to_string(body.handles.size()) + " entries; allowed are at most " +
-                    std::to_string(limits::max_page),
-                "handles");
-  }
+Result<Verdicts> renew(Call& call, const HandlesBody& body) {
+  FF_TRY_VOID(check_count("handles", body.handles.size()));
   return Verdicts{items(call.engine().renew_many(body.handles))};
+}
+
+// ---- Many ends in one call
+
+// Gathers what comes from any thread; the last one answers.
+class Gathering {
+ public:
+  Gathering(std::size_t count, Engine::Done<CompletionsReply> done) : left_(count), done_(std::move(done)) {
+    reply_.results.resize(count);
+  }
+  void put(std::size_t at, Item<CompletionDone> item) {
+    reply_.results[at] = std::move(item);
+    if (left_.fetch_sub(1) == 1) done_(std::move(reply_));
+  }
+
+ private:
+  CompletionsReply reply_;
+  std::atomic<std::size_t> left_;
+  Engine::Done<CompletionsReply> done_;
+};
+
+Result<void> check_completions(const std::vector<Completion>& completions) {
+  FF_TRY_VOID(check_count("completions", completions.size()));
+  for (std::size_t i = 0; i < completions.size(); ++i) {
+    if (completions[i].complete.has_value() != completions[i].fail.has_value()) continue;
+    const std::string field = "completions[" + std::to_string(i) + "]";
+    return fail(Errc::invalid_argument, field + ": must have either complete or fail", field);
+  }
+  return {};
+}
+
+void end_one(Engine& engine, Completion completion, const std::shared_ptr<Gathering>& gathering, std::size_t at) {
+  if (completion.complete) {
+    engine.complete_async(completion.handle, std::move(*completion.complete),
+                          [gathering, at](const Result<void>& outcome) {
+                            if (!outcome) return gathering->put(at, {{}, outcome.error()});
+                            gathering->put(at, {CompletionDone{}, {}});
+                          });
+  } else {
+    engine.fail_async(completion.handle, std::move(*completion.fail), [gathering, at](Result<FailReply> outcome) {
+      if (!outcome) return gathering->put(at, {{}, outcome.error()});
+      gathering->put(at, {CompletionDone{std::move(*outcome)}, {}});
+    });
+  }
+}
+
+void end_many(const CallPtr& call, CompletionsBody body, Engine::Done<CompletionsReply> done) {
+  if (auto checked = check_completions(body.completions); !checked) return done(tl::unexpected(checked.error()));
+  if (body.completions.empty()) return done(CompletionsReply{});
+  const auto gathering = std::make_shared<Gathering>(body.completions.size(), std::move(done));
+  for (std::size_t i = 0; i < body.completions.size(); ++i) {
+    end_one(call->engine(), std::move(body.completions[i]), gathering, i);
+  }
 }
 
 }  // namespace
@@ -56,7 +100,11 @@ std::vector<Route> worker_routes() {
   return {
       async_route<ClaimRequest, ClaimReply>(ApiRole::worker, "POST", "/v1/claims",
                                             "Claim work; parks while there is none.", claim),
-      blocking_route<HandlesBody, Verdicts>(ApiRole::worker, "POST", "/v1/leases/renew", "Renew leases.", renew),
+      async_route<CompletionsBody, CompletionsReply>(
+          ApiRole::worker, "POST", "/v1/completions",
+          "End up to 1,000 attempts, with success or failure; each succeeds or fails by itself.", end_many),
+      blocking_route<HandlesBody, Verdicts>(ApiRole::worker, "POST", "/v1/leases/renew", "Renew up to 1,000 leases.",
+                                            renew),
       async_route<CompleteBody, Nothing>(ApiRole::worker, "POST", "/v1/leases/complete",
                                          "End an execution with success.", complete),
       async_route<FailBody, FailReply>(ApiRole::worker, "POST", "/v1/leases/fail", "Say that the attempt failed.",
@@ -68,10 +116,15 @@ std::vector<Route> worker_routes() {
                                               return Nothing{};
                                             }),
       blocking_route<DelayBody, DelayReply>(ApiRole::worker, "POST", "/v1/leases/delay",
-                                            "Go on later with the same attempt.",
-                                            [](Call& call, DelayBody body) -> Result<DelayReply> {
+                                            "Give the lease up and go on later with the same attempt.",
+                                            [](Call& call, const DelayBody& body) -> Result<DelayReply> {
                                               return call.engine().delay(body.handle, body.delay_until);
                                             }),
+      blocking_route<CancelHeldBody, CancelReply>(
+          ApiRole::worker, "POST", "/v1/leases/cancel", "End the execution before it is done.",
+          [](Call& call, CancelHeldBody body) -> Result<CancelReply> {
+            return call.engine().cancel_held(body.handle, std::move(body.reason));
+          }),
   };
 }
 

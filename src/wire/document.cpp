@@ -11,8 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t max_depth = 32;
-
 // Takes everything: only whether the text is JSON is of interest.
 struct Nothing {
   static constexpr std::size_t max_object_size = SIZE_MAX;
@@ -212,7 +210,7 @@ std::string_view to_string(Value::Kind kind) {
   return "";
 }
 
-Result<Value> parse_document(std::string_view text) {
+Result<Value> parse_document(std::string_view text, std::size_t max_depth) {
   json::parse_options options;
   options.max_depth = max_depth;
   json::basic_parser<Nothing> parser(options);

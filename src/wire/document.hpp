@@ -4,6 +4,7 @@
 // cheap to copy; the text must outlive them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,7 +32,7 @@ class Value {
   std::optional<std::int64_t> whole_number() const;
 
  private:
-  friend Result<Value> parse_document(std::string_view text);
+  friend Result<Value> parse_document(std::string_view text, std::size_t max_depth);
   friend class Scanner;
   explicit Value(std::string_view raw) : raw_(raw) {}
 
@@ -45,7 +46,11 @@ struct Value::Member {
 
 std::string_view to_string(Value::Kind kind);
 
-// Refuses what is not one JSON text in valid UTF-8, nested at most 32 deep.
-Result<Value> parse_document(std::string_view text);
+// Replies wrap what requests brought in a few more levels.
+inline constexpr std::size_t max_request_depth = 32;
+inline constexpr std::size_t max_reply_depth = 40;
+
+// Refuses what is not one JSON text in valid UTF-8, and what is nested deeper.
+Result<Value> parse_document(std::string_view text, std::size_t max_depth = max_request_depth);
 
 }  // namespace flowfabric::wire

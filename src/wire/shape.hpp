@@ -43,7 +43,9 @@ tl::unexpected<Error> wrong_type(const At& at, std::string_view wanted, const Va
 // ---- Schemas that have a name, as they are met
 
 struct Schemas {
-  std::map<std::string, std::string> named;
+  std::map<std::string, std::string> named{};
+  // What a request must have is what reading insists on; what a reply has is what writing never leaves out.
+  bool of_replies = false;
 };
 std::string schema_reference(std::string_view name);
 
@@ -57,11 +59,28 @@ struct Shape;
 template <class T>
 concept Shaped = requires { Shape<T>::fields; };
 
-// The last value of an enum whose values count from `first` and have a name each.
+// The first and the last value of an enum whose values have a name each.
 template <class Enum>
 struct EnumRange;
 template <class T>
 concept Named = requires { EnumRange<T>::last; };
+
+// The value of that name, if there is one.
+template <Named T>
+std::optional<T> named(std::string_view name) {
+  for (int i = static_cast<int>(EnumRange<T>::first); i <= static_cast<int>(EnumRange<T>::last); ++i) {
+    if (EnumRange<T>::name(static_cast<T>(i)) == name) return static_cast<T>(i);
+  }
+  return std::nullopt;
+}
+template <Named T>
+std::string allowed_names() {
+  std::string names;
+  for (int i = static_cast<int>(EnumRange<T>::first); i <= static_cast<int>(EnumRange<T>::last); ++i) {
+    names += (names.empty() ? "" : ", ") + std::string(EnumRange<T>::name(static_cast<T>(i)));
+  }
+  return names;
+}
 
 template <class Object, class Member>
 struct Field {
@@ -87,8 +106,8 @@ constexpr Field<Object, TimestampMs> moment(std::string_view name, TimestampMs O
   return {name, member, about, false, true};
 }
 
-// A field that is no member as it stands. `Functions` has read(Value, At, Object&), write(Writer&, Object) -> void,
-// present(Object) and schema(Schemas&).
+// A field that is no member as it stands. `Functions` has read(Value, At, Object&), write(Writer&, Object),
+// present(Object) and schema(Schemas&), and a constant `always_written` when present() is always true.
 template <class Functions>
 struct Special {
   std::string_view name;
@@ -230,21 +249,44 @@ struct Codec<Tags> {
   static std::string schema(Schemas&) { return R"({"type":"object","additionalProperties":{"type":"string"}})"; }
 };
 
+// How many there are of each.
+template <Named Key>
+struct Codec<std::map<Key, std::uint64_t>> {
+  using Counts = std::map<Key, std::uint64_t>;
+  static Result<void> read(const Value& value, const At& at, Counts& out) {
+    if (value.kind() != Value::Kind::object) return wrong_type(at, "an object", value);
+    out.clear();
+    for (const Value::Member& member : value.members()) {
+      const At here{&at, member.key, 0};
+      const auto key = named<Key>(member.key);
+      if (!key) return refuse(here, "there is no such field");
+      if (out.contains(*key)) return refuse(here, "comes twice");
+      FF_TRY_VOID(Codec<std::uint64_t>::read(member.value, here, out[*key]));
+    }
+    return {};
+  }
+  static void write(Writer& writer, const Counts& value) {
+    writer.begin_object();
+    for (const auto& [key, count] : value) {
+      writer.key(EnumRange<Key>::name(key));
+      writer.unsigned_number(count);
+    }
+    writer.end_object();
+  }
+  static std::string schema(Schemas& schemas) {
+    return R"({"type":"object","additionalProperties":)" + Codec<std::uint64_t>::schema(schemas) + "}";
+  }
+};
+
 template <Named T>
 struct Codec<T> {
   static Result<void> read(const Value& value, const At& at, T& out) {
     if (value.kind() != Value::Kind::text) return wrong_type(at, "a string", value);
     const std::string text = value.text();
-    std::string allowed;
-    for (int i = static_cast<int>(EnumRange<T>::first); i <= static_cast<int>(EnumRange<T>::last); ++i) {
-      const std::string_view name = EnumRange<T>::name(static_cast<T>(i));
-      if (name == text) {
-        out = static_cast<T>(i);
-        return {};
-      }
-      allowed += (allowed.empty() ? "" : ", ") + std::string(name);
-    }
-    return refuse(at, "unknown value \"" + text + "\"; allowed: " + allowed);
+    const auto found = named<T>(text);
+    if (!found) return refuse(at, "unknown value \"" + text + "\"; allowed: " + allowed_names<T>());
+    out = *found;
+    return {};
   }
   static void write(Writer& writer, T value) { writer.text(EnumRange<T>::name(value)); }
   static std::string schema(Schemas&) {
@@ -275,6 +317,15 @@ Result<void> read_field(const Field<Object, Member>& field, const Value& value, 
 template <class Functions, class Object>
 Result<void> read_field(const Special<Functions>&, const Value& value, const At& at, Object& out) {
   return Functions::read(value, at, out);
+}
+
+template <class Object, class Member>
+bool is_always_written(const Field<Object, Member>& field) {
+  return !field.omit_zero && !requires(Member value) { value.has_value(); };
+}
+template <class Functions>
+bool is_always_written(const Special<Functions>&) {
+  return requires { Functions::always_written; };
 }
 
 template <class Object, class Member, class Whole>
@@ -327,7 +378,6 @@ struct Codec<T> {
       seen.push_back(member.key);
     }
     FF_TRY_VOID(check_required(seen, at));
-    if constexpr (requires { Shape<T>::finish(out); }) Shape<T>::finish(out);
     return {};
   }
 
@@ -399,7 +449,7 @@ struct Codec<T> {
           const auto one = [&](const auto& field) {
             properties.key(field.name);
             properties.raw(detail::described(detail::field_schema(field, schemas), field.about));
-            if (!field.required) return;
+            if (schemas.of_replies ? !detail::is_always_written(field) : !field.required) return;
             required.text(field.name);
             any_required = true;
           };
@@ -429,15 +479,15 @@ struct Codec<T> {
 
 // What the document does not name stays as it is.
 template <class T>
-Result<void> read_json(std::string_view text, T& value) {
-  FF_TRY(document, parse_document(text));
+Result<void> read_json(std::string_view text, T& value, std::size_t max_depth = max_request_depth) {
+  FF_TRY(document, parse_document(text, max_depth));
   return Codec<T>::read(document, At{}, value);
 }
 
 template <class T>
-Result<T> from_json(std::string_view text) {
+Result<T> from_json(std::string_view text, std::size_t max_depth = max_request_depth) {
   T value{};
-  FF_TRY_VOID(read_json(text, value));
+  FF_TRY_VOID(read_json(text, value, max_depth));
   return value;
 }
 

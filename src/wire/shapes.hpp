@@ -1,6 +1,8 @@
 // The public types as JSON. Field names are those of the C++ structs, except `namespace`, which C++ does not allow.
 #pragma once
 
+#include <iterator>
+
 #include <flowfabric/operations.hpp>
 
 #include "base/hashing.hpp"
@@ -10,11 +12,20 @@ namespace flowfabric::wire {
 
 // ---- Enums
 
+// Of an enum that has a to_string().
 template <class Enum, Enum first_value, Enum last_value>
 struct Range {
   static constexpr Enum first = first_value;
   static constexpr Enum last = last_value;
   static std::string_view name(Enum value) { return to_string(value); }
+};
+
+// Of one that has none: its values count from 0 and are called so.
+template <class Enum, const auto& names>
+struct NamedBy {
+  static constexpr Enum first{};
+  static constexpr Enum last = static_cast<Enum>(std::size(names) - 1);
+  static std::string_view name(Enum value) { return names[static_cast<std::size_t>(value)]; }
 };
 
 template <>
@@ -51,96 +62,238 @@ template <>
 struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::api_key_revoked> {};
 
 template <>
-struct EnumRange<FailRequest::Retryable> {
-  static constexpr auto first = FailRequest::Retryable::by_policy;
-  static constexpr auto last = FailRequest::Retryable::force;
-  static std::string_view name(FailRequest::Retryable value) {
-    constexpr std::string_view names[] = {"by_policy", "never", "force"};
-    return names[static_cast<std::size_t>(value)];
-  }
-};
+struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};
+
+inline constexpr std::string_view retryable_names[] = {"by_policy", "never", "force"};
 template <>
-struct EnumRange<FailReply::Decision> {
-  static constexpr auto first = FailReply::Decision::retry_scheduled;
-  static constexpr auto last = FailReply::Decision::failed;
-  static std::string_view name(FailReply::Decision value) {
-    return value == FailReply::Decision::failed ? "failed" : "retry_scheduled";
-  }
-};
-
-// ---- Policy: its own reader and writer, which know every range
-
+struct EnumRange<FailRequest::Retryable> : NamedBy<FailRequest::Retryable, retryable_names> {};
+inline constexpr std::string_view decision_names[] = {"retry_scheduled", "failed"};
 template <>
-struct Codec<Policy> {
-  static Result<void> read(const Value& value, const At& at, Policy& out) {
-    if (value.kind() != Value::Kind::object) return wrong_type(at, "an object", value);
-    auto policy = parse_policy_json(value.raw());
-    if (!policy) return tl::unexpected(std::move(policy).error());
-    out = std::move(*policy);
-    return {};
-  }
-  static void write(Writer& writer, const Policy& value) { writer.raw(policy_to_json(value)); }
-  static std::string schema(Schemas&) { return R"({"type":"object"})"; }
-};
+struct EnumRange<FailReply::Decision> : NamedBy<FailReply::Decision, decision_names> {};
+inline constexpr std::string_view backoff_names[] = {"exponential", "fixed"};
+template <>
+struct EnumRange<RetryPolicy::Backoff> : NamedBy<RetryPolicy::Backoff, backoff_names> {};
+inline constexpr std::string_view jitter_names[] = {"none", "full"};
+template <>
+struct EnumRange<RetryPolicy::Jitter> : NamedBy<RetryPolicy::Jitter, jitter_names> {};
+inline constexpr std::string_view on_lease_lost_names[] = {"requeue", "manual"};
+template <>
+struct EnumRange<OnLeaseLost> : NamedBy<OnLeaseLost, on_lease_lost_names> {};
 
-// ---- Bytes of users. As JSON they stand in `name`, just as they were written; as bytes, in base64, in `name_base64`.
+// ---- Bytes of users: payloads, results, details of failures.
+//
+// One rule for all: JSON stands in `name`, byte for byte as it was written; all other bytes stand in `name_base64`.
+// A label `json` makes a JSON text JSON; a detail has no label, so there the text itself decides. Reading gives exactly
+// the bytes that were written, so text with space around it travels in base64.
 
-template <class Object, std::string Object::* bytes, std::string Object::* encoding>
-struct JsonBytes {
+inline bool is_one_json_text(const std::string& bytes) {
+  const auto document = parse_document(bytes);
+  return document && document->raw().size() == bytes.size();
+}
+
+template <auto bytes>
+struct Unlabelled {
+  template <class Object>
   static bool is_json(const Object& object) {
-    return object.*encoding == "json" && parse_document(object.*bytes).has_value();
+    return is_one_json_text(object.*bytes);
   }
-  static Result<void> read(const Value& value, const At&, Object& out) {
+  template <class Object>
+  static void took_json(Object&) {}
+};
+
+template <auto bytes, auto label>
+struct Labelled {
+  template <class Object>
+  static bool is_json(const Object& object) {
+    return object.*label == "json" && is_one_json_text(object.*bytes);
+  }
+  template <class Object>
+  static void took_json(Object& object) {
+    if ((object.*label).empty()) object.*label = "json";
+  }
+};
+
+inline tl::unexpected<Error> given_twice(const At& at) { return refuse(at, "is given as JSON and in base64; choose"); }
+
+template <auto bytes, class Rule>
+struct JsonBytes {
+  template <class Object>
+  static Result<void> read(const Value& value, const At& at, Object& out) {
+    if (!(out.*bytes).empty()) return given_twice(at);
     out.*bytes = value.raw();
-    if ((out.*encoding).empty()) out.*encoding = "json";
+    Rule::took_json(out);
     return {};
   }
-  static bool present(const Object& object) { return is_json(object); }
-  static void write(Writer& writer, const Object& object) { writer.raw(object.*bytes); }
+  template <class Object>
+  static bool present(const Object& object) {
+    return Rule::is_json(object);
+  }
+  template <class Object>
+  static void write(Writer& writer, const Object& object) {
+    writer.raw(object.*bytes);
+  }
   static std::string schema(Schemas&) { return "{}"; }
 };
 
-template <class Object, std::string Object::* bytes, std::string Object::* encoding>
+template <auto bytes, class Rule>
 struct Base64Bytes {
+  template <class Object>
   static Result<void> read(const Value& value, const At& at, Object& out) {
     if (value.kind() != Value::Kind::text) return wrong_type(at, "a string", value);
+    if (!(out.*bytes).empty()) return given_twice(at);
     auto decoded = from_base64(value.text());
     if (!decoded) return refuse(at, "is not base64");
     out.*bytes = std::move(*decoded);
     return {};
   }
+  template <class Object>
   static bool present(const Object& object) {
-    return !(object.*bytes).empty() && !JsonBytes<Object, bytes, encoding>::is_json(object);
+    return !(object.*bytes).empty() && !Rule::is_json(object);
   }
-  static void write(Writer& writer, const Object& object) { writer.text(to_base64(object.*bytes)); }
+  template <class Object>
+  static void write(Writer& writer, const Object& object) {
+    writer.text(to_base64(object.*bytes));
+  }
   static std::string schema(Schemas&) { return R"({"type":"string","contentEncoding":"base64"})"; }
 };
 
-// ---- Objects
+inline constexpr std::string_view about_json_in = "Any JSON; kept byte for byte. Its label becomes `json`.";
+inline constexpr std::string_view about_base64_in = "Any bytes, instead of the JSON.";
+inline constexpr std::string_view about_json_out = "When the label is `json` and the bytes are JSON.";
+inline constexpr std::string_view about_base64_out = "When they are anything else.";
+
+template <auto bytes, auto label>
+using LabelledJson = Special<JsonBytes<bytes, Labelled<bytes, label>>>;
+template <auto bytes, auto label>
+using LabelledBase64 = Special<Base64Bytes<bytes, Labelled<bytes, label>>>;
+template <auto bytes>
+using PlainJson = Special<JsonBytes<bytes, Unlabelled<bytes>>>;
+template <auto bytes>
+using PlainBase64 = Special<Base64Bytes<bytes, Unlabelled<bytes>>>;
+
+// ---- Errors
+
+template <>
+struct Shape<Error> {
+  static constexpr std::string_view name = "ErrorDetail";
+  struct Retryable {
+    static constexpr bool always_written = true;
+    // It follows from the code.
+    static Result<void> read(const Value&, const At&, Error&) { return {}; }
+    static bool present(const Error&) { return true; }
+    static void write(Writer& writer, const Error& error) { writer.boolean(describe(error.code).retryable); }
+    static std::string schema(Schemas& schemas) { return Codec<bool>::schema(schemas); }
+  };
+  struct FieldName {
+    static Result<void> read(const Value& value, const At& at, Error& out) {
+      return Codec<std::string>::read(value, at, out.field);
+    }
+    static bool present(const Error& error) { return !error.field.empty(); }
+    static void write(Writer& writer, const Error& error) { writer.text(error.field); }
+    static std::string schema(Schemas& schemas) { return Codec<std::string>::schema(schemas); }
+  };
+  struct Details {
+    static Result<void> read(const Value& value, const At& at, Error& out) {
+      Tags pairs;
+      FF_TRY_VOID(Codec<Tags>::read(value, at, pairs));
+      out.details.assign(pairs.begin(), pairs.end());
+      return {};
+    }
+    static bool present(const Error& error) { return !error.details.empty(); }
+    static void write(Writer& writer, const Error& error) {
+      Codec<Tags>::write(writer, Tags(error.details.begin(), error.details.end()));
+    }
+    static std::string schema(Schemas& schemas) { return Codec<Tags>::schema(schemas); }
+  };
+  static constexpr auto fields = std::tuple{
+      required("code", &Error::code, "What kind of error; stable."),
+      required("message", &Error::message, "What was wrong and what is allowed, for people."),
+      Special<FieldName>{"field", "Which input was wrong, when one was."},
+      Special<Retryable>{"retryable", "Whether the same call may succeed when it is repeated."},
+      Special<Details>{"details", "More facts, as the code defines."},
+  };
+};
+
+// The body of every reply that is no success.
+struct ErrorBody {
+  Error error{};
+};
+template <>
+struct Shape<ErrorBody> {
+  static constexpr std::string_view name = "Error";
+  static constexpr auto fields = std::tuple{required("error", &ErrorBody::error, "What went wrong.")};
+};
+
+// ---- Policy
+
+template <>
+struct Shape<RetryPolicy> {
+  using R = RetryPolicy;
+  static constexpr std::string_view name = "RetryPolicy";
+  static constexpr auto fields = std::tuple{
+      field("max_retries", &R::max_retries, "Attempts after the first (3)."),
+      field("backoff", &R::backoff, "How delays grow (exponential)."),
+      field("initial_delay_ms", &R::initial_delay_ms, "The first delay; every delay when backoff is fixed (1000)."),
+      field("max_delay_ms", &R::max_delay_ms, "No delay is longer (60000)."),
+      field("multiplier_percent", &R::multiplier_percent, "Each delay in percent of the one before (200)."),
+      field("jitter", &R::jitter, "full: anything from 0 to the delay (none)."),
+      field("retryable_categories", &R::retryable_categories, "Only these are retried; empty: all."),
+  };
+};
+
+template <>
+struct Shape<RetentionPolicy> {
+  using R = RetentionPolicy;
+  static constexpr std::string_view name = "RetentionPolicy";
+  static constexpr auto fields = std::tuple{
+      field("completed_ms", &R::completed_ms, "How long completed executions are kept."),
+      field("failed_ms", &R::failed_ms, "How long failed executions are kept."),
+      field("cancelled_ms", &R::cancelled_ms, "How long cancelled executions are kept."),
+      field("expired_ms", &R::expired_ms, "How long expired executions are kept."),
+      field("skipped_ms", &R::skipped_ms, "How long skipped executions are kept."),
+  };
+};
+
+template <>
+struct Shape<Policy> {
+  static constexpr std::string_view name = "Policy";
+  static constexpr auto fields = std::tuple{
+      field("retry", &Policy::retry, "Absent: a failed attempt ends the execution."),
+      field("attempt_timeout_ms", &Policy::attempt_timeout_ms, "How long one attempt may take."),
+      field("on_lease_lost", &Policy::on_lease_lost,
+            "requeue: others get it (default). manual: it waits for a reclaim."),
+      field("reclaim_grace_ms", &Policy::reclaim_grace_ms, "How long it rests after a lost lease (0)."),
+      field("max_reclaims", &Policy::max_reclaims, "More lost leases end it (1000)."),
+      field("max_replays", &Policy::max_replays, "How often it may be started over (10)."),
+      field("dedup_window_ms", &Policy::dedup_window_ms, "How long the idempotency key is remembered (a day)."),
+      field("retention", &Policy::retention, "How long it is kept after its end; else the namespace decides."),
+  };
+};
+
+// ---- Executions
 
 template <>
 struct Shape<CreateRequest> {
+  using R = CreateRequest;
   static constexpr std::string_view name = "CreateRequest";
   static constexpr auto fields = std::tuple{
-      field("namespace", &CreateRequest::name_space, "Whose work it is."),
-      field("lane", &CreateRequest::lane, "The queue that it waits in."),
-      required("kind", &CreateRequest::kind, "Selects the handler."),
-      Special<JsonBytes<CreateRequest, &CreateRequest::payload, &CreateRequest::payload_encoding>>{
-          "payload", "Any JSON; kept byte for byte. The encoding becomes `json`."},
-      Special<Base64Bytes<CreateRequest, &CreateRequest::payload, &CreateRequest::payload_encoding>>{
-          "payload_base64", "Any bytes, instead of `payload`."},
-      field("payload_encoding", &CreateRequest::payload_encoding, "A label for the handler."),
-      field("priority", &CreateRequest::priority, "Higher first."),
-      field("tags", &CreateRequest::tags, "Keys like `team.name`."),
-      field("required_capabilities", &CreateRequest::required_capabilities, "What a worker must offer to claim it."),
-      field("policy", &CreateRequest::policy, "Retries, timeouts, lost leases, retention."),
-      moment("delay_until", &CreateRequest::delay_until, "Not claimable before."),
-      moment("deadline_at", &CreateRequest::deadline_at, "Must have ended by then."),
-      field("creator", &CreateRequest::creator, "Stands in the event log."),
-      field("idempotency_key", &CreateRequest::idempotency_key, "Unique in the namespace."),
-      field("id", &CreateRequest::id, "A UUID of yours; minted when absent."),
-      field("traceparent", &CreateRequest::traceparent,
-            "W3C trace context, handed to the claim. The header of the same name when absent."),
+      field("namespace", &R::name_space, "Whose work it is (default)."),
+      field("lane", &R::lane, "The queue that it waits in (default)."),
+      required("kind", &R::kind, "Selects the handler."),
+      LabelledJson<&R::payload, &R::payload_encoding>{"payload", about_json_in},
+      LabelledBase64<&R::payload, &R::payload_encoding>{"payload_base64", about_base64_in},
+      field("payload_encoding", &R::payload_encoding, "The label of the payload, for the handler."),
+      field("priority", &R::priority, "Higher first, -32768 to 32767 (0)."),
+      field("tags", &R::tags, "Up to 64; keys like `team.name`."),
+      field("required_capabilities", &R::required_capabilities, "What a worker must offer to claim it."),
+      field("policy", &R::policy, "Retries, timeouts, lost leases, retention. Frozen from now on."),
+      moment("delay_until", &R::delay_until, "Not claimable before."),
+      moment("deadline_at", &R::deadline_at, "Must have ended by then."),
+      field("creator", &R::creator, "Who asked for it."),
+      field("idempotency_key", &R::idempotency_key, "Unique in the namespace: repeating the call makes nothing new."),
+      field("id", &R::id, "A UUID of yours; made here when absent."),
+      field("traceparent", &R::traceparent,
+            "W3C trace context, handed to whoever claims it. Absent: the header of that name."),
   };
 };
 
@@ -148,46 +301,36 @@ template <>
 struct Shape<Created> {
   static constexpr std::string_view name = "Created";
   static constexpr auto fields = std::tuple{
-      field("execution_id", &Created::execution_id, ""),
-      field("public_state", &Created::public_state, ""),
+      field("execution_id", &Created::execution_id, "Its id."),
+      field("public_state", &Created::public_state, "Where it stands."),
       field("duplicate", &Created::duplicate, "An earlier request with this idempotency key or id made it."),
   };
 };
 
 template <>
 struct Shape<ClaimRequest> {
+  using R = ClaimRequest;
   static constexpr std::string_view name = "ClaimRequest";
   static constexpr auto fields = std::tuple{
-      field("worker_namespace", &ClaimRequest::worker_namespace, "Where the worker is registered, if it is."),
-      required("worker_id", &ClaimRequest::worker_id, "The pool."),
-      required("worker_instance_id", &ClaimRequest::worker_instance_id, "The process."),
-      field("lanes", &ClaimRequest::lanes, "Which queues."),
-      field("capabilities", &ClaimRequest::capabilities, "What the worker offers."),
-      field("max_executions", &ClaimRequest::max_executions, "At most so many."),
-      field("lease_ttl_ms", &ClaimRequest::lease_ttl_ms, "How long a lease lasts without being renewed."),
-      field("wait_ms", &ClaimRequest::wait_ms, "Park this long when there is nothing."),
+      field("worker_namespace", &R::worker_namespace, "Where the worker is registered, if it is (default)."),
+      required("worker_id", &R::worker_id, "The pool."),
+      required("worker_instance_id", &R::worker_instance_id, "The process."),
+      field("lanes", &R::lanes, "Which queues, up to 64 (default)."),
+      field("capabilities", &R::capabilities, "What the worker offers."),
+      field("max_executions", &R::max_executions, "At most so many, 1 to 1000 (1)."),
+      field("lease_ttl_ms", &R::lease_ttl_ms, "How long a lease lasts without being renewed (30000)."),
+      field("wait_ms", &R::wait_ms, "Park so long while there is nothing, up to 60000 (0)."),
   };
 };
 
 template <>
 struct Shape<Failure> {
   static constexpr std::string_view name = "Failure";
-  struct Detail {
-    static Result<void> read(const Value& value, const At& at, Failure& out) {
-      if (value.kind() != Value::Kind::text) return wrong_type(at, "a string", value);
-      auto decoded = from_base64(value.text());
-      if (!decoded) return refuse(at, "is not base64");
-      out.detail = std::move(*decoded);
-      return {};
-    }
-    static bool present(const Failure& failure) { return !failure.detail.empty(); }
-    static void write(Writer& writer, const Failure& failure) { writer.text(to_base64(failure.detail)); }
-    static std::string schema(Schemas&) { return R"({"type":"string","contentEncoding":"base64"})"; }
-  };
   static constexpr auto fields = std::tuple{
-      field("category", &Failure::category, ""),
-      field("message", &Failure::message, ""),
-      Special<Detail>{"detail_base64", ""},
+      field("category", &Failure::category, "What kind of failure; policies select by it."),
+      field("message", &Failure::message, "For people."),
+      PlainJson<&Failure::detail>{"detail", "When the detail is JSON."},
+      PlainBase64<&Failure::detail>{"detail_base64", "When it is anything else."},
   };
 };
 
@@ -195,24 +338,25 @@ template <>
 struct Shape<Attempt> {
   static constexpr std::string_view name = "Attempt";
   static constexpr auto fields = std::tuple{
-      field("attempt_index", &Attempt::attempt_index, ""),
-      field("attempt_id", &Attempt::attempt_id, ""),
-      field("attempt_type", &Attempt::attempt_type, ""),
-      field("attempt_state", &Attempt::attempt_state, ""),
-      field("lease_epoch", &Attempt::lease_epoch, ""),
-      field("worker_id", &Attempt::worker_id, ""),
-      field("worker_instance_id", &Attempt::worker_instance_id, ""),
-      moment("started_at", &Attempt::started_at, ""),
-      moment("suspended_at", &Attempt::suspended_at, ""),
-      moment("resumed_at", &Attempt::resumed_at, ""),
-      moment("ended_at", &Attempt::ended_at, ""),
-      moment("timeout_at", &Attempt::timeout_at, ""),
-      field("previous_attempt_index", &Attempt::previous_attempt_index, ""),
+      field("attempt_index", &Attempt::attempt_index, "Counts from 0."),
+      field("attempt_id", &Attempt::attempt_id, "Its UUID."),
+      field("attempt_type", &Attempt::attempt_type, "Why it was made."),
+      field("attempt_state", &Attempt::attempt_state, "Where it stands."),
+      field("lease_epoch", &Attempt::lease_epoch, "Of its latest lease."),
+      field("worker_id", &Attempt::worker_id, "The pool that works or worked on it."),
+      field("worker_instance_id", &Attempt::worker_instance_id, "The process."),
+      moment("started_at", &Attempt::started_at, "When it was claimed."),
+      moment("suspended_at", &Attempt::suspended_at, "When its worker put it off."),
+      moment("resumed_at", &Attempt::resumed_at, "When it went on."),
+      moment("ended_at", &Attempt::ended_at, "When it ended."),
+      moment("timeout_at", &Attempt::timeout_at, "When its time is up."),
+      moment("timeout_left_ms", &Attempt::timeout_left_ms, "What is left of its time while it is put off."),
+      field("previous_attempt_index", &Attempt::previous_attempt_index, "The one that it follows."),
       field("reason", &Attempt::reason, "Why this attempt exists."),
-      field("requested_by", &Attempt::requested_by, ""),
-      field("failure", &Attempt::failure, ""),
-      field("has_result", &Attempt::has_result, ""),
-      field("result_encoding", &Attempt::result_encoding, ""),
+      field("requested_by", &Attempt::requested_by, "Who asked for it."),
+      field("failure", &Attempt::failure, "How it failed."),
+      field("has_result", &Attempt::has_result, "Whether it left a result."),
+      field("result_encoding", &Attempt::result_encoding, "The label of the result."),
   };
 };
 
@@ -220,40 +364,39 @@ template <>
 struct Shape<Lease> {
   static constexpr std::string_view name = "Lease";
   static constexpr auto fields = std::tuple{
-      field("lease_id", &Lease::lease_id, ""),
-      field("lease_epoch", &Lease::lease_epoch, ""),
-      field("worker_namespace", &Lease::worker_namespace, ""),
-      field("worker_id", &Lease::worker_id, ""),
-      field("worker_instance_id", &Lease::worker_instance_id, ""),
-      field("lease_ttl_ms", &Lease::lease_ttl_ms, ""),
-      moment("acquired_at", &Lease::acquired_at, ""),
-      moment("renewed_at", &Lease::renewed_at, ""),
-      moment("expires_at", &Lease::expires_at, ""),
+      field("lease_id", &Lease::lease_id, "Its UUID."),
+      field("lease_epoch", &Lease::lease_epoch, "Grows with every lease of the execution."),
+      field("worker_namespace", &Lease::worker_namespace, "Where the holder is registered, if it is."),
+      field("worker_id", &Lease::worker_id, "The pool of the holder."),
+      field("worker_instance_id", &Lease::worker_instance_id, "The holder."),
+      field("lease_ttl_ms", &Lease::lease_ttl_ms, "How long it lasts without being renewed."),
+      moment("acquired_at", &Lease::acquired_at, "When it was given."),
+      moment("renewed_at", &Lease::renewed_at, "When it was renewed last."),
+      moment("expires_at", &Lease::expires_at, "When it runs out."),
   };
 };
 
 template <>
 struct Shape<ClaimedExecution> {
+  using C = ClaimedExecution;
   static constexpr std::string_view name = "ClaimedExecution";
   static constexpr auto fields = std::tuple{
-      field("execution_id", &ClaimedExecution::execution_id, ""),
-      field("namespace", &ClaimedExecution::name_space, ""),
-      field("lane", &ClaimedExecution::lane, ""),
-      field("kind", &ClaimedExecution::kind, ""),
-      Special<JsonBytes<ClaimedExecution, &ClaimedExecution::payload, &ClaimedExecution::payload_encoding>>{
-          "payload", "When its encoding is `json`."},
-      Special<Base64Bytes<ClaimedExecution, &ClaimedExecution::payload, &ClaimedExecution::payload_encoding>>{
-          "payload_base64", "When it is anything else."},
-      field("payload_encoding", &ClaimedExecution::payload_encoding, ""),
-      field("priority", &ClaimedExecution::priority, ""),
-      field("tags", &ClaimedExecution::tags, ""),
-      field("attempt", &ClaimedExecution::attempt, ""),
-      field("lease", &ClaimedExecution::lease, ""),
-      moment("created_at", &ClaimedExecution::created_at, ""),
-      moment("deadline_at", &ClaimedExecution::deadline_at, ""),
-      field("traceparent", &ClaimedExecution::traceparent, "W3C trace context of the submitter; empty: none."),
-      field("handle_kind", &ClaimedExecution::handle_kind, ""),
-      field("handle", &ClaimedExecution::handle, "Shows that you hold the lease. Opaque."),
+      field("execution_id", &C::execution_id, "Its id."),
+      field("namespace", &C::name_space, "Whose work it is."),
+      field("lane", &C::lane, "The queue that it came from."),
+      field("kind", &C::kind, "Selects the handler."),
+      LabelledJson<&C::payload, &C::payload_encoding>{"payload", about_json_out},
+      LabelledBase64<&C::payload, &C::payload_encoding>{"payload_base64", about_base64_out},
+      field("payload_encoding", &C::payload_encoding, "The label of the payload."),
+      field("priority", &C::priority, "Higher first."),
+      field("tags", &C::tags, "Its tags."),
+      field("attempt", &C::attempt, "The attempt that begins or goes on."),
+      field("lease", &C::lease, "What the worker holds."),
+      moment("created_at", &C::created_at, "When it was made."),
+      moment("deadline_at", &C::deadline_at, "Must have ended by then."),
+      field("traceparent", &C::traceparent, "W3C trace context of the submitter; empty: none."),
+      field("handle_kind", &C::handle_kind, "A new attempt, the same one going on, or one that follows a lost lease."),
+      field("handle", &C::handle, "Shows that you hold the lease. Opaque."),
   };
 };
 
@@ -261,20 +404,32 @@ template <>
 struct Shape<RenewVerdict> {
   static constexpr std::string_view name = "RenewVerdict";
   static constexpr auto fields = std::tuple{
-      moment("expires_at", &RenewVerdict::expires_at, ""),
-      field("lease_epoch", &RenewVerdict::lease_epoch, ""),
+      moment("expires_at", &RenewVerdict::expires_at, "When the lease runs out now."),
+      field("lease_epoch", &RenewVerdict::lease_epoch, "Of the lease."),
   };
 };
 
 template <>
 struct Shape<CompleteRequest> {
+  using R = CompleteRequest;
   static constexpr std::string_view name = "CompleteRequest";
   static constexpr auto fields = std::tuple{
-      Special<JsonBytes<CompleteRequest, &CompleteRequest::result, &CompleteRequest::result_encoding>>{
-          "result", "Any JSON; kept byte for byte."},
-      Special<Base64Bytes<CompleteRequest, &CompleteRequest::result, &CompleteRequest::result_encoding>>{
-          "result_base64", "Any bytes, instead of `result`."},
-      field("result_encoding", &CompleteRequest::result_encoding, ""),
+      LabelledJson<&R::result, &R::result_encoding>{"result", about_json_in},
+      LabelledBase64<&R::result, &R::result_encoding>{"result_base64", about_base64_in},
+      field("result_encoding", &R::result_encoding, "The label of the result."),
+  };
+};
+
+template <>
+struct Shape<FailRequest> {
+  using R = FailRequest;
+  static constexpr std::string_view name = "FailRequest";
+  static constexpr auto fields = std::tuple{
+      field("category", &R::category, "What kind of failure; policies select by it (error)."),
+      field("message", &R::message, "For people."),
+      PlainJson<&R::detail>{"detail", "Any JSON; kept byte for byte, up to 64 KiB."},
+      PlainBase64<&R::detail>{"detail_base64", about_base64_in},
+      field("retryable", &R::retryable, "Who decides whether it is tried again (by_policy)."),
   };
 };
 
@@ -282,42 +437,44 @@ template <>
 struct Shape<FailReply> {
   static constexpr std::string_view name = "FailReply";
   static constexpr auto fields = std::tuple{
-      field("decision", &FailReply::decision, ""),
-      moment("retry_at", &FailReply::retry_at, ""),
-      field("next_attempt_index", &FailReply::next_attempt_index, ""),
+      field("decision", &FailReply::decision, "Whether it is tried again."),
+      moment("retry_at", &FailReply::retry_at, "When."),
+      field("next_attempt_index", &FailReply::next_attempt_index, "The attempt that follows."),
       field("reason", &FailReply::reason, "Why it was decided."),
   };
 };
 
 template <>
 struct Shape<ExecutionSummary> {
+  using S = ExecutionSummary;
   static constexpr std::string_view name = "ExecutionSummary";
   static constexpr auto fields = std::tuple{
-      field("execution_id", &ExecutionSummary::execution_id, ""),
-      field("namespace", &ExecutionSummary::name_space, ""),
-      field("lane", &ExecutionSummary::lane, ""),
-      field("kind", &ExecutionSummary::kind, ""),
-      field("public_state", &ExecutionSummary::public_state, ""),
-      field("priority", &ExecutionSummary::priority, ""),
-      field("tags", &ExecutionSummary::tags, ""),
-      moment("created_at", &ExecutionSummary::created_at, ""),
-      moment("started_at", &ExecutionSummary::started_at, ""),
-      moment("finished_at", &ExecutionSummary::finished_at, ""),
-      field("attempt_count", &ExecutionSummary::attempt_count, ""),
+      field("execution_id", &S::execution_id, "Its id."),
+      field("namespace", &S::name_space, "Whose work it is."),
+      field("lane", &S::lane, "The queue that it waits in."),
+      field("kind", &S::kind, "Selects the handler."),
+      field("public_state", &S::public_state, "Where it stands."),
+      field("priority", &S::priority, "Higher first."),
+      field("tags", &S::tags, "Its tags."),
+      moment("created_at", &S::created_at, "When it was made."),
+      moment("started_at", &S::started_at, "When it was first claimed."),
+      moment("finished_at", &S::finished_at, "When it ended."),
+      field("attempt_count", &S::attempt_count, "How many attempts there were."),
   };
 };
 
 template <>
 struct Shape<StateVector> {
+  using S = StateVector;
   static constexpr std::string_view name = "StateVector";
   static constexpr auto fields = std::tuple{
-      field("lifecycle_phase", &StateVector::lifecycle_phase, ""),
-      field("ownership_state", &StateVector::ownership_state, ""),
-      field("eligibility_state", &StateVector::eligibility_state, ""),
-      field("blocking_reason", &StateVector::blocking_reason, ""),
-      field("terminal_outcome", &StateVector::terminal_outcome, ""),
-      field("attempt_state", &StateVector::attempt_state, ""),
-      field("public_state", &StateVector::public_state, ""),
+      field("lifecycle_phase", &S::lifecycle_phase, "The great outline."),
+      field("ownership_state", &S::ownership_state, "Whether somebody holds it."),
+      field("eligibility_state", &S::eligibility_state, "Whether it may be claimed."),
+      field("blocking_reason", &S::blocking_reason, "What keeps it from being claimed."),
+      field("terminal_outcome", &S::terminal_outcome, "How it ended."),
+      field("attempt_state", &S::attempt_state, "What its attempt does."),
+      field("public_state", &S::public_state, "All of this in one word."),
   };
 };
 
@@ -335,9 +492,9 @@ template <>
 struct Shape<Progress> {
   static constexpr std::string_view name = "Progress";
   static constexpr auto fields = std::tuple{
-      field("percent", &Progress::percent, ""),
-      field("message", &Progress::message, ""),
-      moment("updated_at", &Progress::updated_at, ""),
+      field("percent", &Progress::percent, "0 to 100."),
+      field("message", &Progress::message, "For people."),
+      moment("updated_at", &Progress::updated_at, "When it was reported."),
   };
 };
 
@@ -346,28 +503,28 @@ struct Shape<ExecutionDescription> {
   using D = ExecutionDescription;
   static constexpr std::string_view name = "ExecutionDescription";
   static constexpr auto fields = std::tuple{
-      field("summary", &D::summary, ""),
-      field("state", &D::state, ""),
-      field("creator", &D::creator, ""),
-      field("payload_encoding", &D::payload_encoding, ""),
-      field("payload_bytes", &D::payload_bytes, ""),
-      field("required_capabilities", &D::required_capabilities, ""),
-      field("policy", &D::policy, ""),
-      field("lease", &D::lease, ""),
-      field("lease_epoch", &D::lease_epoch, ""),
+      field("summary", &D::summary, "What lists show."),
+      field("state", &D::state, "Its state in every dimension."),
+      field("creator", &D::creator, "Who asked for it."),
+      field("payload_encoding", &D::payload_encoding, "The label of the payload."),
+      field("payload_bytes", &D::payload_bytes, "The size of the payload."),
+      field("required_capabilities", &D::required_capabilities, "What a worker must offer to claim it."),
+      field("policy", &D::policy, "Frozen when it was made."),
+      field("lease", &D::lease, "While somebody holds it."),
+      field("lease_epoch", &D::lease_epoch, "Grows with every lease and every loss."),
       field("attempt", &D::attempt, "The current or last one."),
       field("attempts", &D::attempts, "Oldest first, up to a page."),
-      field("retry_count", &D::retry_count, ""),
-      field("reclaim_count", &D::reclaim_count, ""),
-      field("replay_count", &D::replay_count, ""),
-      moment("delay_until", &D::delay_until, ""),
-      moment("deadline_at", &D::deadline_at, ""),
-      moment("last_transition_at", &D::last_transition_at, ""),
-      moment("last_mutation_at", &D::last_mutation_at, ""),
-      field("progress", &D::progress, ""),
-      field("failure", &D::failure, ""),
-      field("cancellation_reason", &D::cancellation_reason, ""),
-      field("cancelled_by", &D::cancelled_by, ""),
+      field("retry_count", &D::retry_count, "Attempts that followed a failure, in this life."),
+      field("reclaim_count", &D::reclaim_count, "Attempts that followed a lost lease, in this life."),
+      field("replay_count", &D::replay_count, "How often it was started over."),
+      moment("delay_until", &D::delay_until, "Not claimable before."),
+      moment("deadline_at", &D::deadline_at, "Must have ended by then."),
+      moment("last_transition_at", &D::last_transition_at, "When its state changed last."),
+      moment("last_mutation_at", &D::last_mutation_at, "When anything about it changed last."),
+      field("progress", &D::progress, "What its worker reported last."),
+      field("failure", &D::failure, "The last one."),
+      field("cancellation_reason", &D::cancellation_reason, "Why it was cancelled."),
+      field("cancelled_by", &D::cancelled_by, "Who cancelled it."),
       field("explain", &D::explain, "Why it is not running right now; empty while it is."),
   };
 };
@@ -377,13 +534,26 @@ struct Shape<ExecutionResult> {
   using R = ExecutionResult;
   static constexpr std::string_view name = "ExecutionResult";
   static constexpr auto fields = std::tuple{
-      field("outcome", &R::outcome, ""),
-      field("attempt_index", &R::attempt_index, ""),
-      Special<JsonBytes<R, &R::result, &R::result_encoding>>{"result", "When its encoding is `json`."},
-      Special<Base64Bytes<R, &R::result, &R::result_encoding>>{"result_base64", "When it is anything else."},
-      field("result_encoding", &R::result_encoding, ""),
-      field("failure", &R::failure, ""),
-      moment("finished_at", &R::finished_at, ""),
+      field("outcome", &R::outcome, "How it ended."),
+      field("attempt_index", &R::attempt_index, "The attempt that ended it."),
+      LabelledJson<&R::result, &R::result_encoding>{"result", about_json_out},
+      LabelledBase64<&R::result, &R::result_encoding>{"result_base64", about_base64_out},
+      field("result_encoding", &R::result_encoding, "The label of the result."),
+      field("failure", &R::failure, "How it failed."),
+      moment("finished_at", &R::finished_at, "When it ended."),
+  };
+};
+
+template <>
+struct Shape<ExecutionContext> {
+  using C = ExecutionContext;
+  static constexpr std::string_view name = "ExecutionContext";
+  static constexpr auto fields = std::tuple{
+      field("kind", &C::kind, "Selects the handler."),
+      LabelledJson<&C::payload, &C::payload_encoding>{"payload", about_json_out},
+      LabelledBase64<&C::payload, &C::payload_encoding>{"payload_base64", about_base64_out},
+      field("payload_encoding", &C::payload_encoding, "The label of the payload."),
+      field("tags", &C::tags, "Its tags."),
   };
 };
 
@@ -391,21 +561,21 @@ template <>
 struct Shape<Event> {
   static constexpr std::string_view name = "Event";
   static constexpr auto fields = std::tuple{
-      field("type", &Event::type, ""),
-      moment("at", &Event::at, ""),
-      field("execution_id", &Event::execution_id, ""),
-      field("namespace", &Event::name_space, ""),
-      field("lane", &Event::lane, ""),
-      field("kind", &Event::kind, ""),
-      field("worker_instance_id", &Event::worker_instance_id, ""),
-      field("attempt_index", &Event::attempt_index, ""),
-      field("lease_epoch", &Event::lease_epoch, ""),
-      field("state_before", &Event::state_before, ""),
-      field("state_after", &Event::state_after, ""),
-      field("actor", &Event::actor, ""),
-      field("reason", &Event::reason, ""),
-      moment("next_at", &Event::next_at, ""),
-      field("cursor", &Event::cursor, ""),
+      field("type", &Event::type, "What happened."),
+      moment("at", &Event::at, "When."),
+      field("execution_id", &Event::execution_id, "To which; absent for lanes, namespaces, workers and keys."),
+      field("namespace", &Event::name_space, "Of the execution, or of the worker."),
+      field("lane", &Event::lane, "Of the execution, or the lane itself."),
+      field("kind", &Event::kind, "Of the execution."),
+      field("worker_instance_id", &Event::worker_instance_id, "Of worker events."),
+      field("attempt_index", &Event::attempt_index, "The attempt that it belongs to."),
+      field("lease_epoch", &Event::lease_epoch, "After the event."),
+      field("state_before", &Event::state_before, "The public state before."),
+      field("state_after", &Event::state_after, "The public state after."),
+      field("actor", &Event::actor, "Who caused it: a worker instance, an operator, or `clock`."),
+      field("reason", &Event::reason, "Free text or a short code, as the type defines."),
+      moment("next_at", &Event::next_at, "When it runs next."),
+      field("cursor", &Event::cursor, "Its place in the log. Opaque."),
   };
 };
 
@@ -413,8 +583,8 @@ template <>
 struct Shape<EventPage> {
   static constexpr std::string_view name = "EventPage";
   static constexpr auto fields = std::tuple{
-      field("events", &EventPage::events, ""),
-      field("next_cursor", &EventPage::next_cursor, ""),
+      field("events", &EventPage::events, "Oldest first."),
+      field("next_cursor", &EventPage::next_cursor, "Where the next page begins; empty at the end of a history."),
   };
 };
 
@@ -422,24 +592,70 @@ template <>
 struct Shape<ListReply> {
   static constexpr std::string_view name = "ExecutionPage";
   static constexpr auto fields = std::tuple{
-      field("executions", &ListReply::executions, ""),
-      field("next_cursor", &ListReply::next_cursor, "Empty at the end."),
+      field("executions", &ListReply::executions, "Newest first."),
+      field("next_cursor", &ListReply::next_cursor, "Where the next page begins; empty at the end."),
+  };
+};
+
+// What a list can be narrowed by; where it begins and how long it is are said elsewhere.
+template <>
+struct Shape<ListRequest> {
+  using R = ListRequest;
+  static constexpr std::string_view name = "ExecutionFilter";
+  struct Tag {
+    static Result<void> read(const Value& value, const At& at, R& out) {
+      Tags pairs;
+      FF_TRY_VOID(Codec<Tags>::read(value, at, pairs));
+      if (pairs.size() != 1) return refuse(at, "must have exactly one key");
+      out.tag = *pairs.begin();
+      return {};
+    }
+    static bool present(const R& request) { return request.tag.has_value(); }
+    static void write(Writer& writer, const R& request) { Codec<Tags>::write(writer, {*request.tag}); }
+    static std::string schema(Schemas&) {
+      return R"({"type":"object","additionalProperties":{"type":"string"},"minProperties":1,"maxProperties":1})";
+    }
+  };
+  static constexpr auto fields = std::tuple{
+      field("namespace", &R::name_space, "Only executions of this namespace."),
+      field("lane", &R::lane, "Only executions of this lane."),
+      field("kind", &R::kind, "Only executions of this kind."),
+      field("states", &R::states, "Only executions in one of these public states."),
+      Special<Tag>{"tag", "Only executions with this tag: one key with its value."},
+      field("flow", &R::flow, "Only executions of this flow."),
+      field("created_from", &R::created_from, "Only executions made then or later."),
+      field("created_before", &R::created_before, "Only executions made earlier."),
+      field("finished_from", &R::finished_from, "Only executions that ended then or later."),
+      field("finished_before", &R::finished_before, "Only executions that ended earlier."),
   };
 };
 
 template <>
+struct Shape<LaneCounts> {
+  static constexpr std::string_view name = "LaneCounts";
+  static constexpr auto fields = std::tuple{
+      field("lane", &LaneCounts::lane, "The lane."),
+      field("counts", &LaneCounts::counts,
+            "How many executions are in each public state; those without any are left out."),
+  };
+};
+
+// ---- Operating
+
+template <>
 struct Shape<CancelReply> {
   static constexpr std::string_view name = "CancelReply";
-  static constexpr auto fields = std::tuple{field("already_cancelled", &CancelReply::already_cancelled, "")};
+  static constexpr auto fields =
+      std::tuple{field("already_cancelled", &CancelReply::already_cancelled, "It was so before; nothing changed.")};
 };
 
 template <>
 struct Shape<RevokeReply> {
   static constexpr std::string_view name = "RevokeReply";
   static constexpr auto fields = std::tuple{
-      field("lease_id", &RevokeReply::lease_id, ""),
+      field("lease_id", &RevokeReply::lease_id, "The lease that was taken."),
       field("lease_epoch", &RevokeReply::lease_epoch, "After the revocation."),
-      field("public_state", &RevokeReply::public_state, ""),
+      field("public_state", &RevokeReply::public_state, "Where the execution stands now."),
   };
 };
 
@@ -447,26 +663,36 @@ template <>
 struct Shape<ReplayReply> {
   static constexpr std::string_view name = "ReplayReply";
   static constexpr auto fields = std::tuple{
-      field("replay_count", &ReplayReply::replay_count, ""),
-      field("public_state", &ReplayReply::public_state, ""),
+      field("replay_count", &ReplayReply::replay_count, "How often it was started over."),
+      field("public_state", &ReplayReply::public_state, "Where it stands now."),
   };
 };
 
 template <>
 struct Shape<DelayReply> {
   static constexpr std::string_view name = "DelayReply";
-  static constexpr auto fields = std::tuple{moment("delay_until", &DelayReply::delay_until, "")};
+  static constexpr auto fields =
+      std::tuple{moment("delay_until", &DelayReply::delay_until, "When the attempt goes on.")};
 };
 
 template <>
 struct Shape<LaneInfo> {
   static constexpr std::string_view name = "Lane";
   static constexpr auto fields = std::tuple{
-      field("lane", &LaneInfo::lane, ""),
-      field("state", &LaneInfo::state, ""),
-      moment("changed_at", &LaneInfo::changed_at, ""),
-      field("changed_by", &LaneInfo::changed_by, ""),
-      field("reason", &LaneInfo::reason, ""),
+      field("lane", &LaneInfo::lane, "Its name."),
+      field("state", &LaneInfo::state, "What it takes and hands out."),
+      moment("changed_at", &LaneInfo::changed_at, "When its state changed last."),
+      field("changed_by", &LaneInfo::changed_by, "Who changed it."),
+      field("reason", &LaneInfo::reason, "Why."),
+  };
+};
+
+template <>
+struct Shape<NamespaceInfo> {
+  static constexpr std::string_view name = "Namespace";
+  static constexpr auto fields = std::tuple{
+      field("namespace", &NamespaceInfo::name_space, "Its name."),
+      field("retention", &NamespaceInfo::retention, "How long its ended executions are kept, unless they say it."),
   };
 };
 

@@ -1,8 +1,31 @@
 #include "wire/writer.hpp"
 
+#include "base/text.hpp"
+
 namespace flowfabric::wire {
+namespace {
+
+// The message of a database in a foreign character set, or what a caller sent and is told about. Every byte that is not
+// ASCII becomes one replacement character: nobody can say what the others were meant to be.
+std::string legible(std::string_view broken) {
+  std::string out;
+  for (const char c : broken) {
+    if (static_cast<unsigned char>(c) < 0x80) {
+      out += c;
+    } else {
+      out += "\xef\xbf\xbd";
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 void Writer::quote(std::string_view value) {
+  if (!is_valid_utf8(value)) {
+    quote(legible(value));
+    return;
+  }
   constexpr char digits[] = "0123456789abcdef";
   out_ += '"';
   for (const char c : value) {

@@ -1,0 +1,80 @@
+#include "api/bulk_bodies.hpp"
+#include "api/parameters.hpp"
+#include "base/check.hpp"
+
+namespace flowfabric::api {
+namespace {
+
+tl::unexpected<Error> refuse(const std::string& field, const std::string& message) {
+  return fail(Errc::invalid_argument, field + ": " + message, field);
+}
+
+bool is_empty(const ListRequest& filter) {
+  return !filter.name_space && !filter.lane && !filter.kind && filter.states.empty() && !filter.tag && !filter.flow &&
+         !filter.created_from && !filter.created_before && !filter.finished_from && !filter.finished_before;
+}
+
+Result<BulkOrder> order_of(const Call& call, const BulkBody& body) {
+  if (body.priority.has_value() != (body.action == BulkVerb::priority)) {
+    return refuse("priority", body.priority ? "belongs to the action priority alone" : "is missing");
+  }
+  const std::int32_t priority = body.priority.value_or(0);
+  if (priority < limits::min_priority || priority > limits::max_priority) {
+    return refuse("priority", "is " + std::to_string(priority) + "; allowed are " +
+                                  std::to_string(limits::min_priority) + " to " + std::to_string(limits::max_priority));
+  }
+  return BulkOrder{body.action, priority, call.as_operator(body.reason)};
+}
+
+Result<BulkReply> act_on_named(Call& call, const BulkOrder& order, const BulkBody& body) {
+  FF_TRY_VOID(check_count("ids", body.ids->size()));
+  if (body.dry_run) return refuse("dry_run", "counts what a filter selects; it does not go with ids");
+  if (!body.cursor.empty()) return refuse("cursor", "goes with a filter, not with ids");
+  BulkReply reply;
+  static_cast<BulkTally&>(reply) = act_on(call.engine(), order, *body.ids);
+  return reply;
+}
+
+// The cursor walks from the newest to the oldest, so what the action moves does not come again, and what is made
+// meanwhile is left alone.
+Result<BulkReply> act_on_page(Call& call, const BulkOrder& order, const BulkBody& body) {
+  if (is_empty(*body.filter)) return refuse("filter", "must say something; it would select everything");
+  if (body.limit < 1 || body.limit > max_items) {
+    return refuse("limit", "is " + std::to_string(body.limit) + "; allowed are 1 to " + std::to_string(max_items));
+  }
+  FF_TRY(request, filter_for(order.verb, *body.filter, "filter.states"));
+  request.cursor = body.cursor;
+  request.limit = body.limit;
+  FF_TRY(page, call.engine().list_executions(request));
+  BulkReply reply;
+  if (body.dry_run) {
+    reply.matched = page.executions.size();
+  } else {
+    std::vector<ExecutionId> ids;
+    for (const ExecutionSummary& execution : page.executions) ids.push_back(execution.execution_id);
+    static_cast<BulkTally&>(reply) = act_on(call.engine(), order, ids);
+    pass_over_moved(reply);
+  }
+  reply.done = page.next_cursor.empty();
+  reply.next_cursor = std::move(page.next_cursor);
+  return reply;
+}
+
+Result<BulkReply> bulk(Call& call, const BulkBody& body) {
+  if (body.ids.has_value() == body.filter.has_value()) return refuse("filter", "give either a filter or ids");
+  FF_TRY(order, order_of(call, body));
+  return body.ids ? act_on_named(call, order, body) : act_on_page(call, order, body);
+}
+
+}  // namespace
+
+std::vector<Route> bulk_routes() {
+  return {described(
+      blocking_route<BulkBody, BulkReply>(ApiRole::operating, "POST", "/v1/executions/bulk",
+                                          "Cancel, replay or change the priority of many executions.", bulk),
+      "A call handles one page of what the filter selects and says where the next begins; repeat it with the cursor "
+      "until `done`. So a call is short whatever the filter selects, the caller sees how far it is and can stop "
+      "between two pages, and nothing is lost when a server goes down: the cursor is all there is to remember.")};
+}
+
+}  // namespace flowfabric::api

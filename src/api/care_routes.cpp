@@ -1,0 +1,88 @@
+// Lanes, namespaces, counts, signing keys, retention.
+#include <algorithm>
+
+#include "api/fleet_bodies.hpp"
+#include "api/parameters.hpp"
+#include "base/check.hpp"
+
+namespace flowfabric::api {
+namespace {
+
+Result<LaneInfo> lane_of(Call& call, Nothing) {
+  const std::string& name = call.parameter("lane");
+  FF_TRY(lanes, call.engine().list_lanes());
+  const auto found = std::find_if(lanes.begin(), lanes.end(), [&](const LaneInfo& lane) { return lane.lane == name; });
+  if (found == lanes.end()) return fail(Errc::not_found, "there is no lane \"" + name + "\"", "lane");
+  return std::move(*found);
+}
+
+std::vector<Route> lane_routes() {
+  return {
+      blocking_route<Nothing, LanesReply>(ApiRole::viewer, "GET", "/v1/lanes", "All lanes.",
+                                          [](Call& call, Nothing) -> Result<LanesReply> {
+                                            FF_TRY(lanes, call.engine().list_lanes());
+                                            return LanesReply{std::move(lanes)};
+                                          }),
+      blocking_route<Nothing, LaneInfo>(ApiRole::viewer, "GET", "/v1/lanes/{lane}", "One lane.", lane_of),
+      blocking_route<LaneBody, LaneInfo>(
+          ApiRole::operating, "PUT", "/v1/lanes/{lane}", "Pause, resume, drain or disable a lane.",
+          [](Call& call, LaneBody body) -> Result<LaneInfo> {
+            return call.engine().set_lane_state(call.parameter("lane"), body.state,
+                                                call.as_operator(std::move(body.reason)));
+          }),
+      blocking_route<Nothing, CountsReply>(ApiRole::viewer, "GET", "/v1/counts",
+                                           "How many executions each lane has in each state.",
+                                           [](Call& call, Nothing) -> Result<CountsReply> {
+                                             FF_TRY(lanes, call.engine().count_executions(call.query("namespace")));
+                                             return CountsReply{std::move(lanes)};
+                                           },
+                                           {{"namespace", "Count only executions of this namespace."}}),
+  };
+}
+
+std::vector<Route> namespace_routes() {
+  const std::string one = "/v1/namespaces/{namespace}";
+  return {
+      blocking_route<Nothing, NamespaceInfo>(
+          ApiRole::viewer, "GET", one, "The settings of a namespace.",
+          [](Call& call, Nothing) { return call.engine().get_namespace(call.parameter("namespace")); }),
+      blocking_route<NamespaceBody, NamespaceInfo>(
+          ApiRole::operating, "PUT", one, "Change the settings of a namespace.",
+          [](Call& call, NamespaceBody body) {
+            return call.engine().set_namespace({call.parameter("namespace"), body.retention},
+                                               call.as_operator(std::move(body.reason)));
+          }),
+  };
+}
+
+std::vector<Route> key_routes() {
+  return {
+      blocking_route<Nothing, KeysReply>(ApiRole::admin, "GET", "/v1/signing-keys",
+                                         "The keys that sign handles and grants.",
+                                         [](Call& call, Nothing) -> Result<KeysReply> {
+                                           FF_TRY(keys, call.engine().list_keys());
+                                           return KeysReply{std::move(keys)};
+                                         }),
+      blocking_route<RotateBody, KeyRotation>(
+          ApiRole::admin, "POST", "/v1/signing-keys/rotate", "Sign with a new key from now on.",
+          [](Call& call, RotateBody body) {
+            return call.engine().rotate_keys(body.grace_ms, call.as_operator(std::move(body.reason)));
+          }),
+      blocking_route<RetentionRun, RetentionReply>(ApiRole::operating, "POST", "/v1/retention/run",
+                                                   "Remove executions that ended long ago.",
+                                                   [](Call& call, const RetentionRun& run) -> Result<RetentionReply> {
+                                                     FF_TRY(removed, call.engine().run_retention(run));
+                                                     return RetentionReply{removed};
+                                                   }),
+  };
+}
+
+}  // namespace
+
+std::vector<Route> care_routes() {
+  std::vector<Route> all = lane_routes();
+  for (auto& more : {namespace_routes(), key_routes()}) all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+}  // namespace flowfabric::api

@@ -1,0 +1,97 @@
+// Bodies of the fleet's routes. Outcomes that are a variant in C++ are an object with its name in `outcome` here.
+#pragma once
+
+#include "api/bodies.hpp"
+#include "wire/fleet_shapes.hpp"
+
+namespace flowfabric::api {
+
+struct HeartbeatAnswer {
+  HeartbeatReply::Outcome outcome = HeartbeatReply::Outcome::refreshed;
+  TimestampMs next_expiry_at = 0;
+  std::vector<Item<RenewVerdict>> leases{};
+  bool drain = false;
+  std::vector<ExecutionId> revoked_leases{};
+};
+struct WorkerBody {
+  std::string name_space = "default";
+  std::string reason{};
+};
+struct MarkDeadReply {
+  MarkWorkerDeadOutcome outcome = MarkWorkerDeadOutcome::marked;
+};
+struct DrainReply {
+  DrainWorkerOutcome outcome = DrainWorkerOutcome::draining;
+};
+
+struct NextGrantReply {
+  enum class Outcome : std::uint8_t { granted, no_work };
+  Outcome outcome = Outcome::no_work;
+  std::optional<Grant> grant{};
+};
+struct ReclaimGrantReply {
+  enum class Outcome : std::uint8_t { granted, not_reclaimable, reclaim_cap_exceeded };
+  Outcome outcome = Outcome::granted;
+  std::optional<Grant> grant{};
+  std::optional<std::string> detail{};
+  std::optional<std::uint32_t> count{};
+};
+struct ReclaimReply {
+  enum class Outcome : std::uint8_t { claimed, grant_not_found, not_reclaimable, reclaim_cap_exceeded };
+  Outcome outcome = Outcome::claimed;
+  std::optional<ClaimedExecution> execution{};
+  std::optional<std::string> detail{};
+  std::optional<std::uint32_t> count{};
+};
+
+struct KeysReply {
+  std::vector<SigningKeyInfo> keys{};
+};
+struct RotateBody {
+  std::int64_t grace_ms = 3600 * 1000;
+  std::string reason{};
+};
+struct RetentionReply {
+  std::uint64_t removed = 0;
+};
+
+}  // namespace flowfabric::api
+
+namespace flowfabric::wire {
+
+inline constexpr std::string_view next_grant_names[] = {"granted", "no_work"};
+template <>
+struct EnumRange<api::NextGrantReply::Outcome> : NamedBy<api::NextGrantReply::Outcome, next_grant_names> {};
+inline constexpr std::string_view reclaim_grant_names[] = {"granted", "not_reclaimable", "reclaim_cap_exceeded"};
+template <>
+struct EnumRange<api::ReclaimGrantReply::Outcome> : NamedBy<api::ReclaimGrantReply::Outcome, reclaim_grant_names> {};
+inline constexpr std::string_view reclaim_names[] = {"claimed", "grant_not_found", "not_reclaimable",
+                                                     "reclaim_cap_exceeded"};
+template <>
+struct EnumRange<api::ReclaimReply::Outcome> : NamedBy<api::ReclaimReply::Outcome, reclaim_names> {};
+
+FF_SHAPE(api::HeartbeatAnswer, "HeartbeatReply", field("outcome", &T::outcome, "not_registered: register again."),
+         moment("next_expiry_at", &T::next_expiry_at, "Send the next one before."),
+         field("leases", &T::leases, "One for each handle, in order; given even when it is not registered."),
+         field("drain", &T::drain, "Finish what you hold and claim nothing more."),
+         field("revoked_leases", &T::revoked_leases, "Stop working on these: they are no longer yours."))
+FF_SHAPE(api::WorkerBody, "WorkerBody", field("namespace", &T::name_space, "Where it is registered (default)."),
+         field("reason", &T::reason, about_reason))
+FF_SHAPE(api::MarkDeadReply, "MarkDeadReply", field("outcome", &T::outcome, "Whether it was there to be marked."))
+FF_SHAPE(api::DrainReply, "DrainReply", field("outcome", &T::outcome, "Whether it was there to be told."))
+FF_SHAPE(api::NextGrantReply, "NextGrantReply", field("outcome", &T::outcome, "Whether there was work."),
+         field("grant", &T::grant, "What was granted."))
+FF_SHAPE(api::ReclaimGrantReply, "ReclaimGrantReply", field("outcome", &T::outcome, "Whether it can be reclaimed."),
+         field("grant", &T::grant, "What was granted."), field("detail", &T::detail, "Why it cannot be reclaimed."),
+         field("count", &T::count, "How often it was reclaimed, when that is too often."))
+FF_SHAPE(api::ReclaimReply, "ReclaimReply", field("outcome", &T::outcome, "Whether it was reclaimed."),
+         field("execution", &T::execution, "What was reclaimed, with its new handle."),
+         field("detail", &T::detail, "Why it cannot be reclaimed."),
+         field("count", &T::count, "How often it was reclaimed, when that is too often."))
+FF_SHAPE(api::KeysReply, "KeysReply", field("keys", &T::keys, "Oldest first, without their secrets."))
+FF_SHAPE(api::RotateBody, "RotateBody",
+         field("grace_ms", &T::grace_ms, "How long what older keys signed is accepted (an hour)."),
+         field("reason", &T::reason, about_reason))
+FF_SHAPE(api::RetentionReply, "RetentionReply", field("removed", &T::removed, "How many executions are gone."))
+
+}  // namespace flowfabric::wire

@@ -1,0 +1,26 @@
+// What stands in queries, and how long lists in bodies may be.
+#pragma once
+
+#include <flowfabric/operations.hpp>
+
+#include "api/call.hpp"
+#include "api/route.hpp"
+#include "base/limits.hpp"
+
+namespace flowfabric::api {
+
+inline constexpr std::uint32_t max_items = 1000;       // that one call may carry
+inline constexpr std::uint32_t max_parked_ms = 60000;  // that one call may wait
+
+Result<std::uint32_t> page_limit(const Call& call, std::uint32_t otherwise = limits::default_page,
+                                 std::uint32_t max = limits::max_page);
+Result<std::optional<TimestampMs>> query_moment(const Call& call, std::string_view name);
+Result<bool> query_flag(const Call& call, std::string_view name);
+// Every filter, the cursor and the limit.
+Result<ListRequest> list_request(const Call& call);
+Result<void> check_count(const std::string& field, std::size_t count, std::size_t max = max_items);
+
+std::vector<QueryParameter> paging_parameters();
+std::vector<QueryParameter> listing_parameters();
+
+}  // namespace flowfabric::api

@@ -1,0 +1,41 @@
+#include "api/route.hpp"
+
+namespace flowfabric::api {
+
+Route described(Route route, std::string description) {
+  route.description = std::move(description);
+  return route;
+}
+
+Route taking_bytes(Route route, std::function<void(const std::shared_ptr<Call>&)> run) {
+  route.takes_bytes = true;
+  route.run = [as_json = std::move(route.run), as_bytes = std::move(run)](const std::shared_ptr<Call>& call) {
+    const auto type = call->request().headers.find("content-type");
+    (type && type->starts_with(bytes_type) ? as_bytes : as_json)(call);
+  };
+  return route;
+}
+
+Route giving_bytes(Route route, std::function<Result<LabelledBytes>(Call&)> read) {
+  route.gives_bytes = true;
+  route.run = [as_json = std::move(route.run), read = std::move(read)](const std::shared_ptr<Call>& call) {
+    const auto accept = call->request().headers.find("accept");
+    if (!accept || accept->find(bytes_type) == std::string_view::npos) return as_json(call);
+    call->in_pool([call, read] {
+      auto given = read(*call);
+      if (!given) return call->refuse(given.error());
+      call->answer_bytes(std::move(given->bytes), given->label);
+    });
+  };
+  return route;
+}
+
+std::vector<Route> all_routes() {
+  std::vector<Route> all;
+  for (auto& more : {execution_routes(), bulk_routes(), worker_routes(), fleet_routes(), care_routes(), key_routes()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+}  // namespace flowfabric::api

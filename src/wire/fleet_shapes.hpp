@@ -1,0 +1,205 @@
+// The fleet as JSON: workers, leases that ran out, grants, signing keys.
+#pragma once
+
+#include "wire/shapes.hpp"
+
+namespace flowfabric::wire {
+
+inline constexpr std::string_view register_outcome_names[] = {"registered", "refreshed"};
+template <>
+struct EnumRange<RegisterWorkerReply::Outcome> : NamedBy<RegisterWorkerReply::Outcome, register_outcome_names> {};
+inline constexpr std::string_view heartbeat_outcome_names[] = {"refreshed", "not_registered"};
+template <>
+struct EnumRange<HeartbeatReply::Outcome> : NamedBy<HeartbeatReply::Outcome, heartbeat_outcome_names> {};
+inline constexpr std::string_view mark_dead_outcome_names[] = {"marked", "not_registered"};
+template <>
+struct EnumRange<MarkWorkerDeadOutcome> : NamedBy<MarkWorkerDeadOutcome, mark_dead_outcome_names> {};
+inline constexpr std::string_view drain_outcome_names[] = {"draining", "not_registered"};
+template <>
+struct EnumRange<DrainWorkerOutcome> : NamedBy<DrainWorkerOutcome, drain_outcome_names> {};
+
+// ---- Workers
+
+template <>
+struct Shape<WorkerRegistration> {
+  using R = WorkerRegistration;
+  static constexpr std::string_view name = "WorkerRegistration";
+  static constexpr auto fields = std::tuple{
+      field("namespace", &R::name_space, "Where it is registered (default)."),
+      required("worker_id", &R::worker_id, "The pool."),
+      required("worker_instance_id", &R::worker_instance_id, "The process; unique in the namespace."),
+      field("lanes", &R::lanes, "Which queues it serves (default)."),
+      field("capabilities", &R::capabilities, "What it offers."),
+      field("liveness_ttl_ms", &R::liveness_ttl_ms, "Without a heartbeat for so long it counts as dead (30000)."),
+  };
+};
+
+template <>
+struct Shape<RegisterWorkerReply> {
+  using R = RegisterWorkerReply;
+  static constexpr std::string_view name = "RegisterWorkerReply";
+  static constexpr auto fields = std::tuple{
+      field("outcome", &R::outcome, "Whether it was registered before."),
+      moment("registered_at", &R::registered_at, "Since when."),
+      moment("next_expiry_at", &R::next_expiry_at, "Send a heartbeat before."),
+  };
+};
+
+template <>
+struct Shape<HeartbeatRequest> {
+  using R = HeartbeatRequest;
+  static constexpr std::string_view name = "HeartbeatRequest";
+  static constexpr auto fields = std::tuple{
+      field("namespace", &R::name_space, "Where it is registered (default)."),
+      required("worker_instance_id", &R::worker_instance_id, "The process."),
+      field("leases", &R::leases, "Handles of leases to renew in the same call, up to 1,000."),
+  };
+};
+
+template <>
+struct Shape<WorkerInfo> {
+  static constexpr std::string_view name = "Worker";
+  static constexpr auto fields = std::tuple{
+      field("namespace", &WorkerInfo::name_space, "Where it is registered."),
+      field("worker_id", &WorkerInfo::worker_id, "The pool."),
+      field("worker_instance_id", &WorkerInfo::worker_instance_id, "The process."),
+      field("lanes", &WorkerInfo::lanes, "Which queues it serves."),
+      field("capabilities", &WorkerInfo::capabilities, "What it offers."),
+      field("liveness_ttl_ms", &WorkerInfo::liveness_ttl_ms, "Without a heartbeat for so long it counts as dead."),
+      moment("registered_at", &WorkerInfo::registered_at, "Since when."),
+      moment("last_heartbeat_at", &WorkerInfo::last_heartbeat_at, "When it was heard of last."),
+      moment("expires_at", &WorkerInfo::expires_at, "When it counts as dead without another heartbeat."),
+      field("partition", &WorkerInfo::partition, "A number from 0 to 255 that follows from the instance id."),
+      field("draining", &WorkerInfo::draining, "It was told to finish and claim nothing more."),
+      field("state", &WorkerInfo::state, "Whether it lives, or what became of it."),
+      moment("ended_at", &WorkerInfo::ended_at, "When it went."),
+      field("ended_by", &WorkerInfo::ended_by, "Who declared it dead."),
+      field("reason", &WorkerInfo::reason, "Why."),
+  };
+};
+
+template <>
+struct Shape<ListWorkersReply> {
+  static constexpr std::string_view name = "WorkerPage";
+  static constexpr auto fields = std::tuple{
+      field("workers", &ListWorkersReply::workers, "By namespace, then by instance id."),
+      field("next_cursor", &ListWorkersReply::next_cursor, "Where the next page begins; empty at the end."),
+  };
+};
+
+// ---- Leases that ran out, and grants
+
+template <>
+struct Shape<ExpiredLease> {
+  static constexpr std::string_view name = "ExpiredLease";
+  static constexpr auto fields = std::tuple{
+      field("execution_id", &ExpiredLease::execution_id, "What was leased."),
+      field("namespace", &ExpiredLease::name_space, "Whose work it is."),
+      field("lease_id", &ExpiredLease::lease_id, "The lease."),
+      field("lease_epoch", &ExpiredLease::lease_epoch, "Of the lease."),
+      field("worker_id", &ExpiredLease::worker_id, "The pool of the last holder."),
+      field("worker_instance_id", &ExpiredLease::worker_instance_id, "The last holder."),
+      field("attempt_index", &ExpiredLease::attempt_index, "The attempt that was interrupted."),
+      moment("expires_at", &ExpiredLease::expires_at, "When the lease ceased."),
+      field("cause", &ExpiredLease::cause, "How it was lost; none: the clock has not come by yet."),
+  };
+};
+
+template <>
+struct Shape<ListExpiredLeasesReply> {
+  static constexpr std::string_view name = "ExpiredLeasePage";
+  static constexpr auto fields = std::tuple{
+      field("leases", &ListExpiredLeasesReply::leases, "By the time they ceased, oldest first."),
+      field("next_cursor", &ListExpiredLeasesReply::next_cursor, "Where the next page begins; empty at the end."),
+  };
+};
+
+template <>
+struct Shape<Grant> {
+  static constexpr std::string_view name = "Grant";
+  static constexpr auto fields = std::tuple{
+      field("kind", &Grant::kind, "What it is good for."),
+      field("execution_id", &Grant::execution_id, "What it reserves."),
+      field("lane", &Grant::lane, "Of the execution."),
+      field("worker_id", &Grant::worker_id, "The pool that it is for."),
+      field("worker_instance_id", &Grant::worker_instance_id, "The process that it was made for."),
+      field("grant_key", &Grant::grant_key, "What the worker redeems, once. A secret; opaque."),
+      field("grant_id", &Grant::grant_id, "Follows from the key; safe to log."),
+      moment("expires_at", &Grant::expires_at, "Redeem it before."),
+  };
+};
+
+template <>
+struct Shape<GrantRequest> {
+  using R = GrantRequest;
+  static constexpr std::string_view name = "GrantRequest";
+  static constexpr auto fields = std::tuple{
+      required("execution_id", &R::execution_id, "What to reserve."),
+      required("worker_id", &R::worker_id, "The pool that may redeem it."),
+      required("worker_instance_id", &R::worker_instance_id, "The process that it is made for."),
+      field("capabilities", &R::capabilities, "What the worker offers."),
+      field("grant_ttl_ms", &R::grant_ttl_ms, "Good for so long, 1 to 60000 (5000)."),
+  };
+};
+
+template <>
+struct Shape<ClaimForWorkerRequest> {
+  using R = ClaimForWorkerRequest;
+  static constexpr std::string_view name = "ClaimForWorkerRequest";
+  static constexpr auto fields = std::tuple{
+      field("lane", &R::lane, "Which queue (default)."),
+      required("worker_id", &R::worker_id, "The pool that may redeem it."),
+      required("worker_instance_id", &R::worker_instance_id, "The process that it is made for."),
+      field("capabilities", &R::capabilities, "What the worker offers."),
+      field("grant_ttl_ms", &R::grant_ttl_ms, "Good for so long, 1 to 60000 (5000)."),
+  };
+};
+
+template <>
+struct Shape<RedeemRequest> {
+  using R = RedeemRequest;
+  static constexpr std::string_view name = "RedeemRequest";
+  static constexpr auto fields = std::tuple{
+      required("execution_id", &R::execution_id, "What the grant reserves."),
+      required("grant_key", &R::grant_key, "The key of the grant."),
+      field("worker_namespace", &R::worker_namespace, "Where the worker is registered, if it is (default)."),
+      required("worker_id", &R::worker_id, "The pool; it must be the grant's."),
+      required("worker_instance_id", &R::worker_instance_id, "The process; it may be another one."),
+      field("capabilities", &R::capabilities, "What the worker offers."),
+      field("lease_ttl_ms", &R::lease_ttl_ms, "How long the lease lasts without being renewed (30000)."),
+  };
+};
+
+// ---- Keys and retention
+
+template <>
+struct Shape<SigningKeyInfo> {
+  static constexpr std::string_view name = "SigningKey";
+  static constexpr auto fields = std::tuple{
+      field("key_id", &SigningKeyInfo::key_id, "Its number."),
+      moment("created_at", &SigningKeyInfo::created_at, "When it was made."),
+      moment("expires_at", &SigningKeyInfo::expires_at, "Until when its signatures are accepted; absent: it signs."),
+  };
+};
+
+template <>
+struct Shape<KeyRotation> {
+  static constexpr std::string_view name = "KeyRotation";
+  static constexpr auto fields = std::tuple{
+      field("key_id", &KeyRotation::key_id, "The key that signs from now on."),
+      field("keys", &KeyRotation::keys, "All whose signatures are accepted, oldest first."),
+  };
+};
+
+template <>
+struct Shape<RetentionRun> {
+  static constexpr std::string_view name = "RetentionRun";
+  static constexpr auto fields = std::tuple{
+      field("older_than_ms", &RetentionRun::older_than_ms,
+            "Remove what ended so long ago, whatever its policy says; absent: what its policy says."),
+      field("namespace", &RetentionRun::name_space, "Only executions of this namespace."),
+      field("lane", &RetentionRun::lane, "Only executions of this lane."),
+  };
+};
+
+}  // namespace flowfabric::wire

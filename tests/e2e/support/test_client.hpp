@@ -1,0 +1,75 @@
+// A client that believes nothing: every reply is checked against what /openapi.json says about its route, and every
+// error against the one shape of errors.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/json/value.hpp>
+
+#include <flowfabric/engine.hpp>
+
+#include "api/api.hpp"
+#include "net/http_client.hpp"
+
+namespace flowfabric::e2e {
+
+struct Reply {
+  int status = 0;
+  std::string body{};
+  net::Headers headers{};
+  boost::json::value json{};  // null when the body is no JSON
+
+  // What an error says about itself; empty when the reply is none.
+  std::string code() const;
+  std::string field() const;
+  std::string message() const;
+};
+
+std::string text(const boost::json::value& value);
+// An execution id as a segment of a path.
+std::string path_of(const std::string& execution_id);
+
+class TestClient {
+ public:
+  explicit TestClient(const std::string& url);
+
+  // A body that is not empty is sent as JSON unless the headers say otherwise.
+  Reply send(const std::string& method, const std::string& target, const std::string& body = {},
+             net::Headers headers = {});
+  Reply get(const std::string& target) { return send("GET", target); }
+  Reply post(const std::string& target, const std::string& body = {}) { return send("POST", target, body); }
+  Reply put(const std::string& target, const std::string& body) { return send("PUT", target, body); }
+  Reply patch(const std::string& target, const std::string& body) { return send("PATCH", target, body); }
+
+  const boost::json::value& openapi() const { return openapi_; }
+  // "POST /v1/claims": every operation that the document has, and those that have succeeded here.
+  std::set<std::string> operations() const;
+  const std::set<std::string>& succeeded() const { return succeeded_; }
+
+ private:
+  Reply raw(const std::string& method, const std::string& target, const std::string& body, net::Headers headers);
+  void check(const std::string& method, const std::string& target, const Reply& reply);
+
+  net::HttpClient http_;
+  boost::json::value openapi_;
+  std::set<std::string> succeeded_;
+};
+
+// An engine in memory behind a server of this process.
+class TestServer {
+ public:
+  TestServer();
+  ~TestServer();
+
+  Engine& engine() { return *engine_; }
+  std::string url() const { return api_->url(); }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<api::ApiServer> api_;
+};
+
+}  // namespace flowfabric::e2e
