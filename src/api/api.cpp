@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/http_metrics.hpp"
 #include "api/route.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -68,10 +69,12 @@ struct ApiServer::Impl {
     std::vector<Route> table = all_routes();
     openapi = openapi_json(table);
   }
+  // What runs in the pool may look at the server.
+  ~Impl() { pool.stop(); }
 
-  void handle(const std::shared_ptr<net::Exchange>& exchange) {
+  void handle(const std::shared_ptr<CountedExchange>& exchange) {
     net::Request& request = exchange->request();
-    if (answer_plain(*exchange)) return;
+    if (answer_plain(exchange)) return;
     std::string allowed;
     for (const PreparedRoute& prepared : routes) {
       if (!matches(prepared, request.segments)) continue;
@@ -88,8 +91,9 @@ struct ApiServer::Impl {
     exchange->respond(std::move(response));
   }
 
-  void run(const PreparedRoute& prepared, const std::shared_ptr<net::Exchange>& exchange) {
+  void run(const PreparedRoute& prepared, const std::shared_ptr<CountedExchange>& exchange) {
     const net::Request& request = exchange->request();
+    exchange->matched(prepared.route.pattern);
     if (const std::string* unknown = unknown_query(prepared.route, request)) {
       exchange->respond(
           error_response(Error{Errc::invalid_argument, *unknown + ": there is no such parameter here", *unknown, {}}));
@@ -99,25 +103,42 @@ struct ApiServer::Impl {
   }
 
   // What is not part of the API proper.
-  bool answer_plain(net::Exchange& exchange) {
-    const net::Request& request = exchange.request();
+  bool answer_plain(const std::shared_ptr<CountedExchange>& exchange) {
+    const net::Request& request = exchange->request();
     if (request.method != "GET" && request.method != "HEAD") return false;
     net::Response response;
     if (request.path == "/healthz") {
       response.body = R"({"status":"ok"})";
     } else if (request.path == "/openapi.json") {
       response.body = openapi;
+    } else if (request.path == "/metrics") {
+      exchange->matched(request.path);
+      answer_metrics(exchange);
+      return true;
     } else {
       return false;
     }
-    exchange.respond(std::move(response));
+    exchange->matched(request.path);
+    exchange->respond(std::move(response));
     return true;
+  }
+
+  // In the pool, because the engine asks its store for some figures.
+  void answer_metrics(const std::shared_ptr<net::Exchange>& exchange) {
+    const bool taken = pool.submit([this, exchange] {
+      net::Response response;
+      response.content_type = "text/plain; version=0.0.4";
+      response.body = engine.metrics() + metrics->text();
+      exchange->respond(std::move(response));
+    });
+    if (!taken) exchange->respond(error_response(too_many_waiting()));
   }
 
   Engine& engine;
   Pool pool;
   std::vector<PreparedRoute> routes;
   std::string openapi;
+  std::shared_ptr<HttpMetrics> metrics = std::make_shared<HttpMetrics>();
   std::unique_ptr<net::HttpServer> http;
 };
 
@@ -132,9 +153,11 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Engine& engine, const ApiOpt
   http.threads = options.io_threads;
   http.error_body = [](int, const Error& error) { return error_json(error); };
   Impl* raw = impl.get();
-  FF_TRY(server, net::HttpServer::start(std::move(http),
-                                        [raw](std::shared_ptr<net::Exchange> exchange) { raw->handle(exchange); }));
+  FF_TRY(server, net::HttpServer::start(std::move(http), [raw](std::shared_ptr<net::Exchange> exchange) {
+           raw->handle(std::make_shared<CountedExchange>(std::move(exchange), raw->metrics));
+         }));
   impl->http = std::move(server);
+  impl->metrics->watch(*impl->http);
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(impl)));
 }
 

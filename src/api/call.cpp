@@ -45,6 +45,10 @@ net::Response error_response(const Error& error) {
   return response;
 }
 
+Error too_many_waiting() {
+  return Error{Errc::overloaded, "too many requests are waiting; back off and repeat", {}, {}};
+}
+
 Call::Call(std::shared_ptr<net::Exchange> exchange, Engine& engine, Pool& pool,
            std::map<std::string, std::string, std::less<>> parameters)
     : exchange_(std::move(exchange)), engine_(engine), pool_(pool), parameters_(std::move(parameters)) {}
@@ -99,7 +103,7 @@ void Call::refuse(const Error& error) { exchange_->respond(error_response(error)
 
 void Call::in_pool(std::function<void()> work) {
   if (!pool_.submit(std::move(work))) {
-    refuse(Error{Errc::overloaded, "too many requests are waiting; back off and repeat", {}, {}});
+    refuse(too_many_waiting());
   }
 }
 

@@ -15,6 +15,8 @@ namespace flowfabric::api {
 // {"error":{"code","message","field"?,"retryable","details"?}}
 std::string error_json(const Error& error);
 net::Response error_response(const Error& error);
+// For what the pool does not take.
+Error too_many_waiting();
 
 class Call : public std::enable_shared_from_this<Call> {
  public:

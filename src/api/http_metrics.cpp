@@ -1,0 +1,88 @@
+#include "api/http_metrics.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "observe/process.hpp"
+
+namespace flowfabric::api {
+namespace {
+
+using observe::Label;
+
+// Anybody can send any word as a method.
+std::string_view known_method(const std::string& method) {
+  constexpr std::array<std::string_view, 7> known = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+  const auto found = std::find(known.begin(), known.end(), method);
+  return found == known.end() ? observe::other : *found;
+}
+
+}  // namespace
+
+HttpMetrics::HttpMetrics()
+    : requests_(registry_.counters({"flowfabric_http_requests_total",
+                                    "Requests by the pattern of their route, method and status.",
+                                    {Label::closed("route"), Label::closed("method"), Label::closed("status")},
+                                    2000})),
+      durations_(registry_.histograms({"flowfabric_http_request_duration_seconds",
+                                       "From the whole request to its answer, with the time that claims are parked.",
+                                       {Label::closed("route")}},
+                                      observe::durations())),
+      in_flight_(
+          registry_.gauges({"flowfabric_http_requests_in_flight", "Requests that are not answered yet."}).with()) {
+  registry_.computed_gauges({"flowfabric_http_connections", "Open connections."},
+                            figure(&net::ServerStatistics::open_connections));
+  registry_.computed_counters({"flowfabric_http_connections_accepted_total", "Connections that were accepted."},
+                              figure(&net::ServerStatistics::accepted_connections));
+  registry_.computed_counters(
+      {"flowfabric_http_connections_refused_total", "Connections that were refused because there were too many."},
+      figure(&net::ServerStatistics::refused_connections));
+  registry_.computed_counters(
+      {"flowfabric_http_faults_total",
+       "Requests that were refused before a route was looked for: malformed, too large, too slow."},
+      figure(&net::ServerStatistics::faults));
+  registry_.computed_counters({"flowfabric_http_received_bytes_total", "Bytes of HTTP received, without TLS."},
+                              figure(&net::ServerStatistics::received_bytes));
+  registry_.computed_counters({"flowfabric_http_sent_bytes_total", "Bytes of HTTP sent, without TLS."},
+                              figure(&net::ServerStatistics::sent_bytes));
+  observe::add_process_metrics(registry_, FLOWFABRIC_VERSION);
+}
+
+observe::Compute HttpMetrics::figure(Figure figure) const {
+  return [this, figure]() -> std::vector<observe::Sample> {
+    const net::HttpServer* server = server_;
+    if (server == nullptr) return {};
+    return {{{}, static_cast<double>(server->statistics().*figure)}};
+  };
+}
+
+void HttpMetrics::answered(std::string_view route, std::string_view method, int status, std::int64_t nanoseconds) {
+  requests_.with(route, method, std::to_string(status)).add();
+  durations_.with(route).observe(nanoseconds);
+}
+
+CountedExchange::CountedExchange(std::shared_ptr<net::Exchange> exchange, std::shared_ptr<HttpMetrics> metrics)
+    : exchange_(std::move(exchange)), metrics_(std::move(metrics)), method_(known_method(exchange_->request().method)) {
+  metrics_->in_flight().add(1);
+}
+
+// Unanswered, it is answered by the server.
+CountedExchange::~CountedExchange() { count(500); }
+
+void CountedExchange::count(int status) {
+  if (counted_.exchange(true)) return;
+  metrics_->answered(route_, method_, status, watch_.nanoseconds());
+  metrics_->in_flight().add(-1);
+}
+
+bool CountedExchange::respond(net::Response response) {
+  count(response.status);
+  return exchange_->respond(std::move(response));
+}
+
+std::shared_ptr<net::ResponseStream> CountedExchange::begin_stream(net::Response head) {
+  count(head.status);
+  return exchange_->begin_stream(std::move(head));
+}
+
+}  // namespace flowfabric::api
