@@ -163,6 +163,11 @@ class Engine {
   // Stops: refuses what is new, finishes what is queued, answers who waits. Idempotent.
   void stop();
 
+  // ---- Watching
+  // What this engine has done and is doing, in the Prometheus text format. docs/operating.md lists the names. Asks the
+  // store for some of it.
+  std::string metrics();
+
   // For embedding tests and benches: how many batches were committed, and commands in them.
   struct Statistics {
     std::uint64_t batches = 0;

@@ -19,6 +19,10 @@ net::Response error_response(const Error& error) {
   return response;
 }
 
+Error too_many_waiting() {
+  return Error{Errc::overloaded, "too many requests are waiting; back off and repeat", {}, {}};
+}
+
 Call::Call(std::shared_ptr<net::Exchange> exchange, const Home& home, Caller caller,
            std::map<std::string, std::string, std::less<>> parameters)
     : exchange_(std::move(exchange)), home_(home), caller_(std::move(caller)), parameters_(std::move(parameters)) {}
@@ -104,7 +108,7 @@ void Call::refuse(const Error& error) { exchange_->respond(error_response(error)
 
 void Call::in_pool(std::function<void()> work) {
   if (!home_.pool.submit(std::move(work))) {
-    refuse(Error{Errc::overloaded, "too many requests are waiting; back off and repeat", {}, {}});
+    refuse(too_many_waiting());
   }
 }
 

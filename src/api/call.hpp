@@ -17,6 +17,8 @@ namespace flowfabric::api {
 // {"error":{"code","message","field"?,"retryable","details"?}}
 std::string error_json(const Error& error);
 net::Response error_response(const Error& error);
+// For what the pool does not take.
+Error too_many_waiting();
 
 // The media type of bytes that are no JSON, and the header that carries their label.
 inline constexpr std::string_view bytes_type = "application/octet-stream";

@@ -177,7 +177,7 @@ std::vector<Route> bulk_routes();
 std::vector<Route> worker_routes();
 std::vector<Route> fleet_routes();
 std::vector<Route> care_routes();  // lanes, namespaces, counts, keys, retention
-std::vector<Route> key_routes();   // API keys
+std::vector<Route> api_key_routes();   // API keys
 std::vector<Route> all_routes();
 
 // OpenAPI 3.1 of a table.

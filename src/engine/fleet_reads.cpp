@@ -236,6 +236,16 @@ Result<ListWorkersReply> workers(Store& store, const ListWorkersRequest& request
   return reply;
 }
 
+Result<LiveWorkers> count_workers(Store& store) {
+  FF_TRY(now_us, store.now_us());
+  LiveWorkers count;
+  FF_TRY_VOID(each_worker(store, {}, now_us / 1000, [&](const WorkerInfo& info) {
+    if (info.state == WorkerState::live) ++(info.draining ? count.draining : count.working);
+    return true;
+  }));
+  return count;
+}
+
 Result<bool> capable_worker_lives(Store& store, const Spec& spec, TimestampMs now) {
   bool lives = false;
   FF_TRY_VOID(each_worker(store, {}, now, [&](const WorkerInfo& info) {

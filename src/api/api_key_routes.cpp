@@ -22,7 +22,7 @@ Result<CallerReply> who_am_i(Call& call, Nothing) {
 
 }  // namespace
 
-std::vector<Route> key_routes() {
+std::vector<Route> api_key_routes() {
   Route whoami = blocking_route<Nothing, CallerReply>(ApiRole::viewer, "GET", "/v1/whoami",
                                                       "Who the server takes you for.", who_am_i);
   whoami.keeps_to_namespace = true;
