@@ -61,12 +61,12 @@ const std::string* unknown_query(const Route& route, const net::Request& request
 struct ApiServer::Impl {
   Impl(Engine& engine_in, const ApiOptions& options)
       : engine(engine_in), pool(options.pool_threads, max_waiting_calls) {
-    for (Route& route : all_routes()) {
+    std::vector<Route> table = all_routes(options.streams);
+    openapi = openapi_json(table);
+    for (Route& route : table) {
       auto segments = split(route.pattern);
       routes.push_back({std::move(route), std::move(segments)});
     }
-    std::vector<Route> table = all_routes();
-    openapi = openapi_json(table);
   }
 
   void handle(const std::shared_ptr<net::Exchange>& exchange) {

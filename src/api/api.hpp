@@ -6,6 +6,7 @@
 
 #include <flowfabric/engine.hpp>
 
+#include "api/event_stream.hpp"
 #include "net/http_server.hpp"
 
 namespace flowfabric::api {
@@ -15,6 +16,7 @@ struct ApiOptions {
   std::uint16_t port = 7070;
   std::size_t io_threads = 1;
   std::size_t pool_threads = 8;
+  StreamSettings streams{};
 };
 
 class ApiServer {

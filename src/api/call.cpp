@@ -3,9 +3,15 @@
 #include <charconv>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 #include "wire/writer.hpp"
 
 namespace flowfabric::api {
+namespace {
+
+constexpr std::uint32_t max_wait_ms = 60000;
+
+}  // namespace
 
 std::string error_json(const Error& error) {
   wire::Writer writer;
@@ -88,6 +94,22 @@ Result<std::uint32_t> Call::query_duration_ms(std::string_view name, std::uint32
               std::string(name));
 }
 
+Result<std::uint32_t> Call::query_wait_ms() const {
+  FF_TRY(wait_ms, query_duration_ms("wait", 0));
+  if (wait_ms <= max_wait_ms) return wait_ms;
+  return fail(Errc::invalid_argument, "wait: is " + *query("wait") + "; allowed are 0 to 60s", "wait");
+}
+
+Result<std::uint32_t> page_limit(const Call& call) {
+  FF_TRY(limit, call.query_number("limit", limits::default_page));
+  if (limit < 1 || limit > limits::max_page) {
+    return fail(Errc::invalid_argument,
+                "limit: is " + std::to_string(limit) + "; allowed are 1 to " + std::to_string(limits::max_page),
+                "limit");
+  }
+  return static_cast<std::uint32_t>(limit);
+}
+
 void Call::answer(int status, std::string json) {
   net::Response response;
   response.status = status;
@@ -96,6 +118,10 @@ void Call::answer(int status, std::string json) {
 }
 
 void Call::refuse(const Error& error) { exchange_->respond(error_response(error)); }
+
+std::shared_ptr<net::ResponseStream> Call::begin_stream(net::Response head) {
+  return exchange_->begin_stream(std::move(head));
+}
 
 void Call::in_pool(std::function<void()> work) {
   if (!pool_.submit(std::move(work))) {

@@ -32,10 +32,14 @@ class Call : public std::enable_shared_from_this<Call> {
   Result<std::int64_t> query_number(std::string_view name, std::int64_t otherwise) const;
   // A duration with a unit (500ms, 30s) or a number of milliseconds.
   Result<std::uint32_t> query_duration_ms(std::string_view name, std::uint32_t otherwise) const;
+  // The parameter `wait`, up to a minute; 0 without it.
+  Result<std::uint32_t> query_wait_ms() const;
 
   // From any thread, once.
   void answer(int status, std::string json);
   void refuse(const Error& error);
+  // Null when the client has gone.
+  std::shared_ptr<net::ResponseStream> begin_stream(net::Response head);
   // Runs what blocks; the call is refused as overloaded when too much is waiting.
   void in_pool(std::function<void()> work);
 
@@ -45,5 +49,8 @@ class Call : public std::enable_shared_from_this<Call> {
   Pool& pool_;
   std::map<std::string, std::string, std::less<>> parameters_;
 };
+
+// The parameter `limit` of pages.
+Result<std::uint32_t> page_limit(const Call& call);
 
 }  // namespace flowfabric::api

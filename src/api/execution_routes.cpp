@@ -13,16 +13,6 @@ constexpr std::size_t max_creates = 1000;
 // Until callers have names, the API itself is the operator.
 Operator operator_of(std::string reason) { return {"http", std::move(reason)}; }
 
-Result<std::uint32_t> page_limit(const Call& call) {
-  FF_TRY(limit, call.query_number("limit", limits::default_page));
-  if (limit < 1 || limit > limits::max_page) {
-    return fail(Errc::invalid_argument,
-                "limit: is " + std::to_string(limit) + "; allowed are 1 to " + std::to_string(limits::max_page),
-                "limit");
-  }
-  return static_cast<std::uint32_t>(limit);
-}
-
 Result<ListRequest> list_request(const Call& call) {
   ListRequest request;
   request.name_space = call.query("namespace");
@@ -51,13 +41,6 @@ Result<CreatedMany> create_many(Call& call, CreateManyBody body) {
                 "executions");
   }
   return CreatedMany{items(call.engine().create_many(std::move(body.executions)))};
-}
-
-Result<ExecutionResult> result_of(Call& call, Nothing) {
-  FF_TRY(id, call.execution_id());
-  FF_TRY(wait_ms, call.query_duration_ms("wait", 0));
-  if (wait_ms == 0) return call.engine().get_execution_result(id);
-  return call.engine().wait(id, wait_ms);
 }
 
 Result<EventPage> history_of(Call& call, Nothing) {
@@ -104,8 +87,6 @@ std::vector<Route> execution_routes() {
                                                       FF_TRY(id, call.execution_id());
                                                       return call.engine().describe_execution(id);
                                                     }),
-      blocking_route<Nothing, ExecutionResult>(ApiRole::viewer, "GET", one + "/result", "What it ended with.",
-                                               result_of, {{"wait", "Wait so long for its end: 500ms, 30s."}}),
       blocking_route<Nothing, ReasonsReply>(ApiRole::viewer, "GET", one + "/explain",
                                             "Why it is not running right now.",
                                             [](Call& call, Nothing) -> Result<ReasonsReply> {
@@ -166,9 +147,10 @@ std::vector<Route> lane_routes() {
   };
 }
 
-std::vector<Route> all_routes() {
+std::vector<Route> all_routes(const StreamSettings& settings) {
   std::vector<Route> all = execution_routes();
-  for (auto& more : {worker_routes(), lane_routes()}) all.insert(all.end(), more.begin(), more.end());
+  for (auto& more : {worker_routes(), lane_routes(), event_routes(settings)})
+    all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 

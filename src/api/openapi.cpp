@@ -53,15 +53,23 @@ void write_content(wire::Writer& writer, const std::string& schema) {
   writer.raw(R"({"application/json":{"schema":)" + schema + "}}");
 }
 
-void write_responses(wire::Writer& writer, const Route& route, wire::Schemas& schemas) {
-  writer.key("responses");
-  writer.begin_object();
-  writer.key(std::to_string(route.status));
+void write_answer(wire::Writer& writer, int status, std::string_view about, const std::string& schema, bool streams) {
+  writer.key(std::to_string(status));
   writer.begin_object();
   writer.key("description");
-  writer.text("Done.");
-  write_content(writer, route.response_schema ? route.response_schema(schemas) : R"({"type":"object"})");
+  writer.text(about);
+  writer.key("content");
+  const std::string_view stream = streams ? R"(,"text/event-stream":{"schema":{"type":"string"}})" : "";
+  writer.raw(R"({"application/json":{"schema":)" + schema + "}" + std::string(stream) + "}");
   writer.end_object();
+}
+
+void write_responses(wire::Writer& writer, const Route& route, wire::Schemas& schemas) {
+  const std::string schema = route.response_schema ? route.response_schema(schemas) : R"({"type":"object"})";
+  writer.key("responses");
+  writer.begin_object();
+  write_answer(writer, route.status, "Done.", schema, route.streams);
+  for (const OtherAnswer& other : route.also) write_answer(writer, other.status, other.about, schema, false);
   writer.key("default");
   writer.raw(R"({"$ref":"#/components/responses/Error"})");
   writer.end_object();
@@ -82,6 +90,7 @@ void write_operation(wire::Writer& writer, const Route& route, wire::Schemas& sc
   for (const QueryParameter& parameter : route.query) {
     write_parameter(writer, "query", parameter.name, parameter.about);
   }
+  if (route.streams) write_parameter(writer, "header", "Last-Event-ID", "Where a stream goes on: the last id seen.");
   writer.end_array();
   if (route.request_schema) {
     writer.key("requestBody");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/call.hpp"
+#include "api/event_stream.hpp"
 #include "wire/shape.hpp"
 
 namespace flowfabric::api {
@@ -18,6 +19,12 @@ struct Nothing {};
 
 struct QueryParameter {
   std::string_view name;
+  std::string_view about;
+};
+
+// A good answer other than the usual one.
+struct OtherAnswer {
+  int status = 200;
   std::string_view about;
 };
 
@@ -32,6 +39,8 @@ struct Route {
   std::function<std::string(wire::Schemas&)> request_schema;
   std::function<std::string(wire::Schemas&)> response_schema;
   std::function<void(const std::shared_ptr<Call>&)> run;
+  std::vector<OtherAnswer> also{};  // with the same schema
+  bool streams = false;             // answers with text/event-stream who accepts that
 };
 
 namespace detail {
@@ -115,10 +124,26 @@ Route blocking_route(ApiRole needs, std::string method, std::string pattern, std
   return route;
 }
 
+// A route that answers as a stream if the client accepts text/event-stream, stream(call), and else with one answer, later
+// and without a thread: run(call, request, done).
+template <class Rep, class Run, class Stream>
+Route streaming_route(ApiRole needs, std::string method, std::string pattern, std::string summary, Run run,
+                      Stream stream, std::vector<QueryParameter> query) {
+  Route route = async_route<Nothing, Rep>(needs, std::move(method), std::move(pattern), std::move(summary),
+                                          std::move(run), std::move(query));
+  route.streams = true;
+  route.run = [once = std::move(route.run), stream = std::move(stream)](const std::shared_ptr<Call>& call) {
+    const bool wants_stream = call->request().headers.has_token("accept", "text/event-stream");
+    wants_stream ? stream(call) : once(call);
+  };
+  return route;
+}
+
 std::vector<Route> execution_routes();
+std::vector<Route> event_routes(const StreamSettings& settings);
 std::vector<Route> worker_routes();
 std::vector<Route> lane_routes();
-std::vector<Route> all_routes();
+std::vector<Route> all_routes(const StreamSettings& settings = {});
 
 // OpenAPI 3.1 of a table.
 std::string openapi_json(const std::vector<Route>& routes);
