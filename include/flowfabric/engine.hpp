@@ -88,6 +88,10 @@ class Engine {
   void complete_async(const Handle& handle, CompleteRequest request, Done<void> done);
   void fail_async(const Handle& handle, FailRequest request, Done<FailReply> done);
   void heartbeat_async(HeartbeatRequest request, Done<HeartbeatReply> done);
+  // Tens of thousands of these may wait at once: they cost some memory until there is something to say.
+  void wait_async(const ExecutionId& id, std::uint32_t wait_ms, Done<ExecutionResult> done);
+  void read_events_async(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
+                         Done<EventPage> done);
 
   // ---- The fleet. docs/fleet.md tells how these belong together.
   // An instance id that is alive under another worker id is refused: "instance_id reassigned".
@@ -140,7 +144,8 @@ class Engine {
   Result<TimestampMs> now();
 
   // ---- Events
-  // `cursor`: empty for "from now on", "earliest" for everything still kept, or a cursor seen before.
+  // `cursor`: empty for "from now on", "earliest" for everything still kept, or a cursor seen before. A page is empty
+  // when nothing came within `wait_ms` or the engine stops; its cursor is good in any case.
   Result<Subscription> subscribe(EventFilter filter = {}, const std::string& cursor = {});
   Result<EventPage> read_events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
                                 std::uint32_t wait_ms);

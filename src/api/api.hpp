@@ -7,6 +7,7 @@
 
 #include <flowfabric/engine.hpp>
 
+#include "api/event_stream.hpp"
 #include "net/http_server.hpp"
 
 namespace flowfabric::api {
@@ -20,6 +21,7 @@ struct ApiOptions {
   // Of pages in browsers that may call. Empty: none.
   std::vector<std::string> cors_origins{};
   net::ServerOptions http{};  // limits, timeouts and TLS; address, port and threads are taken from above
+  StreamSettings streams{};
 };
 
 class ApiServer {

@@ -6,7 +6,6 @@
 #include "wire/shapes.hpp"
 
 namespace flowfabric::api {
-
 std::string error_json(const Error& error) { return wire::to_json(wire::ErrorBody{error}); }
 
 net::Response error_response(const Error& error) {
@@ -105,6 +104,10 @@ void Call::answer_bytes(std::string bytes, const std::string& label) {
 }
 
 void Call::refuse(const Error& error) { exchange_->respond(error_response(error)); }
+
+std::shared_ptr<net::ResponseStream> Call::begin_stream(net::Response head) {
+  return exchange_->begin_stream(std::move(head));
+}
 
 void Call::in_pool(std::function<void()> work) {
   if (!home_.pool.submit(std::move(work))) {

@@ -22,6 +22,7 @@ Error too_many_waiting();
 
 // The media type of bytes that are no JSON, and the header that carries their label.
 inline constexpr std::string_view bytes_type = "application/octet-stream";
+inline constexpr std::string_view stream_type = "text/event-stream";
 inline constexpr std::string_view label_header = "FlowFabric-Encoding";
 
 class Call : public std::enable_shared_from_this<Call> {
@@ -61,6 +62,8 @@ class Call : public std::enable_shared_from_this<Call> {
   // As application/octet-stream, with the label of the bytes beside them.
   void answer_bytes(std::string bytes, const std::string& label);
   void refuse(const Error& error);
+  // Null when the client has gone.
+  std::shared_ptr<net::ResponseStream> begin_stream(net::Response head);
   // Runs what blocks; the call is refused as overloaded when too much is waiting.
   void in_pool(std::function<void()> work);
 

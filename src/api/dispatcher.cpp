@@ -99,7 +99,7 @@ Dispatcher::Dispatcher(Engine& engine, const ApiOptions& options)
       cors_origins_(options.cors_origins),
       gatekeeper_(engine, options.api_keys),
       pool_(options.pool_threads, max_waiting_calls) {
-  std::vector<Route> table = all_routes();
+  std::vector<Route> table = all_routes(options.streams);
   openapi_ = openapi_json(table);
   for (Route& route : table) {
     auto segments = split(route.pattern);

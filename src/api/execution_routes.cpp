@@ -90,13 +90,6 @@ std::vector<Route> submitting_routes() {
 
 // ---- Reading
 
-Result<ExecutionResult> result_of(Call& call, Nothing) {
-  FF_TRY(id, call.execution_id());
-  FF_TRY(wait_ms, call.query_duration_ms("wait", 0, max_parked_ms));
-  if (wait_ms == 0) return call.engine().get_execution_result(id);
-  return call.engine().wait(id, wait_ms);
-}
-
 Result<std::uint32_t> attempt_index(const Call& call) {
   const std::string& text = call.parameter("attempt_index");
   std::uint32_t index = 0;
@@ -112,14 +105,9 @@ Result<ExecutionResult> result_of_attempt(Call& call, Nothing) {
   return call.engine().get_execution_result(id, index);
 }
 
-// The bytes of a result, when there is one.
-template <auto read>
-Result<LabelledBytes> result_bytes(Call& call) {
-  FF_TRY(result, read(call, {}));
-  if (result.outcome != Outcome::success) {
-    return fail(Errc::not_found, "there is no result: the outcome is " + std::string(to_string(result.outcome)));
-  }
-  return LabelledBytes{std::move(result.result), std::move(result.result_encoding)};
+Result<LabelledBytes> result_bytes_of_attempt(Call& call) {
+  FF_TRY(result, result_of_attempt(call, {}));
+  return result_bytes(std::move(result));
 }
 
 Result<ExecutionContext> payload_of(Call& call, Nothing) {
@@ -150,7 +138,6 @@ Result<AttemptsReply> attempts_of(Call& call, Nothing) {
 }
 
 std::vector<Route> reading_routes() {
-  const std::vector<QueryParameter> waiting = {{"wait", "Wait so long for its end: 500ms, 30s; up to 60s (0)."}};
   return {
       blocking_route<Nothing, ListReply>(
           ApiRole::viewer, "GET", "/v1/executions", "List executions, newest first.",
@@ -173,13 +160,10 @@ std::vector<Route> reading_routes() {
       giving_bytes(blocking_route<Nothing, ExecutionContext>(ApiRole::viewer, "GET", one + "/payload",
                                                              "Its payload, kind and tags.", payload_of),
                    payload_bytes),
-      giving_bytes(blocking_route<Nothing, ExecutionResult>(ApiRole::viewer, "GET", one + "/result",
-                                                            "What it ended with.", result_of, waiting),
-                   result_bytes<result_of>),
       giving_bytes(
           blocking_route<Nothing, ExecutionResult>(ApiRole::viewer, "GET", one + "/attempts/{attempt_index}/result",
                                                    "What one attempt of any life ended with.", result_of_attempt),
-          result_bytes<result_of_attempt>),
+          result_bytes_of_attempt),
       blocking_route<Nothing, ReasonsReply>(ApiRole::viewer, "GET", one + "/explain",
                                             "Why it is not running right now.",
                                             [](Call& call, Nothing) -> Result<ReasonsReply> {

@@ -69,29 +69,40 @@ void write_parameter(wire::Writer& writer, std::string_view where, const QueryPa
   writer.end_object();
 }
 
-void write_content(wire::Writer& writer, const std::string& schema, bool also_bytes) {
+// As JSON, and in other types that have no schema.
+void write_content(wire::Writer& writer, const std::string& schema, const std::vector<std::string_view>& more) {
   writer.key("content");
   writer.begin_object();
   writer.key("application/json");
   writer.raw(R"({"schema":)" + schema + "}");
-  if (also_bytes) {
-    writer.key(bytes_type);
+  for (const std::string_view type : more) {
+    writer.key(type);
     writer.raw("{}");
   }
   writer.end_object();
 }
 
-void write_responses(wire::Writer& writer, const Route& route, wire::Schemas& schemas) {
-  constexpr const char* nothing = R"({"type":"object","additionalProperties":false})";
-  writer.key("responses");
-  writer.begin_object();
-  writer.key(std::to_string(route.status));
+void write_answer(wire::Writer& writer, int status, std::string_view about, const std::string& schema,
+                  const std::vector<std::string_view>& more) {
+  writer.key(std::to_string(status));
   writer.begin_object();
   writer.key("description");
-  writer.text("Done.");
-  schemas.of_replies = true;
-  write_content(writer, route.response_schema ? route.response_schema(schemas) : nothing, route.gives_bytes);
+  writer.text(about);
+  write_content(writer, schema, more);
   writer.end_object();
+}
+
+void write_responses(wire::Writer& writer, const Route& route, wire::Schemas& schemas) {
+  constexpr const char* nothing = R"({"type":"object","additionalProperties":false})";
+  schemas.of_replies = true;
+  const std::string schema = route.response_schema ? route.response_schema(schemas) : nothing;
+  std::vector<std::string_view> more;
+  if (route.gives_bytes) more.push_back(bytes_type);
+  if (route.streams) more.push_back(stream_type);
+  writer.key("responses");
+  writer.begin_object();
+  write_answer(writer, route.status, "Done.", schema, more);
+  for (const OtherAnswer& other : route.also) write_answer(writer, other.status, other.about, schema, {});
   writer.key("default");
   writer.raw(R"({"$ref":"#/components/responses/Error"})");
   writer.end_object();
@@ -103,7 +114,9 @@ void write_request_body(wire::Writer& writer, const Route& route, wire::Schemas&
   writer.key("required");
   writer.boolean(route.body_required);
   schemas.of_replies = false;
-  write_content(writer, route.request_schema(schemas), route.takes_bytes);
+  std::vector<std::string_view> more;
+  if (route.takes_bytes) more.push_back(bytes_type);
+  write_content(writer, route.request_schema(schemas), more);
   writer.end_object();
 }
 
@@ -125,6 +138,7 @@ void write_operation(wire::Writer& writer, const Route& route, wire::Schemas& sc
     write_parameter(writer, "path", {name, about_path_parameter(name)});
   }
   for (const QueryParameter& parameter : route.query) write_parameter(writer, "query", parameter);
+  if (route.streams) write_parameter(writer, "header", {"Last-Event-ID", "Where a stream goes on: the last id seen."});
   writer.end_array();
   if (route.request_schema) write_request_body(writer, route, schemas);
   write_responses(writer, route, schemas);

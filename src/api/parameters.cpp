@@ -67,6 +67,15 @@ Result<ListRequest> list_request(const Call& call) {
   return request;
 }
 
+Result<std::uint32_t> query_wait_ms(const Call& call) { return call.query_duration_ms("wait", 0, max_parked_ms); }
+
+Result<LabelledBytes> result_bytes(ExecutionResult result) {
+  if (result.outcome != Outcome::success) {
+    return fail(Errc::not_found, "there is no result: the outcome is " + std::string(to_string(result.outcome)));
+  }
+  return LabelledBytes{std::move(result.result), std::move(result.result_encoding)};
+}
+
 Result<void> check_count(const std::string& field, std::size_t count, std::size_t max) {
   if (count <= max) return {};
   return fail(Errc::invalid_argument,

@@ -18,6 +18,10 @@ Result<std::optional<TimestampMs>> query_moment(const Call& call, std::string_vi
 Result<bool> query_flag(const Call& call, std::string_view name);
 // Every filter, the cursor and the limit.
 Result<ListRequest> list_request(const Call& call);
+// The parameter `wait`; 0 without it.
+Result<std::uint32_t> query_wait_ms(const Call& call);
+// The bytes of a result, when there is one.
+Result<LabelledBytes> result_bytes(ExecutionResult result);
 Result<void> check_count(const std::string& field, std::size_t count, std::size_t max = max_items);
 
 std::vector<QueryParameter> paging_parameters();

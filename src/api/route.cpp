@@ -16,11 +16,15 @@ Route taking_bytes(Route route, std::function<void(const std::shared_ptr<Call>&)
   return route;
 }
 
+bool wants_bytes(Call& call) {
+  const auto accept = call.request().headers.find("accept");
+  return accept && accept->find(bytes_type) != std::string_view::npos;
+}
+
 Route giving_bytes(Route route, std::function<Result<LabelledBytes>(Call&)> read) {
   route.gives_bytes = true;
   route.run = [as_json = std::move(route.run), read = std::move(read)](const std::shared_ptr<Call>& call) {
-    const auto accept = call->request().headers.find("accept");
-    if (!accept || accept->find(bytes_type) == std::string_view::npos) return as_json(call);
+    if (!wants_bytes(*call)) return as_json(call);
     call->in_pool([call, read] {
       auto given = read(*call);
       if (!given) return call->refuse(given.error());
@@ -30,9 +34,10 @@ Route giving_bytes(Route route, std::function<Result<LabelledBytes>(Call&)> read
   return route;
 }
 
-std::vector<Route> all_routes() {
+std::vector<Route> all_routes(const StreamSettings& settings) {
   std::vector<Route> all;
-  for (auto& more : {execution_routes(), bulk_routes(), worker_routes(), fleet_routes(), care_routes(), api_key_routes()}) {
+  for (auto& more : {execution_routes(), event_routes(settings), bulk_routes(), worker_routes(), fleet_routes(),
+                     care_routes(), api_key_routes()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

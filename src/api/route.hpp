@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/call.hpp"
+#include "api/event_stream.hpp"
 #include "wire/shape.hpp"
 
 namespace flowfabric::api {
@@ -20,6 +21,12 @@ struct QueryParameter {
   std::string_view name{};
   std::string_view about{};
   bool repeats = false;  // may come several times
+};
+
+// A good answer other than the usual one.
+struct OtherAnswer {
+  int status = 200;
+  std::string_view about;
 };
 
 struct Route {
@@ -39,6 +46,8 @@ struct Route {
   std::string description{};   // what the summary does not say
   bool takes_bytes = false;    // also as application/octet-stream
   bool gives_bytes = false;
+  std::vector<OtherAnswer> also{};  // with the same schema
+  bool streams = false;             // answers with text/event-stream who accepts that
 };
 
 namespace detail {
@@ -170,15 +179,33 @@ struct LabelledBytes {
   std::string bytes{};
   std::string label{};
 };
+// Whether the caller asks for them.
+bool wants_bytes(Call& call);
 Route giving_bytes(Route route, std::function<Result<LabelledBytes>(Call&)> read);
 
+// A route that answers as a stream if the client accepts text/event-stream, stream(call), and else with one answer, later
+// and without a thread: run(call, request, done).
+template <class Rep, class Run, class Stream>
+Route streaming_route(ApiRole needs, std::string method, std::string pattern, std::string summary, Run run,
+                      Stream stream, std::vector<QueryParameter> query) {
+  Route route = async_route<Nothing, Rep>(needs, std::move(method), std::move(pattern), std::move(summary),
+                                          std::move(run), std::move(query));
+  route.streams = true;
+  route.run = [once = std::move(route.run), stream = std::move(stream)](const std::shared_ptr<Call>& call) {
+    const bool wants_stream = call->request().headers.has_token("accept", stream_type);
+    wants_stream ? stream(call) : once(call);
+  };
+  return route;
+}
+
 std::vector<Route> execution_routes();
+std::vector<Route> event_routes(const StreamSettings& settings);
 std::vector<Route> bulk_routes();
 std::vector<Route> worker_routes();
 std::vector<Route> fleet_routes();
-std::vector<Route> care_routes();  // lanes, namespaces, counts, keys, retention
-std::vector<Route> api_key_routes();   // API keys
-std::vector<Route> all_routes();
+std::vector<Route> care_routes();  // lanes, namespaces, counts, signing keys, retention
+std::vector<Route> api_key_routes();
+std::vector<Route> all_routes(const StreamSettings& settings = {});
 
 // OpenAPI 3.1 of a table.
 std::string openapi_json(const std::vector<Route>& routes);

@@ -48,7 +48,9 @@ Command demo_command() {
         {"--executions", "N", "how many (10000)"},
         {"--workers", "N", "how many worker threads (16)"},
         {"--seed", "S", "shuffles the kinds of work (1)"},
-        {"--keep", "", "do not remove the temporary folder"}}},
+        {"--keep", "", "do not remove the temporary folder"},
+        {"--serve", "", "serve the engine over HTTP meanwhile, and stay up afterwards with a worker inside"},
+        {"--exit", "", "with --serve: end after the demo"}}},
       run_demo};
 }
 

@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "api/api.hpp"
 #include "base/check.hpp"
 #include "cli/demo_report.hpp"
 #include "cli/progress.hpp"
@@ -31,6 +32,7 @@ constexpr std::uint64_t default_workers = 16;
 constexpr std::uint64_t max_workers = 256;
 constexpr std::size_t submitters = 2;
 constexpr milliseconds refresh{100};
+constexpr milliseconds drain_patience{5000};
 constexpr milliseconds patience{60000};  // without any event; far beyond every delay of the plan
 constexpr std::size_t max_offenders_shown = 20;
 
@@ -40,6 +42,8 @@ struct DemoOptions {
   std::uint32_t workers = 0;
   std::uint64_t seed = 0;
   bool keep = false;
+  bool serve = false;  // over HTTP too
+  bool stay = false;   // until somebody says stop
 };
 
 Result<DemoOptions> read_options(const Arguments& arguments) {
@@ -52,6 +56,8 @@ Result<DemoOptions> read_options(const Arguments& arguments) {
   options.workers = static_cast<std::uint32_t>(workers);
   options.seed = seed;
   options.keep = arguments.has("--keep");
+  options.serve = arguments.has("--serve");
+  options.stay = options.serve && !arguments.has("--exit");
   return options;
 }
 
@@ -210,6 +216,49 @@ class Demo {
   milliseconds elapsed_{0};
 };
 
+// The usual port, so that the URL is the one in the documents; another one when somebody has that already.
+Result<std::unique_ptr<api::ApiServer>> start_server(Engine& engine) {
+  api::ApiOptions options;
+  auto server = api::ApiServer::start(engine, options);
+  if (server) return server;
+  options.port = 0;
+  return api::ApiServer::start(engine, options);
+}
+
+// Answers whoever tries the server by hand: takes work of the lane "demo" and gives its payload back as the result.
+void echo(Engine& engine) {
+  ClaimRequest request;
+  request.worker_id = "demo";
+  request.worker_instance_id = run_name();
+  request.lanes = {"demo"};
+  request.wait_ms = 60000;
+  for (;;) {
+    auto claimed = engine.claim(request);
+    if (!claimed) return;  // the engine has stopped
+    for (ClaimedExecution& one : *claimed) {
+      (void)engine.complete(one.handle, {std::move(one.payload), std::move(one.payload_encoding)});
+    }
+  }
+}
+
+// The server stays, with a worker inside, until it is told to stop.
+void stay(Engine& engine, api::ApiServer& server) {
+  std::thread worker([&] { echo(engine); });
+  fmt::print(
+      "\nThe server stays up at {} with a worker for the lane \"demo\"; Ctrl-C stops it. Try:\n"
+      "  curl -d '{{\"lane\":\"demo\",\"kind\":\"hello\",\"payload\":{{\"name\":\"you\"}}}}' \\\n"
+      "    -H 'content-type: application/json' {}/v1/executions\n"
+      "  curl '{}/v1/executions?lane=demo'\n"
+      "  curl -N -H 'accept: text/event-stream' {}/v1/events\n",
+      server.url(), server.url(), server.url(), server.url());
+  std::fflush(stdout);
+  while (!StopSignal::came()) std::this_thread::sleep_for(refresh);
+  server.begin_drain();
+  engine.stop();
+  worker.join();
+  server.drain(drain_patience);
+}
+
 }  // namespace
 
 Result<int> run_demo(const Arguments& arguments) {
@@ -224,6 +273,12 @@ Result<int> run_demo(const Arguments& arguments) {
     if (options.keep) folder.keep();
   }
   FF_TRY(engine, Engine::open(url));
+  std::unique_ptr<api::ApiServer> server;
+  if (options.serve) {
+    FF_TRY(started, start_server(*engine));
+    server = std::move(started);
+    fmt::print("FlowFabric serves at {}\n", server->url());
+  }
   fmt::print("{} executions, {} workers and one that dies\n{}\n", options.executions, options.workers,
              without_password(url));
   Demo demo(*engine, options);
@@ -233,6 +288,7 @@ Result<int> run_demo(const Arguments& arguments) {
     return exit_interrupted;
   }
   FF_TRY(code, demo.conclude());
+  if (options.stay) stay(*engine, *server);
   if (code == exit_wrong && options.store.empty()) folder.keep();
   if (options.store.empty() && (code == exit_wrong || options.keep)) fmt::print("the store stays at {}\n", url);
   return code;

@@ -312,6 +312,13 @@ Result<void> admit(const ListRequest& request) {
   return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
 }
 
+Result<void> admit(const EventFilter& filter) {
+  if (filter.name_space) FF_TRY_VOID(admit_namespace(*filter.name_space));
+  if (filter.lane) FF_TRY_VOID(admit_lane(*filter.lane));
+  if (filter.execution_id) FF_TRY_VOID(admit_execution_id(*filter.execution_id));
+  return admit_range<std::size_t>(filter.types.size(), "type", 0, limits::max_listed_states);
+}
+
 Result<void> admit_worker_name(std::string_view name_space, std::string_view worker_instance_id) {
   FF_TRY_VOID(admit_namespace(name_space));
   return admit_worker_id(worker_instance_id, "worker_instance_id");

@@ -22,6 +22,7 @@ Result<void> admit(const FailRequest& request);
 Result<void> admit(const Operator& by);
 Result<void> admit(const TagChanges& changes);
 Result<void> admit(const ListRequest& request);
+Result<void> admit(const EventFilter& filter);
 Result<void> admit(const NamespaceInfo& info);
 Result<void> admit(const Policy& policy);
 

@@ -128,24 +128,7 @@ void Runtime::handle_foreign_news() {
     }
     for (const auto& lane : news->lanes_changed) enqueue_claims(parking_.wake_lane(lane));
   }
-  if (news->log_advanced || news->everything) {
-    look_at_waited_for();
-    advance_log();
-  }
-}
-
-// Executions that somebody here waits for may have been ended by another engine.
-void Runtime::look_at_waited_for() {
-  const std::vector<Key> keys = parking_.waited_for();
-  if (keys.empty()) return;
-  const auto records = store_->load(keys);
-  if (!records) return;
-  for (const Key& key : keys) {
-    const auto record = std::find_if(records->begin(), records->end(), [&](const Record& r) { return r.key == key; });
-    // It was there when the wait began: what is gone now has ended and been removed by retention since.
-    const auto facts = record == records->end() ? Result<Facts>() : decode_facts(record->body);
-    if (record == records->end() || (facts && facts->phase == Phase::terminal)) parking_.wake_waiters(key);
-  }
+  if (news->log_advanced || news->everything) waiting_.note_anything();
 }
 
 bool Runtime::ask_store_for_next_due() {
@@ -170,8 +153,7 @@ bool Runtime::ask_store_for_next_due() {
 // For news that never came.
 void Runtime::look_at_everything() {
   enqueue_claims(parking_.wake_all());
-  look_at_waited_for();
-  advance_log();
+  waiting_.note_anything();
 }
 
 std::int64_t Runtime::tick() {
@@ -179,7 +161,7 @@ std::int64_t Runtime::tick() {
   handle_foreign_news();
   const std::int64_t now = steady_ms();
   for (const ClaimPtr& claim : parking_.take_expired_claims(now)) claim->done(std::vector<ClaimedExecution>{});
-  parking_.expire_waiters(now);
+  waiting_.on_time(now);
   if (patience_ends_ms_ <= now) end_patience();
 
   bool ask = false;
@@ -212,6 +194,7 @@ std::int64_t Runtime::time_to_next_tick(std::int64_t now) {
   std::int64_t wait = std::max<std::int64_t>(next_look_ms - now, 1);
   const auto consider = [&](std::int64_t at_ms) { wait = std::min(wait, std::max<std::int64_t>(at_ms - now, 0)); };
   if (const std::int64_t parked = parking_.next_deadline_ms(); parked != 0) consider(parked);
+  if (const std::int64_t waiting = waiting_.next_time_ms(); waiting != 0) consider(waiting);
   if (const std::int64_t patience = patience_ends_ms_; patience != never) consider(patience);
   if (sweep_queued_) return wait;  // its end rings the alarm
   if (ask_next_due_) consider(ask_not_before_ms_);

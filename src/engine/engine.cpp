@@ -36,6 +36,7 @@ Result<void> Engine::Impl::start(std::unique_ptr<Store> store, RuntimeOptions op
   runtime = std::move(opened);
   for (std::size_t i = 0; i < runtime->writers(); ++i) writers_.emplace_back([this, i] { write(i); });
   clock_ = std::thread([this] { keep_time(); });
+  reader_ = std::thread([this] { read(); });
   return {};
 }
 
@@ -44,6 +45,17 @@ void Engine::Impl::write(std::size_t i) {
   for (;;) {
     runtime->wait_for_work(i);
     if (runtime->pump(i)) continue;
+    const std::lock_guard lock(clock_mutex_);
+    if (stopping_) return;
+  }
+}
+
+// For those who wait. It does not share a thread with the clock, because a read may take its time.
+void Engine::Impl::read() {
+  pthread_setname_np(pthread_self(), "ff-reader");
+  for (;;) {
+    runtime->wait_for_turn();
+    if (runtime->look()) continue;
     const std::lock_guard lock(clock_mutex_);
     if (stopping_) return;
   }
@@ -72,6 +84,7 @@ void Engine::Impl::stop() {
   }
   if (clock_.joinable()) clock_.join();
   runtime->interrupt_waits();
+  reader_.join();
   for (std::thread& writer : writers_) writer.join();
   runtime->refuse_everything();
 }
@@ -314,17 +327,6 @@ Result<NamespaceInfo> Engine::set_namespace(NamespaceInfo info, Operator by) {
     FF_TRY_VOID(admit(info));
     FF_TRY_VOID(admit(by));
     return call_as<NamespaceInfo>(*impl_->runtime, NamespaceCommand{std::move(info), std::move(by)});
-  });
-}
-
-Result<ExecutionResult> Engine::wait(const ExecutionId& id, std::uint32_t wait_ms) {
-  return impl_->counted("wait", [&]() -> Result<ExecutionResult> {
-    FF_TRY_VOID(admit_execution_id(id));
-    FF_TRY_VOID(admit_wait(wait_ms));
-    Answer<Result<void>> answer;
-    impl_->runtime->wait_for_end(id, wait_ms, [&](Result<void> outcome) { answer.give(std::move(outcome)); });
-    FF_TRY_VOID(answer.take());
-    return reads::result(impl_->runtime->store(), id);
   });
 }
 

@@ -36,6 +36,7 @@ struct Engine::Impl {
  private:
   void write(std::size_t i);
   void keep_time();
+  void read();
 
   std::mutex clock_mutex_;
   std::condition_variable clock_wake_;
@@ -45,6 +46,7 @@ struct Engine::Impl {
   bool stopped_ = false;
   std::vector<std::thread> writers_;
   std::thread clock_;
+  std::thread reader_;
 };
 
 // Opens an engine on a store and starts its threads.

@@ -1,20 +1,11 @@
-// The engine's reads and subscriptions.
-#include <algorithm>
-#include <chrono>
-#include <thread>
-
+// The engine's reads, and the waits for an end or for events.
 #include "base/check.hpp"
 #include "core/state.hpp"
+#include "engine/calls.hpp"
 #include "engine/engine_impl.hpp"
 #include "engine/reads.hpp"
 
 namespace flowfabric {
-namespace {
-
-// How soon to look again while entries are committed that may not be shown yet.
-constexpr std::int64_t behind_pause_ms = 2;
-
-}  // namespace
 
 Result<ExecutionDescription> Engine::describe_execution(const ExecutionId& id) {
   return impl_->counted("describe_execution", [&] { return reads::describe(impl_->runtime->store(), id); });
@@ -78,28 +69,33 @@ Result<TimestampMs> Engine::now() {
   });
 }
 
+void Engine::wait_async(const ExecutionId& id, std::uint32_t wait_ms, Done<ExecutionResult> done) {
+  impl_->runtime->wait_for_end(id, wait_ms, [timer = impl_->timer("wait"), done = std::move(done)](auto result) {
+    timer.ended(result);
+    done(std::move(result));
+  });
+}
+
+Result<ExecutionResult> Engine::wait(const ExecutionId& id, std::uint32_t wait_ms) {
+  Answer<Result<ExecutionResult>> answer;
+  wait_async(id, wait_ms, [&](Result<ExecutionResult> result) { answer.give(std::move(result)); });
+  return answer.take();
+}
+
+void Engine::read_events_async(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
+                               Done<EventPage> done) {
+  impl_->runtime->wait_for_events(std::move(filter), std::move(cursor), limit, wait_ms,
+                                  [timer = impl_->timer("read_events"), done = std::move(done)](auto page) {
+                                    timer.ended(page);
+                                    done(std::move(page));
+                                  });
+}
+
 Result<EventPage> Engine::read_events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
                                       std::uint32_t wait_ms) {
-  return impl_->counted("read_events", [&]() -> Result<EventPage> {
-    FF_TRY_VOID(admit_wait(wait_ms));
-    Runtime& runtime = *impl_->runtime;
-    FF_TRY(start, reads::start_cursor(runtime.store(), cursor));
-    const std::int64_t until = runtime.steady_ms() + wait_ms;
-    for (std::string from = start;;) {
-      // The version is taken before the read: a commit in between makes the wait return at once.
-      const std::uint64_t seen = runtime.log_version();
-      FF_TRY(read, reads::events(runtime.store(), filter, from, limit));
-      const std::int64_t left = until - runtime.steady_ms();
-      if (!read.page.events.empty() || left <= 0 || runtime.refusing()) return std::move(read.page);
-      const bool advanced = read.page.next_cursor != from;
-      from = read.page.next_cursor;
-      if (!read.behind) {
-        runtime.wait_for_log(seen, left);
-      } else if (!advanced) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(behind_pause_ms));
-      }
-    }
-  });
+  Answer<Result<EventPage>> answer;
+  read_events_async(filter, cursor, limit, wait_ms, [&](Result<EventPage> page) { answer.give(std::move(page)); });
+  return answer.take();
 }
 
 Result<Subscription> Engine::subscribe(EventFilter filter, const std::string& cursor) {

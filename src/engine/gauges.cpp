@@ -37,8 +37,8 @@ void Runtime::add_gauges() {
                            }));
   registry.computed_gauges({"flowfabric_parked_claims", "Claims that wait for work."},
                            observe::one_value([this] { return static_cast<double>(parking_.parked_claims()); }));
-  registry.computed_gauges({"flowfabric_parked_waiters", "Callers that wait for an execution to end."},
-                           observe::one_value([this] { return static_cast<double>(parking_.parked_waiters()); }));
+  registry.computed_gauges({"flowfabric_parked_waiters", "Callers that wait for an execution to end or for events."},
+                           observe::one_value([this] { return static_cast<double>(waiting_.size()); }));
   registry.computed_counters({"flowfabric_conflicts_total",
                               "Changes that were not written because their record had "
                               "changed meanwhile."},

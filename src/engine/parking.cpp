@@ -53,11 +53,6 @@ void Parking::compact(std::list<EntryPtr>& line) {
   std::erase_if(line, [](const EntryPtr& entry) { return entry->gone; });
 }
 
-void Parking::forget_deadline(std::int64_t until_ms) {
-  const auto found = waiter_deadlines_.find(until_ms);
-  if (found != waiter_deadlines_.end()) waiter_deadlines_.erase(found);
-}
-
 std::vector<ClaimPtr> Parking::wake_route(RouteNo route, std::size_t count) {
   const std::lock_guard lock(mutex_);
   route_moved_[route] += count;
@@ -125,98 +120,17 @@ std::vector<ClaimPtr> Parking::take_expired_claims(std::int64_t now_ms) {
   return expired;
 }
 
-std::uint64_t Parking::add_waiter(const Key& key, std::int64_t until_ms, WaiterDone done) {
-  const std::lock_guard lock(mutex_);
-  if (waiter_deadlines_.size() >= limits::max_parked_waiters) return 0;
-  waiters_[key.bytes].push_back({++last_ticket_, until_ms, std::move(done)});
-  waiter_deadlines_.insert(until_ms);
-  return last_ticket_;
-}
-
-void Parking::forget_waiter(const Key& key, std::uint64_t ticket) {
-  const std::lock_guard lock(mutex_);
-  const auto found = waiters_.find(key.bytes);
-  if (found == waiters_.end()) return;
-  std::erase_if(found->second, [&](const Waiter& waiter) {
-    if (waiter.ticket == ticket) forget_deadline(waiter.until_ms);
-    return waiter.ticket == ticket;
-  });
-  if (found->second.empty()) waiters_.erase(found);
-}
-
-void Parking::wake_waiters(const Key& key) {
-  std::vector<Waiter> woken;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = waiters_.find(key.bytes);
-    if (found == waiters_.end()) return;
-    woken = std::move(found->second);
-    waiters_.erase(found);
-    for (const Waiter& waiter : woken) forget_deadline(waiter.until_ms);
-  }
-  for (auto& waiter : woken) waiter.done({});
-}
-
-void Parking::expire_waiters(std::int64_t now_ms) {
-  std::vector<Waiter> expired;
-  {
-    const std::lock_guard lock(mutex_);
-    if (waiter_deadlines_.empty() || *waiter_deadlines_.begin() > now_ms) return;
-    for (auto it = waiters_.begin(); it != waiters_.end();) {
-      auto& line = it->second;
-      const auto late =
-          std::partition(line.begin(), line.end(), [&](const Waiter& waiter) { return waiter.until_ms > now_ms; });
-      for (auto w = late; w != line.end(); ++w) expired.push_back(std::move(*w));
-      line.erase(late, line.end());
-      it = line.empty() ? waiters_.erase(it) : std::next(it);
-    }
-    for (const Waiter& waiter : expired) forget_deadline(waiter.until_ms);
-  }
-  for (auto& waiter : expired) waiter.done(fail(Errc::timed_out, "the execution has not ended within the given time"));
-}
-
-void Parking::fail_waiters(const Error& error) {
-  std::unordered_map<std::string, std::vector<Waiter>> all;
-  {
-    const std::lock_guard lock(mutex_);
-    all.swap(waiters_);
-    waiter_deadlines_.clear();
-  }
-  for (auto& [key, line] : all) {
-    for (auto& waiter : line) waiter.done(tl::unexpected(error));
-  }
-}
-
-std::vector<Key> Parking::waited_for() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<Key> keys;
-  keys.reserve(waiters_.size());
-  for (const auto& [bytes, line] : waiters_) keys.push_back(Key{bytes});
-  return keys;
-}
-
 std::size_t Parking::parked_claims() const {
   const std::lock_guard lock(mutex_);
   return parked_;
 }
 
-std::size_t Parking::parked_waiters() const {
-  const std::lock_guard lock(mutex_);
-  return waiter_deadlines_.size();
-}
-
 std::int64_t Parking::next_deadline_ms() const {
   const std::lock_guard lock(mutex_);
-  std::int64_t next = 0;
   for (const auto& [until, entry] : by_deadline_) {
-    if (entry->gone) continue;
-    next = until;
-    break;
+    if (!entry->gone) return until;
   }
-  if (!waiter_deadlines_.empty() && (next == 0 || *waiter_deadlines_.begin() < next)) {
-    next = *waiter_deadlines_.begin();
-  }
-  return next;
+  return 0;
 }
 
 }  // namespace flowfabric

@@ -1,18 +1,16 @@
-// Where callers wait for something to happen: claims for work, waiters for an end.
+// Where claims wait for work. Who waits for an end or for events: engine/waiting.hpp.
 //
 // No wake-up is lost: a claim notes the `signature` of its routes before it searches, and parking fails when the
 // signature has moved since, because then work may have appeared between the search and the parking.
 //
-// Thread-safe. Woken claims are returned to the caller, who queues them again; callbacks of waiters are called without
-// holding the lock.
+// Thread-safe. Woken claims are returned to the caller, who queues them again.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,7 +21,6 @@
 namespace flowfabric {
 
 using ClaimPtr = std::shared_ptr<QueuedClaim>;
-using WaiterDone = std::function<void(Result<void>)>;
 
 class Parking {
  public:
@@ -42,19 +39,8 @@ class Parking {
   // Claims whose time is up.
   std::vector<ClaimPtr> take_expired_claims(std::int64_t now_ms);
 
-  // Registers a waiter and returns its ticket; 0 when there are too many.
-  std::uint64_t add_waiter(const Key& key, std::int64_t until_ms, WaiterDone done);
-  // Takes a waiter back that was answered otherwise. Harmless when it is gone already.
-  void forget_waiter(const Key& key, std::uint64_t ticket);
-  // Tells everyone who waits for this record.
-  void wake_waiters(const Key& key);
-  void expire_waiters(std::int64_t now_ms);
-  void fail_waiters(const Error& error);
-  std::vector<Key> waited_for() const;
-
   std::size_t parked_claims() const;
-  std::size_t parked_waiters() const;
-  // When the next claim or waiter runs out of time; 0: none.
+  // When the next claim runs out of time; 0: none.
   std::int64_t next_deadline_ms() const;
 
  private:
@@ -63,16 +49,10 @@ class Parking {
     bool gone = false;
   };
   using EntryPtr = std::shared_ptr<Entry>;
-  struct Waiter {
-    std::uint64_t ticket;
-    std::int64_t until_ms;
-    WaiterDone done;
-  };
 
   std::uint64_t signature_locked(const ClaimRequest& request) const;
   void take(const EntryPtr& entry, std::vector<ClaimPtr>& out);
   void compact(std::list<EntryPtr>& line);
-  void forget_deadline(std::int64_t until_ms);
 
   const RouteTable& routes_;
   mutable std::mutex mutex_;
@@ -81,9 +61,6 @@ class Parking {
   std::unordered_map<std::string, std::list<EntryPtr>> lanes_;  // in order of arrival
   std::multimap<std::int64_t, EntryPtr> by_deadline_;
   std::size_t parked_ = 0;
-  std::unordered_map<std::string, std::vector<Waiter>> waiters_;  // by key bytes
-  std::uint64_t last_ticket_ = 0;
-  std::multiset<std::int64_t> waiter_deadlines_;
 };
 
 }  // namespace flowfabric

@@ -52,6 +52,17 @@ Result<std::string> decode_log_cursor(const std::string& cursor) {
   return bytes->substr(1);
 }
 
+// The store speaks of positions, our callers of cursors.
+Error with_cursor(Error error) {
+  if (error.code != Errc::cursor_expired) return error;
+  error.message = "cursor: events after it have been removed by retention; go on from details.earliest";
+  error.field = "cursor";
+  for (auto& [name, value] : error.details) {
+    if (const auto position = from_hex(value); position && name == "earliest") value = encode_log_cursor(*position);
+  }
+  return error;
+}
+
 Result<LaneInfo> lane_info(Store& store, const std::string& lane) {
   FF_TRY(records, store.load({lane_key(lane)}));
   if (records.empty()) return LaneInfo{lane, LaneState::active, 0, {}, {}};
@@ -138,6 +149,10 @@ Result<ExecutionDescription> describe(Store& store, const ExecutionId& id) {
 
 Result<ExecutionResult> result(Store& store, const ExecutionId& id) {
   FF_TRY(execution, load_execution(store, id));
+  return result_of(store, execution);
+}
+
+Result<ExecutionResult> result_of(Store& store, const Execution& execution) {
   const Facts& facts = execution.facts;
   ExecutionResult out;
   out.outcome = facts.outcome;
@@ -149,7 +164,7 @@ Result<ExecutionResult> result(Store& store, const ExecutionId& id) {
   if (facts.result_is_inline) {
     out.result = facts.result;
   } else {
-    FF_TRY(body, satellite_body(store, id, SatelliteKind::result, facts.attempt->attempt_index));
+    FF_TRY(body, satellite_body(store, execution.id, SatelliteKind::result, facts.attempt->attempt_index));
     out.result = std::move(body);
   }
   return out;
@@ -329,7 +344,9 @@ Result<EventsRead> events(Store& store, const EventFilter& filter, const std::st
   if (filter.execution_id) query.root = execution_key(*filter.execution_id);
   for (const EventType type : filter.types) query.types.push_back(static_cast<std::uint8_t>(type));
   query.limit = limit;
-  FF_TRY(found, store.read_log(query));
+  auto page = store.read_log(query);
+  if (!page) return tl::unexpected(with_cursor(std::move(page).error()));
+  const LogPage& found = *page;
   EventsRead read;
   read.behind = found.behind;
   for (const LoggedEntry& logged : found.entries) {

@@ -15,6 +15,7 @@ namespace flowfabric::reads {
 Result<Execution> load_execution(Store& store, const ExecutionId& id);
 Result<ExecutionDescription> describe(Store& store, const ExecutionId& id);
 Result<ExecutionResult> result(Store& store, const ExecutionId& id);
+Result<ExecutionResult> result_of(Store& store, const Execution& execution);
 // What one attempt ended with; the outcome is `none` unless it succeeded.
 Result<ExecutionResult> attempt_result(Store& store, const ExecutionId& id, std::uint32_t attempt_index);
 Result<ExecutionContext> context(Store& store, const ExecutionId& id);

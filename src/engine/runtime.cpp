@@ -39,7 +39,10 @@ Work make_work(Command command, CommandDone done) {
 }  // namespace
 
 Runtime::Runtime(std::unique_ptr<Store> store, RuntimeOptions options)
-    : store_(std::move(store)), options_(std::move(options)), parking_(routes_) {
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      parking_(routes_),
+      waiting_(*store_, [this] { return steady_ms(); }, [this](std::int64_t at_ms) { ring_before(at_ms); }) {
   if (!options_.steady_ms) options_.steady_ms = system_steady_ms;
   add_gauges();
 }
@@ -246,30 +249,17 @@ void Runtime::submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone d
   enqueue(std::move(claim), false);
 }
 
-void Runtime::wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterDone done) {
-  if (refusing_) return done(tl::unexpected(shutting_down()));
-  const Key key = execution_key(id);
-  // Parked first and looked at second: an end in between is seen by one of the two. The flag makes them answer once.
-  auto once = std::make_shared<std::atomic<bool>>(false);
-  WaiterDone answer = [once, done = std::move(done)](Result<void> outcome) {
-    if (!once->exchange(true)) done(std::move(outcome));
-  };
-  const std::uint64_t ticket = parking_.add_waiter(key, steady_ms() + wait_ms, answer);
-  if (ticket == 0) return answer(fail(Errc::overloaded, "too many callers are waiting for executions to end"));
-  // An answer at once must not leave its waiter behind: it would count until its time is up.
-  const auto answer_now = [&](Result<void> outcome) {
-    parking_.forget_waiter(key, ticket);
-    answer(std::move(outcome));
-  };
-  const auto records = store_->load({key});
-  if (!records) return answer_now(tl::unexpected(records.error()));
-  if (records->empty()) {
-    return answer_now(fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id"));
-  }
-  const auto facts = decode_facts(records->front().body);
-  if (!facts) return answer_now(tl::unexpected(facts.error()));
-  if (facts->phase == Phase::terminal) return answer_now({});
-  ring_before(steady_ms() + wait_ms);
+void Runtime::wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, EndDone done) {
+  if (auto admitted = admit_execution_id(id); !admitted) return done(tl::unexpected(admitted.error()));
+  if (auto admitted = admit_wait(wait_ms); !admitted) return done(tl::unexpected(admitted.error()));
+  waiting_.for_end(id, steady_ms() + wait_ms, std::move(done));
+}
+
+void Runtime::wait_for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
+                              EventsDone done) {
+  if (auto admitted = admit(filter); !admitted) return done(tl::unexpected(admitted.error()));
+  if (auto admitted = admit_wait(wait_ms); !admitted) return done(tl::unexpected(admitted.error()));
+  waiting_.for_events(std::move(filter), std::move(cursor), limit, steady_ms() + wait_ms, std::move(done));
 }
 
 // A batch costs its dozen statements whether it has five commands or fifty. So while one writer is at work, another
@@ -390,7 +380,6 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
     for (const LogEntry& entry : plan.sets[i].log) {
       wakeup.log_advanced = true;
       const auto type = static_cast<EventType>(entry.type);
-      if (is_terminal(type)) parking_.wake_waiters(entry.root);
       if (type == EventType::lane_changed) wakeup.lanes_changed.push_back(entry.lane);
       if (type == EventType::keys_rotated) wakeup.everything = true;  // the other engines read the keys again
     }
@@ -407,27 +396,8 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
     wakeup.earliest_due = plan.earliest_due;
     note_due(plan.earliest_due);
   }
-  if (wakeup.log_advanced) advance_log();
+  if (wakeup.log_advanced) waiting_.note_commit(plan, verdicts);
   if (wakeup.log_advanced || !wakeup.ready_routes.empty() || plan.earliest_due != 0) store_->announce(wakeup);
-}
-
-void Runtime::advance_log() {
-  ++log_version_;
-  if (log_waiters_ == 0) return;
-  {
-    const std::lock_guard lock(log_mutex_);
-  }
-  log_wake_.notify_all();
-}
-
-void Runtime::wait_for_log(std::uint64_t seen, std::int64_t wait_ms) {
-  ++log_waiters_;
-  {
-    std::unique_lock lock(log_mutex_);
-    log_wake_.wait_for(lock, std::chrono::milliseconds(wait_ms),
-                       [&] { return log_version_ != seen || interrupted_ || refusing_; });
-  }
-  --log_waiters_;
 }
 
 // Enqueue numbers follow the store's clock, so that work of several engines is served in the order in which it came, and
@@ -445,11 +415,7 @@ void Runtime::refuse_new_work() {
   refusing_ = true;
   end_patience();
   for (const ClaimPtr& claim : parking_.wake_all()) claim->done(std::vector<ClaimedExecution>{});
-  parking_.fail_waiters(shutting_down());
-  {
-    const std::lock_guard lock(log_mutex_);
-  }
-  log_wake_.notify_all();
+  waiting_.send_everybody_away();
 }
 
 void Runtime::interrupt_waits() {
@@ -458,10 +424,7 @@ void Runtime::interrupt_waits() {
     const std::lock_guard lock(queue_mutex_);
   }
   queue_wake_.notify_all();
-  {
-    const std::lock_guard lock(log_mutex_);
-  }
-  log_wake_.notify_all();
+  waiting_.interrupt();
 }
 
 bool Runtime::queues_empty() const {

@@ -4,8 +4,8 @@
 // Way of a command: submit -> writer queue -> pump (read, decide, commit: engine/batch.cpp) -> reply. A reply leaves only
 // after the commit that makes it true.
 //
-// Threads: submit*, add_waiter, the reads and the wake-up callback may be called from anywhere; pump(i) by one thread per
-// writer i; tick by one thread.
+// Threads: submit*, wait_for_*, the reads and the wake-up callback may be called from anywhere; pump(i) by one thread per
+// writer i; tick by one thread; look by any that has time to read.
 #pragma once
 
 #include <atomic>
@@ -24,6 +24,7 @@
 #include "engine/metrics.hpp"
 #include "engine/parking.hpp"
 #include "engine/routes.hpp"
+#include "engine/waiting.hpp"
 #include "engine/work.hpp"
 #include "store/store.hpp"
 
@@ -63,8 +64,10 @@ class Runtime {
   void submit_claim(ClaimRequest request, ClaimDone done);
   void submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone done);
   void submit_heartbeat(HeartbeatRequest request, HeartbeatDone done);
-  // Waits until the execution has ended, or for `wait_ms`.
-  void wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, WaiterDone done);
+  // `done` is called once, from look, tick, stop, or from the call itself when it is refused.
+  void wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, EndDone done);
+  void wait_for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
+                       EventsDone done);
   Result<Fence> fence_of(std::string_view handle);
   Result<RedeemCommand> redeem_command(GrantKind kind, RedeemRequest request);
 
@@ -74,6 +77,10 @@ class Runtime {
   bool pump(std::size_t i);
   // Blocks until there is work for writer i or `interrupt_waits` is called.
   void wait_for_work(std::size_t i);
+  // Reads for some of those who wait, if it is their turn. Returns whether it did.
+  bool look() { return waiting_.look(); }
+  // Blocks until it is somebody's turn or `interrupt_waits` is called.
+  void wait_for_turn() { waiting_.wait_for_turn(); }
   // Does what time asks for; returns how many milliseconds may pass before the next call.
   std::int64_t tick();
 
@@ -84,16 +91,11 @@ class Runtime {
   // Answers whatever is still queued or parked with shutting_down.
   void refuse_everything();
 
-  // ---- For reads and subscriptions.
+  // ---- For reads.
   Store& store() { return *store_; }
   const RouteTable& routes() const { return routes_; }
   const IngressLimits& ingress() const { return options_.ingress; }
   std::int64_t steady_ms() const { return options_.steady_ms(); }
-  // Grows with every commit, here or elsewhere, that may have written to the log.
-  std::uint64_t log_version() const { return log_version_.load(); }
-  bool refusing() const { return refusing_; }
-  // Blocks until log_version differs from `seen` or `wait_ms` have passed.
-  void wait_for_log(std::uint64_t seen, std::int64_t wait_ms);
   const RuntimeStatistics& statistics() const { return statistics_; }
   EngineMetrics& metrics() { return metrics_; }
 
@@ -127,14 +129,12 @@ class Runtime {
   void on_foreign_wakeup(const Wakeup& wakeup);
   void batch_failed(const Error& error);
   void handle_foreign_news();
-  void look_at_waited_for();
   void look_at_everything();
   bool ask_store_for_next_due();
   std::int64_t time_to_next_tick(std::int64_t now);
   // `full`: it found as much as it looked for, so there may be more.
   void sweep_finished(bool full, std::size_t found, std::size_t committed);
   std::uint32_t sweep_limit();
-  void advance_log();
   std::uint64_t next_sequence(std::int64_t now_us);
 
   std::unique_ptr<Store> store_;
@@ -145,6 +145,7 @@ class Runtime {
   std::atomic<std::int64_t> keyring_asked_ms_{std::numeric_limits<std::int64_t>::min()};  // for a token with a new key
   RouteTable routes_;
   Parking parking_;
+  Waiting waiting_;
   std::vector<std::unique_ptr<Session>> writers_;
 
   // All writers share one queue: whoever is free takes everything that waits.
@@ -178,10 +179,6 @@ class Runtime {
   std::atomic<std::int64_t> next_tick_ms_{
       std::numeric_limits<std::int64_t>::max()};  // when tick said it wants to be called, by the steady clock
 
-  std::atomic<std::uint64_t> log_version_{0};
-  std::mutex log_mutex_;
-  std::condition_variable log_wake_;
-  std::atomic<int> log_waiters_{0};
   RuntimeStatistics statistics_;
   EngineMetrics metrics_;
 };

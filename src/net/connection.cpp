@@ -376,7 +376,7 @@ bool Connection::flush() {
     write_waits_to_read_ = outcome.status == Channel::Status::want_read;
     if (outcome.must_wait()) {
       writable_ = false;
-      if (!linked()) set_timeout(options().write_timeout);
+      if (!linked()) time_output();
     } else if (outcome.status != Channel::Status::done) {
       cut();
       return false;
@@ -394,10 +394,18 @@ bool Connection::flush() {
   if (written == 0) return true;
   loop_->state().sent_bytes.fetch_add(written, std::memory_order_relaxed);
   if (const auto stream = stream_.lock()) stream->sent(written);
-  if (phase_ == Phase::sending || phase_ == Phase::streaming) {
-    output_pending() ? set_timeout(options().write_timeout) : clear_deadline();
-  }
+  if (phase_ == Phase::sending || phase_ == Phase::streaming) time_output();
   return true;
+}
+
+// Whichever comes first: the client has been silent for too long, or the writer has waited for too long.
+void Connection::time_output() {
+  if (!output_pending()) {
+    drain_by_ = Clock::time_point::max();
+    return clear_deadline();
+  }
+  silence_ends_ = Clock::now() + options().write_timeout;
+  loop_->set_deadline(*this, std::min(silence_ends_, drain_by_));
 }
 
 void Connection::deliver(Answer answer) {
@@ -525,6 +533,23 @@ void Connection::accept_stream_data(PendingStream& stream) {
   pump();
 }
 
+void Connection::time_stream(std::shared_ptr<PendingStream> stream, std::chrono::milliseconds patience) {
+  loop_->post([self = shared_from_this(), stream = std::move(stream), patience] {
+    if (self->phase_ != Phase::streaming || !self->output_pending()) return;  // it has drained meanwhile
+    self->drain_by_ = Clock::now() + patience;
+    self->loop_->set_deadline(*self, std::min(self->silence_ends_, self->drain_by_));
+  });
+}
+
+// False when nobody has lost patience.
+bool Connection::tell_impatient_writer() {
+  if (Clock::now() < drain_by_ || Clock::now() >= silence_ends_) return false;
+  drain_by_ = Clock::time_point::max();
+  loop_->set_deadline(*this, silence_ends_);
+  if (const auto stream = stream_.lock()) stream->patience_is_over();
+  return true;
+}
+
 // A client that says it sends no more has gone as far as a stream is concerned: most that do have closed, and only the
 // next event would tell.
 bool Connection::step_streaming() {
@@ -548,9 +573,11 @@ void Connection::on_deadline() {
       refuse({408, Error{Errc::timed_out, "the request did not arrive in time", {}, {}}});
       return pump();
     case Phase::idle: channel_.finish_writing(); return cut();
+    case Phase::streaming:
+      if (!tell_impatient_writer()) cut();
+      return;
     case Phase::handshake:
     case Phase::sending:
-    case Phase::streaming:
     case Phase::lingering: return cut();
     case Phase::working:
     case Phase::closed: return;

@@ -31,6 +31,7 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
 
   void deliver(Answer answer) override;
   void stream_has_data(std::shared_ptr<PendingStream> stream) override;
+  void time_stream(std::shared_ptr<PendingStream> stream, std::chrono::milliseconds patience) override;
   void cut_from_anywhere() override;
 
  private:
@@ -81,6 +82,7 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
   // Output.
   void send(std::string bytes);
   bool flush();  // false when the connection is gone
+  void time_output();
   bool output_pending() const { return out_next_ < out_.size(); }
   void begin_answer();
   void refuse(const Fault& fault);
@@ -88,6 +90,7 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
   void become_idle();
   void begin_linger();
   void accept_stream_data(PendingStream& stream);
+  bool tell_impatient_writer();
 
   void set_timeout(std::chrono::milliseconds timeout);
   void clear_deadline() { DeadlineWheel::clear(*this); }
@@ -117,8 +120,10 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
   std::weak_ptr<PendingStream> stream_;
   std::unique_ptr<Answer> answer_;  // given, but not begun
   std::vector<std::string> out_;
-  std::size_t out_next_ = 0;    // in out_
-  std::size_t out_offset_ = 0;  // in out_[out_next_]
+  std::size_t out_next_ = 0;                               // in out_
+  std::size_t out_offset_ = 0;                             // in out_[out_next_]
+  Clock::time_point silence_ends_{};                       // when a client that takes nothing is cut
+  Clock::time_point drain_by_ = Clock::time_point::max();  // when the writer of the stream loses its patience
 };
 
 }  // namespace flowfabric::net

@@ -68,7 +68,8 @@ void PendingStream::end() {
   std::unique_lock lock(mutex_);
   if (state_ != State::open) return;
   state_ = State::ended;
-  const auto callback = std::exchange(on_closed_, nullptr);  // destroyed after the lock is released
+  const auto closed = std::exchange(on_closed_, nullptr);  // destroyed after the lock is released
+  const auto drained = std::exchange(on_drained_, nullptr);
   if (chunked_) pending_ += "0\r\n\r\n";
   schedule(lock);
 }
@@ -85,6 +86,26 @@ void PendingStream::on_closed(std::function<void()> callback) {
   callback();
 }
 
+void PendingStream::on_drained(std::chrono::milliseconds patience, std::function<void(bool)> callback) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::open) return;
+    if (buffered_ > 0) on_drained_ = std::exchange(callback, nullptr);
+  }
+  callback ? callback(true) : host_->time_stream(shared_from_this(), patience);
+}
+
+void PendingStream::drained(bool in_time) {
+  std::function<void(bool)> callback;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::open) callback = std::exchange(on_drained_, nullptr);
+  }
+  if (callback) callback(in_time);
+}
+
+void PendingStream::patience_is_over() { drained(false); }
+
 PendingStream::Data PendingStream::take() {
   const std::lock_guard lock(mutex_);
   scheduled_ = false;
@@ -92,18 +113,24 @@ PendingStream::Data PendingStream::take() {
 }
 
 void PendingStream::sent(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  buffered_ -= std::min(buffered_, bytes);
+  {
+    const std::lock_guard lock(mutex_);
+    buffered_ -= std::min(buffered_, bytes);
+    if (buffered_ > 0) return;
+  }
+  drained(true);
 }
 
 void PendingStream::close() {
   std::function<void()> callback;
+  std::function<void(bool)> unused;
   {
     const std::lock_guard lock(mutex_);
     if (state_ == State::ended || state_ == State::closed) return;
     state_ = State::closed;
     pending_ = {};
     callback = std::exchange(on_closed_, nullptr);
+    unused = std::exchange(on_drained_, nullptr);
   }
   if (callback) callback();
 }

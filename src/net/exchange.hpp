@@ -36,6 +36,8 @@ class ExchangeHost {
   virtual void deliver(Answer answer) = 0;
   // Asks for take() of the stream on the I/O thread.
   virtual void stream_has_data(std::shared_ptr<PendingStream> stream) = 0;
+  // Asks for drained(false) of the stream on the I/O thread after that time.
+  virtual void time_stream(std::shared_ptr<PendingStream> stream, std::chrono::milliseconds patience) = 0;
   virtual void cut_from_anywhere() = 0;
 };
 
@@ -55,6 +57,7 @@ class PendingStream final : public ResponseStream, public std::enable_shared_fro
   bool write(std::string bytes) override;
   void end() override;
   void on_closed(std::function<void()> callback) override;
+  void on_drained(std::chrono::milliseconds patience, std::function<void(bool)> callback) override;
 
   // For the connection, on its thread.
   struct Data {
@@ -64,12 +67,14 @@ class PendingStream final : public ResponseStream, public std::enable_shared_fro
   };
   Data take();
   void sent(std::size_t bytes);
+  void patience_is_over();
   void close();
 
  private:
   enum class State { open, ended, overflown, closed };
 
   void schedule(std::unique_lock<std::mutex>& lock);
+  void drained(bool in_time);
 
   const std::shared_ptr<ExchangeHost> host_;
   const std::size_t max_buffered_bytes_;
@@ -80,6 +85,7 @@ class PendingStream final : public ResponseStream, public std::enable_shared_fro
   std::string pending_;
   std::size_t buffered_ = 0;  // here and in the connection
   std::function<void()> on_closed_;
+  std::function<void(bool)> on_drained_;
 };
 
 class PendingExchange final : public Exchange {

@@ -29,6 +29,10 @@ class ResponseStream {
   virtual void end() = 0;
   // Called once, on an I/O thread, when the client is gone before end(); at once if it is gone already.
   virtual void on_closed(std::function<void()> callback) = 0;
+  // For writers that keep pace with their reader: called once, on an I/O thread, when all that was written has left or
+  // `patience` has passed, and told which of the two (true: it has left). Never after end() or when the client is gone.
+  // One at a time.
+  virtual void on_drained(std::chrono::milliseconds patience, std::function<void(bool in_time)> callback) = 0;
 };
 
 // One request and the way to answer it, once. Dropping it unanswered answers 500. Safe to keep longer than the server.

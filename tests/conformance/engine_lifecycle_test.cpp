@@ -487,7 +487,7 @@ TEST_P(EngineLifecycle, wait_is_woken_by_every_kind_of_end) {
   const ExecutionId completed = make(job("b"));
   const ExecutionId failed = make(job("c"));
   const ExecutionId cancelled = make(job("d"));
-  std::map<std::string, Pending<void>> waits;
+  std::map<std::string, Pending<ExecutionResult>> waits;
   waits["expired"] = engine().wait_later(expired, 10000);
   waits["completed"] = engine().wait_later(completed, 10000);
   waits["failed"] = engine().wait_later(failed, 10000);

@@ -286,15 +286,6 @@ TEST_P(EngineReads, a_subscription_filters) {
             0u);
 }
 
-TEST_P(EngineReads, a_subscription_is_told_of_commits_here_and_elsewhere) {
-  std::uint64_t seen = engine().runtime().log_version();
-  engine().make();
-  EXPECT_NE(engine().runtime().log_version(), seen);
-  seen = engine().runtime().log_version();
-  second().make();
-  EXPECT_TRUE(comes_true(engine(), [&] { return engine().runtime().log_version() != seen; }));
-}
-
 TEST_P(EngineReads, a_tailing_subscription_loses_nothing_while_two_engines_write) {
   second();
   constexpr int rounds = 40;

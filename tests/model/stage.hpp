@@ -79,7 +79,7 @@ class Stage {
   std::vector<ClaimedExecution> held_;
   std::vector<Grant> grants_;
   std::vector<Pending<std::vector<ClaimedExecution>>> claims_;
-  std::vector<Pending<void>> waits_;
+  std::vector<Pending<ExecutionResult>> waits_;
   std::vector<Pending<HeartbeatReply>> heartbeats_;
 };
 

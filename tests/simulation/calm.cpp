@@ -25,6 +25,7 @@ void World::settle() {
     for (const auto& process : processes_) {
       process->store->deliver_held();
       tick(*process);
+      while (look(*process)) moved = true;
       for (std::size_t i = 0; i < process->writer_busy.size(); ++i) {
         while (pump(*process, i)) {
           moved = true;

@@ -112,7 +112,7 @@ void World::wait_for_some_end() {
   call.crashed = [](const Error&) {};
   const std::uint64_t number = open_call(process, std::move(call));
   run_in(process, [&] {
-    process.runtime->wait_for_end(*id, wait_ms, [this, state = process.state, number, id](const Result<void>& reply) {
+    process.runtime->wait_for_end(*id, wait_ms, [this, state = process.state, number, id](const auto& reply) {
       if (state->dead) return;
       close_call(number);
       trace_.line("call {}: {}", number, reply ? "ended" : to_string(reply.error().code));

@@ -219,6 +219,15 @@ void World::tick(Process& process) {
   process.tick_busy = false;
 }
 
+bool World::look(Process& process) {
+  if (process.state->dead || process.look_busy) return false;
+  bool moved = false;
+  process.look_busy = true;
+  run_in(process, [&] { moved = process.runtime->look(); });
+  process.look_busy = false;
+  return moved;
+}
+
 bool World::drive_something() {
   Process& process = live_process();
   if (process.state->dead || !process.runtime) return false;
@@ -226,6 +235,7 @@ bool World::drive_something() {
     tick(process);
     return false;
   }
+  if (random_.chance(200)) return look(process);
   return pump(process, random_.below(process.writer_busy.size()));
 }
 

@@ -37,6 +37,7 @@ struct Process {
   std::unique_ptr<Runtime> runtime;
   std::vector<bool> writer_busy;
   bool tick_busy = false;
+  bool look_busy = false;
   bool is_up() const { return runtime && !state->dead; }
   int frames = 0;  // how many of its threads are on the stack; it is buried when there are none
 };
@@ -127,6 +128,7 @@ class World final : public Environment {
   void run_in(Process& process, const std::function<void()>& work);
   bool pump(Process& process, std::size_t writer);
   void tick(Process& process);
+  bool look(Process& process);
   bool drive_something();
   void advance(std::int64_t ms);
   void advance_to_an_edge();

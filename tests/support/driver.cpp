@@ -19,6 +19,7 @@ void Driver::settle() {
   for (;;) {
     runtime_->tick();
     bool moved = false;
+    while (runtime_->look()) moved = true;
     for (std::size_t i = 0; i < runtime_->writers(); ++i) {
       while (runtime_->pump(i)) moved = true;
     }
@@ -71,9 +72,17 @@ Result<std::vector<ClaimedExecution>> Driver::claim(ClaimRequest request) {
   return pending.get();
 }
 
-Pending<void> Driver::wait_later(const ExecutionId& id, std::uint32_t wait_ms) {
-  Pending<void> pending;
-  runtime_->wait_for_end(id, wait_ms, [answer = pending.answer](Result<void> reply) { *answer = std::move(reply); });
+Pending<ExecutionResult> Driver::wait_later(const ExecutionId& id, std::uint32_t wait_ms) {
+  Pending<ExecutionResult> pending;
+  runtime_->wait_for_end(id, wait_ms, [answer = pending.answer](auto reply) { *answer = std::move(reply); });
+  settle();
+  return pending;
+}
+
+Pending<EventPage> Driver::events_later(const std::string& cursor, std::uint32_t wait_ms, const EventFilter& filter) {
+  Pending<EventPage> pending;
+  runtime_->wait_for_events(filter, cursor, limits::default_page, wait_ms,
+                            [answer = pending.answer](auto reply) { *answer = std::move(reply); });
   settle();
   return pending;
 }

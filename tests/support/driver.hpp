@@ -33,7 +33,7 @@ class Driver {
   Runtime& runtime() { return *runtime_; }
   Store& store() { return runtime_->store(); }
 
-  // Pumps all writers and the clock until nothing moves.
+  // Pumps all writers, the clock and those who wait until nothing moves.
   void settle();
   // Lets time pass, stopping at every moment at which the clock wants to act.
   void advance(std::int64_t ms);
@@ -44,7 +44,8 @@ class Driver {
   Result<Created> create(CreateRequest request);
   Result<std::vector<ClaimedExecution>> claim(ClaimRequest request);
   Pending<std::vector<ClaimedExecution>> claim_later(ClaimRequest request);
-  Pending<void> wait_later(const ExecutionId& id, std::uint32_t wait_ms);
+  Pending<ExecutionResult> wait_later(const ExecutionId& id, std::uint32_t wait_ms);
+  Pending<EventPage> events_later(const std::string& cursor, std::uint32_t wait_ms, const EventFilter& filter = {});
 
   // The fleet (driver_fleet.cpp). A heartbeat is answered with the next batch or when its patience ends: `heartbeat` lets
   // that much time pass.

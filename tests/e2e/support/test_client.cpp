@@ -131,8 +131,7 @@ std::set<std::string> TestClient::operations() const {
   return all;
 }
 
-TestServer::TestServer() : engine_(must(Engine::open("memory:"))) {
-  api::ApiOptions options;
+TestServer::TestServer(api::ApiOptions options) : engine_(must(Engine::open("memory:"))) {
   options.port = 0;
   api_ = must(api::ApiServer::start(*engine_, options));
 }

@@ -61,7 +61,7 @@ class TestClient {
 // An engine in memory behind a server of this process.
 class TestServer {
  public:
-  TestServer();
+  explicit TestServer(api::ApiOptions options = {});
   ~TestServer();
 
   Engine& engine() { return *engine_; }

@@ -1,0 +1,131 @@
+#include "api/event_stream.hpp"
+
+#include "wire/shapes.hpp"
+#include "wire/writer.hpp"
+
+namespace flowfabric::api {
+namespace {
+
+constexpr std::uint32_t events_at_once = 100;
+constexpr std::string_view opening = "retry: 1000\n\n";  // milliseconds until a client that lost us comes back
+
+void append(std::string& out, std::string_view id, std::string_view event, std::string_view data) {
+  out.append("id: ").append(id).append("\nevent: ").append(event).append("\ndata: ").append(data).append("\n\n");
+}
+
+// A place among the streams of the server, given back once.
+class Place {
+ public:
+  explicit Place(std::shared_ptr<EventStreams> streams) : streams_(std::move(streams)) {}
+  ~Place() { give_back(); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  void give_back() {
+    if (!given_back_.exchange(true)) streams_->leave();
+  }
+  const StreamSettings& settings() const { return streams_->settings(); }
+
+ private:
+  const std::shared_ptr<EventStreams> streams_;
+  std::atomic<bool> given_back_{false};
+};
+
+// Lives as long as a read of the engine or an unsent page refers to it.
+class EventStream : public std::enable_shared_from_this<EventStream> {
+ public:
+  EventStream(Engine& engine, EventFilter filter, std::string cursor, std::shared_ptr<EventStreams> streams)
+      : engine_(engine), filter_(std::move(filter)), cursor_(std::move(cursor)), place_(std::move(streams)) {}
+
+  // The first read tells whether there can be a stream at all.
+  void open(const std::shared_ptr<Call>& call) {
+    read(std::chrono::milliseconds(0), [self = shared_from_this(), call](Result<EventPage> page) {
+      if (!page && page.error().code != Errc::cursor_expired) return call->refuse(page.error());
+      if (self->begin(*call)) self->send(std::string(opening), std::move(page));
+    });
+  }
+
+ private:
+  bool begin(Call& call) {
+    net::Response head;
+    head.content_type = "text/event-stream";
+    head.headers.add("Cache-Control", "no-store");
+    head.headers.add("X-Accel-Buffering", "no");  // proxies must not collect events
+    stream_ = call.begin_stream(std::move(head));
+    if (stream_ == nullptr) return false;
+    stream_->on_closed([stream = weak_from_this()] {
+      if (const auto self = stream.lock()) self->place_.give_back();
+    });
+    return true;
+  }
+
+  void read(std::chrono::milliseconds wait, Engine::Done<EventPage> done) {
+    engine_.read_events_async(filter_, cursor_, events_at_once, static_cast<std::uint32_t>(wait.count()),
+                              std::move(done));
+  }
+
+  void send(std::string text, Result<EventPage> page) {
+    if (!page) return cut(std::move(text), page.error());
+    for (const Event& event : page->events) append(text, event.cursor, to_string(event.type), wire::to_json(event));
+    cursor_ = std::move(page->next_cursor);
+    // The cursor moves on past what the filter hides; an id without data lets the client know it.
+    if (page->events.empty()) text.append(": heartbeat\nid: ").append(cursor_).append("\n\n");
+    if (!stream_->write(std::move(text))) return;
+    stream_->on_drained(place_.settings().patience, [self = shared_from_this()](bool in_time) {
+      in_time ? self->go_on() : self->cut({}, Error{Errc::overloaded, "the reader stays behind", {}, {}});
+    });
+  }
+
+  void go_on() {
+    read(place_.settings().heartbeat,
+         [self = shared_from_this()](Result<EventPage> page) { self->send({}, std::move(page)); });
+  }
+
+  // The last event says why, and where to come back. It stands behind what has not been taken yet.
+  void cut(std::string text, const Error& error) {
+    for (const auto& [name, value] : error.details) {
+      if (error.code == Errc::cursor_expired && name == "earliest") cursor_ = value;
+    }
+    wire::Writer writer;
+    writer.begin_object();
+    writer.key("reason");
+    writer.text(to_string(error.code));
+    writer.key("message");
+    writer.text(error.message);
+    writer.key("cursor");
+    writer.text(cursor_);
+    writer.end_object();
+    append(text, cursor_, "cut", writer.take());
+    stream_->write(std::move(text));
+    stream_->end();
+    place_.give_back();
+  }
+
+  Engine& engine_;
+  const EventFilter filter_;
+  std::string cursor_;
+  Place place_;
+  std::shared_ptr<net::ResponseStream> stream_;
+};
+
+}  // namespace
+
+bool EventStreams::enter() {
+  if (open_.fetch_add(1) < settings_.max_streams) return true;
+  leave();
+  return false;
+}
+
+void stream_events(const std::shared_ptr<EventStreams>& streams, const std::shared_ptr<Call>& call, EventFilter filter,
+                   std::string cursor) {
+  if (!streams->enter()) {
+    return call->refuse(Error{Errc::overloaded,
+                              "there are " + std::to_string(streams->settings().max_streams) +
+                                  " event streams, which is as many as may be; close one or come back later",
+                              {},
+                              {}});
+  }
+  std::make_shared<EventStream>(call->engine(), std::move(filter), std::move(cursor), streams)->open(call);
+}
+
+}  // namespace flowfabric::api

@@ -1,0 +1,384 @@
+#include "engine/waiting.hpp"
+
+#include <algorithm>
+
+#include "base/limits.hpp"
+#include "core/records.hpp"
+
+namespace flowfabric {
+namespace {
+
+// Records that one look reads together.
+constexpr std::size_t ends_in_a_look = 256;
+// How soon to look again while entries are committed that may not be shown yet; doubled while that goes on.
+constexpr std::int64_t first_pause_ms = 2;
+constexpr std::int64_t longest_pause_ms = 64;
+constexpr std::int64_t store_retry_pause_ms = 1000;
+// News of other engines concern anybody. So many looks after them are worth a millisecond of pause before the next news
+// are heard: a busy neighbour must not make us read all the time.
+constexpr std::size_t ends_for_a_pause_ms = 20;
+constexpr std::size_t events_for_a_pause_ms = 4;
+
+Error stopping() { return Error{Errc::shutting_down, "the engine is stopping", {}, {}}; }
+
+}  // namespace
+
+Waiting::Waiting(Store& store, std::function<std::int64_t()> steady_ms, std::function<void(std::int64_t)> ring_before)
+    : store_(store), steady_ms_(std::move(steady_ms)), ring_before_(std::move(ring_before)) {}
+
+void Waiting::for_end(const ExecutionId& id, std::int64_t until_ms, EndDone done) {
+  Waiter waiter;
+  waiter.wanted = End{id, std::move(done)};
+  waiter.root = execution_key(id).bytes;
+  waiter.until_ms = until_ms;
+  add(std::move(waiter));
+}
+
+void Waiting::for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::int64_t until_ms,
+                         EventsDone done) {
+  Waiter waiter;
+  if (filter.execution_id) waiter.root = execution_key(*filter.execution_id).bytes;
+  waiter.wanted = Events{std::move(filter), std::move(cursor), limit, std::move(done)};
+  waiter.until_ms = until_ms;
+  add(std::move(waiter));
+}
+
+void Waiting::add(Waiter waiter) {
+  Error refusal = stopping();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!closed_ && waiters_.size() < limits::max_parked_waiters) {
+      const Ticket ticket = ++last_ticket_;
+      if (!waiter.root.empty()) by_root_[waiter.root].push_back(ticket);
+      Waiter& kept = waiters_[ticket] = std::move(waiter);
+      count_ = waiters_.size();
+      return enqueue(ticket, kept);
+    }
+    if (!closed_) refusal = {Errc::overloaded, "too many callers are waiting; back off and repeat", {}, {}};
+  }
+  std::visit([&](auto& wanted) { wanted.done(tl::unexpected(refusal)); }, waiter.wanted);
+}
+
+// ---------------------------------------------------------------- who is where, with mutex_ held
+
+void Waiting::enqueue(Ticket ticket, Waiter& waiter) {
+  waiter.state = State::queued;
+  const bool idle = !somebodys_turn();
+  (std::holds_alternative<End>(waiter.wanted) ? end_queue_ : events_queue_).push_back(ticket);
+  if (idle) turn_.notify_one();
+}
+
+void Waiting::begin_look(Waiter& waiter) {
+  waiter.state = State::looking;
+  waiter.news = false;
+  waiter.seen = news_for(waiter);
+}
+
+bool Waiting::news_since(const Waiter& waiter) const { return waiter.news || waiter.seen != news_for(waiter); }
+
+void Waiting::park_until(Ticket ticket, Waiter& waiter, std::int64_t timer_ms) {
+  waiter.state = State::parked;
+  if (waiter.timer_ms == timer_ms) return;
+  if (waiter.timer_ms != 0) timers_.erase({waiter.timer_ms, ticket});
+  timers_.emplace(timer_ms, ticket);
+  waiter.timer_ms = timer_ms;
+}
+
+void Waiting::wake(Ticket ticket) {
+  const auto found = waiters_.find(ticket);
+  if (found == waiters_.end()) return;
+  Waiter& waiter = found->second;
+  if (waiter.state == State::parked) enqueue(ticket, waiter);
+  if (waiter.state == State::looking) waiter.news = true;
+}
+
+void Waiting::wake_root(const std::string& root, bool ended) {
+  const auto found = by_root_.find(root);
+  if (found == by_root_.end()) return;
+  for (const Ticket ticket : found->second) {
+    if (ended || std::holds_alternative<Events>(waiters_.at(ticket).wanted)) wake(ticket);
+  }
+}
+
+void Waiting::wake_all() {
+  std::size_t ends = 0;
+  for (auto& [ticket, waiter] : waiters_) {
+    if (std::holds_alternative<End>(waiter.wanted)) ++ends;
+    wake(ticket);
+  }
+  parked_on_any_.clear();
+  foreign_pending_ = false;
+  foreign_not_before_ms_ = steady_ms_() + static_cast<std::int64_t>(ends / ends_for_a_pause_ms +
+                                                                    (waiters_.size() - ends) / events_for_a_pause_ms);
+}
+
+Waiting::Waiter Waiting::take(std::unordered_map<Ticket, Waiter>::iterator found) {
+  const Ticket ticket = found->first;
+  Waiter waiter = std::move(found->second);
+  waiters_.erase(found);
+  count_ = waiters_.size();
+  if (waiter.timer_ms != 0) timers_.erase({waiter.timer_ms, ticket});
+  if (const auto line = by_root_.find(waiter.root); line != by_root_.end()) {
+    std::erase(line->second, ticket);
+    if (line->second.empty()) by_root_.erase(line);
+  }
+  return waiter;
+}
+
+// ---------------------------------------------------------------- news
+
+void Waiting::note_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+  if (count_ == 0) return;
+  const std::lock_guard lock(mutex_);
+  ++commits_;
+  for (const Ticket ticket : std::exchange(parked_on_any_, {})) wake(ticket);
+  if (by_root_.empty()) return;
+  for (std::size_t i = 0; i < plan.sets.size(); ++i) {
+    if (verdicts[i] != Verdict::committed) continue;
+    for (const LogEntry& entry : plan.sets[i].log) {
+      wake_root(entry.root.bytes, is_terminal(static_cast<EventType>(entry.type)));
+    }
+  }
+}
+
+void Waiting::note_anything() {
+  if (count_ == 0) return;
+  std::int64_t not_before = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    foreign_pending_ = true;
+    not_before = foreign_not_before_ms_;
+  }
+  ring_before_(not_before);
+}
+
+// ---------------------------------------------------------------- looks
+
+bool Waiting::look() {
+  const bool ends = look_at_ends();
+  const bool events = look_at_events();
+  return ends || events;
+}
+
+std::vector<Waiting::EndLook> Waiting::begin_end_looks() {
+  std::vector<EndLook> looks;
+  const std::lock_guard lock(mutex_);
+  while (!end_queue_.empty() && looks.size() < ends_in_a_look) {
+    const Ticket ticket = end_queue_.front();
+    end_queue_.pop_front();
+    const auto found = waiters_.find(ticket);
+    if (found == waiters_.end()) continue;
+    begin_look(found->second);
+    looks.push_back({ticket, std::get<End>(found->second.wanted).id, found->second.root});
+  }
+  return looks;
+}
+
+bool Waiting::look_at_ends() {
+  const std::vector<EndLook> looks = begin_end_looks();
+  if (looks.empty()) return false;
+  std::set<std::string> roots;
+  for (const EndLook& one : looks) roots.insert(one.root);
+  std::vector<Key> keys;
+  for (const std::string& root : roots) keys.push_back(Key{root});
+  const auto records = store_.load(keys);
+  if (!records) {
+    for (const EndLook& one : looks) finish_failed_end_look(one.ticket, records.error());
+    return true;
+  }
+  std::unordered_map<std::string, const Record*> by_key;
+  for (const Record& record : *records) by_key[record.key.bytes] = &record;
+  for (const EndLook& one : looks) {
+    const auto record = by_key.find(one.root);
+    finish_end_look(one.ticket, end_of(record == by_key.end() ? nullptr : record->second, one.id));
+  }
+  return true;
+}
+
+// Nothing while it goes on. What is gone has ended and been removed by retention, or never was.
+Waiting::EndFound Waiting::end_of(const Record* record, const ExecutionId& id) {
+  if (record == nullptr) return fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id");
+  const auto execution = decode_execution(*record);
+  if (!execution) return tl::unexpected(execution.error());
+  if (execution->facts.phase != Phase::terminal) return std::nullopt;
+  return reads::result_of(store_, *execution);
+}
+
+void Waiting::finish_end_look(Ticket ticket, EndFound end) {
+  std::unique_lock lock(mutex_);
+  const auto found = waiters_.find(ticket);
+  if (found == waiters_.end()) return;  // its time was up, or the engine stops
+  Waiter& waiter = found->second;
+  if (end) {
+    const Waiter answered = take(found);
+    lock.unlock();
+    return std::get<End>(answered.wanted).done(std::move(*end));
+  }
+  waiter.looked_at = true;
+  if (steady_ms_() >= waiter.until_ms) {
+    const Answer answer = time_is_up(take(found));
+    lock.unlock();
+    return answer();
+  }
+  const std::int64_t until_ms = waiter.until_ms;
+  park_until(ticket, waiter, until_ms);
+  if (news_since(waiter)) enqueue(ticket, waiter);
+  lock.unlock();
+  ring_before_(until_ms);
+}
+
+// Who has been looked at before is patient with a store that is away for a while.
+void Waiting::finish_failed_end_look(Ticket ticket, const Error& error) {
+  std::int64_t retry_ms = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = waiters_.find(ticket);
+    if (found == waiters_.end()) return;
+    if (found->second.looked_at) {
+      retry_ms = steady_ms_() + store_retry_pause_ms;
+      park_until(ticket, found->second, std::min(found->second.until_ms, retry_ms));
+    }
+  }
+  if (retry_ms != 0) return ring_before_(retry_ms);
+  finish_end_look(ticket, Result<ExecutionResult>(tl::unexpected(error)));
+}
+
+std::optional<std::pair<Waiting::Ticket, Waiting::Events>> Waiting::begin_events_look() {
+  const std::lock_guard lock(mutex_);
+  while (!events_queue_.empty()) {
+    const Ticket ticket = events_queue_.front();
+    events_queue_.pop_front();
+    const auto found = waiters_.find(ticket);
+    if (found == waiters_.end()) continue;
+    begin_look(found->second);
+    const Events& wanted = std::get<Events>(found->second.wanted);
+    return std::pair{ticket, Events{wanted.filter, wanted.cursor, wanted.limit, {}}};
+  }
+  return std::nullopt;
+}
+
+bool Waiting::look_at_events() {
+  const auto begun = begin_events_look();
+  if (!begun) return false;
+  const auto& [ticket, wanted] = *begun;
+  const auto start = reads::start_cursor(store_, wanted.cursor);
+  finish_events_look(ticket, start ? reads::events(store_, wanted.filter, *start, wanted.limit)
+                                   : Result<reads::EventsRead>(tl::unexpected(start.error())));
+  return true;
+}
+
+void Waiting::finish_events_look(Ticket ticket, Result<reads::EventsRead> read) {
+  std::unique_lock lock(mutex_);
+  const auto found = waiters_.find(ticket);
+  if (found == waiters_.end()) return;
+  Waiter& waiter = found->second;
+  if (!read || !read->page.events.empty()) {
+    const Waiter answered = take(found);
+    lock.unlock();
+    const EventsDone& done = std::get<Events>(answered.wanted).done;
+    return read ? done(std::move(read->page)) : done(tl::unexpected(read.error()));
+  }
+  Events& wanted = std::get<Events>(waiter.wanted);
+  const bool advanced = wanted.cursor != read->page.next_cursor;
+  wanted.cursor = std::move(read->page.next_cursor);
+  waiter.looked_at = true;
+  const std::int64_t now = steady_ms_();
+  if (now >= waiter.until_ms) {
+    const Answer answer = time_is_up(take(found));
+    lock.unlock();
+    return answer();
+  }
+  const bool pauses = read->behind && !advanced;
+  waiter.pause_ms = pauses ? std::clamp(2 * waiter.pause_ms, first_pause_ms, longest_pause_ms) : 0;
+  const std::int64_t timer_ms = pauses ? std::min(now + waiter.pause_ms, waiter.until_ms) : waiter.until_ms;
+  park_until(ticket, waiter, timer_ms);
+  if (pauses) {
+    // Its timer wakes it.
+  } else if (read->behind || news_since(waiter)) {
+    enqueue(ticket, waiter);
+  } else if (waiter.root.empty()) {
+    parked_on_any_.push_back(ticket);
+  }
+  lock.unlock();
+  ring_before_(timer_ms);
+}
+
+void Waiting::wait_for_turn() {
+  std::unique_lock lock(mutex_);
+  turn_.wait(lock, [&] { return somebodys_turn() || interrupted_; });
+}
+
+void Waiting::interrupt() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  turn_.notify_all();
+}
+
+// ---------------------------------------------------------------- time
+
+Waiting::Answer Waiting::time_is_up(Waiter waiter) {
+  return [waiter = std::move(waiter)]() mutable {
+    if (auto* end = std::get_if<End>(&waiter.wanted)) {
+      return end->done(fail(Errc::timed_out, "the execution has not ended within the given time"));
+    }
+    auto& events = std::get<Events>(waiter.wanted);
+    events.done(EventPage{{}, std::move(events.cursor)});
+  };
+}
+
+void Waiting::on_time(std::int64_t now_ms) {
+  std::vector<Answer> answers;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!timers_.empty() && timers_.begin()->first <= now_ms) {
+      const auto found = waiters_.find(timers_.begin()->second);
+      Waiter& waiter = found->second;
+      if (now_ms >= waiter.until_ms) {
+        answers.push_back(time_is_up(take(found)));
+      } else {  // its pause is over
+        const Ticket ticket = found->first;
+        timers_.erase(timers_.begin());
+        waiter.timer_ms = waiter.until_ms;
+        timers_.emplace(waiter.timer_ms, ticket);
+        wake(ticket);
+      }
+    }
+    if (foreign_pending_ && now_ms >= foreign_not_before_ms_) {
+      ++commits_;
+      ++foreign_;
+      wake_all();
+    }
+  }
+  for (const Answer& answer : answers) answer();
+}
+
+std::int64_t Waiting::next_time_ms() const {
+  if (count_ == 0) return 0;
+  const std::lock_guard lock(mutex_);
+  std::int64_t next = timers_.empty() ? 0 : timers_.begin()->first;
+  if (foreign_pending_ && (next == 0 || foreign_not_before_ms_ < next))
+    next = std::max<std::int64_t>(foreign_not_before_ms_, 1);
+  return next;
+}
+
+// ---------------------------------------------------------------- the end
+
+Waiting::Answer Waiting::engine_stops(Waiter waiter) {
+  const bool has_cursor = waiter.looked_at && std::holds_alternative<Events>(waiter.wanted);
+  if (has_cursor) return time_is_up(std::move(waiter));
+  return [waiter = std::move(waiter)]() mutable {
+    std::visit([](auto& wanted) { wanted.done(tl::unexpected(stopping())); }, waiter.wanted);
+  };
+}
+
+void Waiting::send_everybody_away() {
+  std::vector<Answer> answers;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    while (!waiters_.empty()) answers.push_back(engine_stops(take(waiters_.begin())));
+  }
+  for (const Answer& answer : answers) answer();
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,147 @@
+// Callers who wait for what commits bring: the end of an execution, or events. They have no thread of their own.
+//
+// A *look* reads the store and says whether what a caller waits for is there. The first look is taken at once, the next
+// one only when something has been committed that may concern the caller. Looks are not taken by those who write:
+// Engine has a thread for them, tests take them by hand.
+//
+// No news is lost: a caller is registered before its first look, and news that come during a look lead to another one.
+//
+// Thread-safe. Callers are answered without holding the lock.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <flowfabric/operations.hpp>
+
+#include "core/workspace.hpp"
+#include "engine/reads.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric {
+
+using EndDone = std::function<void(Result<ExecutionResult>)>;
+using EventsDone = std::function<void(Result<EventPage>)>;
+
+class Waiting {
+ public:
+  // `ring_before` is told when `on_time` is wanted.
+  Waiting(Store& store, std::function<std::int64_t()> steady_ms, std::function<void(std::int64_t)> ring_before);
+
+  // Both look at least once, however short the time.
+  void for_end(const ExecutionId& id, std::int64_t until_ms, EndDone done);
+  void for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::int64_t until_ms, EventsDone done);
+
+  // This engine has committed.
+  void note_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
+  // Other engines may have committed anything.
+  void note_anything();
+
+  // Looks after some of those whose turn it is; false when there are none.
+  bool look();
+  // Blocks until it is somebody's turn or `interrupt` is called.
+  void wait_for_turn();
+  void interrupt();
+
+  void on_time(std::int64_t now_ms);
+  // When `on_time` is wanted next; 0: never.
+  std::int64_t next_time_ms() const;
+
+  // How many wait.
+  std::size_t size() const { return count_; }
+
+  // Answers all who wait, and whoever comes later. Events are answered with an empty page and the cursor reached.
+  void send_everybody_away();
+
+ private:
+  using Ticket = std::uint64_t;
+  using Answer = std::function<void()>;
+
+  struct End {
+    ExecutionId id;
+    EndDone done;
+  };
+  struct Events {
+    EventFilter filter;
+    std::string cursor;
+    std::uint32_t limit;
+    EventsDone done;
+  };
+  enum class State : std::uint8_t { queued, looking, parked };
+  struct Waiter {
+    std::variant<End, Events> wanted;
+    std::string root;  // the key of the one record that concerns it; empty: any may
+    std::int64_t until_ms = 0;
+    std::int64_t timer_ms = 0;  // its entry in timers_; 0: none
+    std::int64_t pause_ms = 0;  // the last one
+    State state = State::queued;
+    bool looked_at = false;  // from the first look on its time may run out
+    bool news = false;       // came during the look
+    std::uint64_t seen = 0;  // what news_for said when the look began
+  };
+  using EndFound = std::optional<Result<ExecutionResult>>;
+  struct EndLook {
+    Ticket ticket;
+    ExecutionId id;
+    std::string root;
+  };
+
+  void add(Waiter waiter);
+  bool look_at_ends();
+  bool look_at_events();
+  std::vector<EndLook> begin_end_looks();
+  std::optional<std::pair<Ticket, Events>> begin_events_look();
+  EndFound end_of(const Record* record, const ExecutionId& id);
+  void finish_end_look(Ticket ticket, EndFound found);
+  void finish_failed_end_look(Ticket ticket, const Error& error);
+  void finish_events_look(Ticket ticket, Result<reads::EventsRead> read);
+
+  // With mutex_ held.
+  void begin_look(Waiter& waiter);
+  bool news_since(const Waiter& waiter) const;
+  std::uint64_t news_for(const Waiter& waiter) const { return waiter.root.empty() ? commits_ : foreign_; }
+  void enqueue(Ticket ticket, Waiter& waiter);
+  void park_until(Ticket ticket, Waiter& waiter, std::int64_t timer_ms);
+  void wake(Ticket ticket);
+  void wake_root(const std::string& root, bool ended);
+  void wake_all();
+  Waiter take(std::unordered_map<Ticket, Waiter>::iterator found);
+  bool somebodys_turn() const { return !end_queue_.empty() || !events_queue_.empty(); }
+
+  static Answer time_is_up(Waiter waiter);
+  static Answer engine_stops(Waiter waiter);
+
+  Store& store_;
+  const std::function<std::int64_t()> steady_ms_;
+  const std::function<void(std::int64_t)> ring_before_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable turn_;
+  bool interrupted_ = false;
+  bool closed_ = false;
+  Ticket last_ticket_ = 0;
+  std::unordered_map<Ticket, Waiter> waiters_;
+  std::atomic<std::size_t> count_{0};                             // of waiters_, for a look without the lock
+  std::unordered_map<std::string, std::vector<Ticket>> by_root_;  // whom news of one record concerns
+  std::vector<Ticket> parked_on_any_;                             // may hold some that are gone
+  std::deque<Ticket> end_queue_;                                  // may hold some that are gone
+  std::deque<Ticket> events_queue_;                               // the same
+  std::set<std::pair<std::int64_t, Ticket>> timers_;
+  std::uint64_t commits_ = 0;  // news of any kind
+  std::uint64_t foreign_ = 0;  // news of which nobody knows whom they concern
+  bool foreign_pending_ = false;
+  std::int64_t foreign_not_before_ms_ = 0;
+};
+
+}  // namespace flowfabric

@@ -1,0 +1,197 @@
+// Who may call what: keys, roles, and keys that reach one namespace only.
+#include <gtest/gtest.h>
+
+#include "api/route.hpp"
+#include "e2e/support/test_client.hpp"
+
+namespace flowfabric::e2e {
+namespace {
+
+constexpr int unauthenticated = 401;
+constexpr int denied = 403;
+
+// A path that fits the pattern; what stands in it does not exist.
+std::string some_path(std::string pattern) {
+  for (std::size_t at = pattern.find('{'); at != std::string::npos; at = pattern.find('{')) {
+    const std::size_t end = pattern.find('}', at);
+    const std::string name = pattern.substr(at + 1, end - at - 1);
+    const std::string value =
+        name == "execution_id" ? "%7Bfp:1%7D:01a1e1fe-886f-7003-bd39-10a388a0e029" : (name == "attempt_index" ? "0" : "x");
+    pattern.replace(at, end - at + 1, value);
+  }
+  return pattern;
+}
+
+class Auth : public testing::Test {
+ protected:
+  static api::ApiOptions with_keys() {
+    api::ApiOptions options;
+    options.api_keys = true;
+    return options;
+  }
+  std::string key(const std::string& name, ApiRole role, std::optional<std::string> name_space = {}) {
+    return server.engine().create_api_key({name, role, std::move(name_space), 0}, {"test", ""}).value().secret;
+  }
+  Reply call(const std::string& secret, const std::string& method, const std::string& target,
+             const std::string& body = {}) {
+    return client.send(method, target, body, {{"Authorization", "Bearer " + secret}});
+  }
+
+  TestServer server{with_keys()};
+  TestClient client{server.url()};
+};
+
+TEST_F(Auth, NobodyGetsAnywhereWithoutAKeyOrWithAWrongOne) {
+  const std::string good = key("good", ApiRole::admin);
+  std::string almost = good;
+  almost.back() = almost.back() == 'A' ? 'B' : 'A';
+  for (const api::Route& route : api::all_routes()) {
+    const std::string path = some_path(route.pattern);
+    const Reply without = client.send(route.method, path);
+    EXPECT_EQ(without.status, unauthenticated) << route.method << " " << path;
+    EXPECT_EQ(without.code(), "unauthenticated");
+    EXPECT_EQ(without.headers.find("www-authenticate"), "Bearer");
+    for (const std::string& bad : {almost, std::string("x"), good.substr(0, good.size() - 1), good + "x"}) {
+      EXPECT_EQ(call(bad, route.method, path).status, unauthenticated) << route.method << " " << path;
+    }
+    EXPECT_EQ(client.send(route.method, path, {}, {{"Authorization", "Basic " + good}}).status, unauthenticated);
+  }
+  EXPECT_EQ(client.get("/metrics").status, unauthenticated);
+  EXPECT_EQ(call(good, "GET", "/metrics").status, 200);
+}
+
+TEST_F(Auth, EveryRouteNeedsItsRole) {
+  std::vector<std::string> keys;
+  for (int i = 0; i <= static_cast<int>(ApiRole::admin); ++i) {
+    const auto role = static_cast<ApiRole>(i);
+    keys.push_back(key(std::string(to_string(role)), role));
+  }
+  for (const api::Route& route : api::all_routes()) {
+    const std::string path = some_path(route.pattern);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const bool enough = i >= static_cast<std::size_t>(route.needs);
+      // A parameter that nobody knows is looked at after the role, and before anything happens.
+      const Reply reply = call(keys[i], route.method, path + "?no-such-parameter=1");
+      EXPECT_EQ(reply.status, enough ? 400 : denied) << route.method << " " << path << " as " << i << reply.body;
+      if (!enough) EXPECT_EQ(reply.code(), "permission_denied");
+    }
+  }
+}
+
+TEST_F(Auth, AnybodyMayAskForHealthAndTheDocument) {
+  EXPECT_EQ(client.get("/healthz").status, 200);
+  EXPECT_EQ(client.get("/readyz").status, 200);
+  EXPECT_EQ(client.get("/openapi.json").status, 200);
+}
+
+TEST_F(Auth, KeysAreMadeListedAndRevokedOverHttp) {
+  const std::string admin = key("root", ApiRole::admin);
+  const Reply made = call(admin, "POST", "/v1/api-keys", R"({"name":"ci","role":"worker"})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string secret = text(made.json.at("secret"));
+  EXPECT_EQ(text(call(secret, "GET", "/v1/whoami").json.at("name")), "ci");
+  EXPECT_EQ(call(secret, "POST", "/v1/executions", R"({"kind":"k"})").status, 201);
+  EXPECT_EQ(call(secret, "GET", "/v1/api-keys").status, denied);
+
+  const Reply listed = call(admin, "GET", "/v1/api-keys");
+  EXPECT_EQ(listed.json.at("keys").as_array().size(), 2u);
+  EXPECT_EQ(listed.body.find(secret), std::string::npos);
+
+  EXPECT_EQ(call(admin, "POST", "/v1/api-keys", R"({"name":"ci","role":"viewer"})").code(), "conflict");
+  EXPECT_EQ(call(admin, "POST", "/v1/api-keys", R"({"name":"","role":"viewer"})").field(), "name");
+  EXPECT_EQ(call(admin, "POST", "/v1/api-keys", R"({"name":"x","role":"king"})").field(), "role");
+  EXPECT_EQ(call(admin, "POST", "/v1/api-keys", R"({"name":"x","role":"viewer","expires_at":1})").field(), "expires_at");
+
+  EXPECT_EQ(call(admin, "DELETE", "/v1/api-keys/ci").status, 200);
+  EXPECT_EQ(call(secret, "GET", "/v1/whoami").status, unauthenticated) << "at once, where it was revoked";
+  EXPECT_EQ(call(admin, "DELETE", "/v1/api-keys/ci").status, 404);
+}
+
+TEST_F(Auth, TheEventLogNamesTheKey) {
+  const std::string boss = key("boss", ApiRole::operating);
+  const std::string id = text(call(boss, "POST", "/v1/executions", R"({"kind":"k"})").json.at("execution_id"));
+  ASSERT_EQ(call(boss, "POST", path_of(id) + "/cancel", R"({"reason":"enough"})").status, 200);
+  ASSERT_EQ(call(boss, "PUT", "/v1/lanes/mail", R"({"state":"paused"})").status, 200);
+  const Reply history = call(boss, "GET", path_of(id) + "/history");
+  EXPECT_EQ(text(history.json.at("events").as_array().back().at("actor")), "boss");
+  const auto page = server.engine().read_events({{}, {}, {}, {EventType::lane_changed}}, "earliest", 10, 0).value();
+  ASSERT_EQ(page.events.size(), 1u);
+  EXPECT_EQ(page.events[0].actor, "boss");
+}
+
+TEST_F(Auth, AKeyOfOneNamespaceSeesNothingElse) {
+  const std::string all = key("all", ApiRole::admin);
+  const std::string team = key("team", ApiRole::admin, "team");
+  EXPECT_EQ(text(call(team, "GET", "/v1/whoami").json.at("namespace")), "team");
+  const std::string other = text(call(all, "POST", "/v1/executions", R"({"kind":"k"})").json.at("execution_id"));
+  const std::string own = text(call(team, "POST", "/v1/executions", R"({"kind":"k"})").json.at("execution_id"));
+
+  EXPECT_EQ(text(call(team, "GET", path_of(own)).json.at("summary").at("namespace")), "team");
+  EXPECT_EQ(call(team, "GET", path_of(other)).status, 404);
+  EXPECT_EQ(call(team, "POST", path_of(other) + "/cancel").status, 404);
+  EXPECT_EQ(call(team, "POST", "/v1/executions", R"({"kind":"k","namespace":"default"})").status, denied);
+  EXPECT_EQ(call(team, "POST", "/v1/executions/batch", R"({"executions":[{"kind":"k","namespace":"default"}]})").status,
+            denied);
+  EXPECT_EQ(call(team, "GET", "/v1/executions?namespace=default").status, denied);
+  EXPECT_EQ(call(team, "GET", "/v1/executions").json.at("executions").as_array().size(), 1u);
+  EXPECT_EQ(call(all, "GET", "/v1/executions").json.at("executions").as_array().size(), 2u);
+  // What comes from there is what one sees, whatever one asks for.
+  const Reply events = call(team, "GET", "/v1/events?cursor=earliest");
+  EXPECT_EQ(events.status, 200) << events.body;
+  for (const auto& event : events.json.at("events").as_array()) EXPECT_EQ(text(event.at("namespace")), "team");
+  // Keys that it makes reach no further than itself.
+  const Reply made = call(team, "POST", "/v1/api-keys", R"({"name":"sub","role":"viewer"})");
+  EXPECT_EQ(text(made.json.at("key").at("namespace")), "team") << made.body;
+  EXPECT_EQ(call(team, "POST", "/v1/api-keys", R"({"name":"more","role":"viewer","namespace":"default"})").status,
+            denied);
+}
+
+// Whatever is added to the table later: a route that says nothing about namespaces is closed to such keys.
+TEST_F(Auth, ARouteThatIsAboutAllNamespacesIsClosedToAKeyOfOne) {
+  const std::string team = key("team", ApiRole::admin, "team");
+  std::size_t closed = 0;
+  for (const api::Route& route : api::all_routes()) {
+    const bool has_query = std::any_of(route.query.begin(), route.query.end(),
+                                       [](const api::QueryParameter& p) { return p.name == "namespace"; });
+    const bool has_path = route.pattern.find("{execution_id}") != std::string::npos ||
+                          route.pattern.find("{namespace}") != std::string::npos;
+    if (route.keeps_to_namespace || has_query || has_path) continue;
+    ++closed;
+    EXPECT_EQ(call(team, route.method, some_path(route.pattern)).status, denied) << route.method << route.pattern;
+  }
+  EXPECT_GT(closed, 5u);
+}
+
+TEST_F(Auth, EveryAnswerHasARequestId) {
+  const Reply minted = client.get("/healthz");
+  EXPECT_EQ(minted.headers.find("x-request-id").value_or("").size(), 36u);
+  const Reply own = client.send("GET", "/v1/nowhere", {}, {{"X-Request-Id", "mine-1"}});
+  EXPECT_EQ(own.headers.find("x-request-id"), "mine-1");
+  const Reply odd = client.send("GET", "/healthz", {}, {{"X-Request-Id", std::string(200, 'x')}});
+  EXPECT_EQ(odd.headers.find("x-request-id").value_or("").size(), 36u);
+}
+
+class Cors : public testing::Test {
+ protected:
+  static api::ApiOptions for_pages() {
+    api::ApiOptions options;
+    options.cors_origins = {"https://panel.example"};
+    return options;
+  }
+  TestServer server{for_pages()};
+  TestClient client{server.url()};
+};
+
+TEST_F(Cors, OnlyPagesOfTheNamedOriginsMayCall) {
+  const Reply good = client.send("GET", "/v1/lanes", {}, {{"Origin", "https://panel.example"}});
+  EXPECT_EQ(good.headers.find("access-control-allow-origin"), "https://panel.example");
+  const Reply bad = client.send("GET", "/v1/lanes", {}, {{"Origin", "https://other.example"}});
+  EXPECT_EQ(bad.headers.find("access-control-allow-origin"), std::nullopt);
+  const Reply asked = client.send("OPTIONS", "/v1/lanes", {}, {{"Origin", "https://panel.example"}});
+  EXPECT_EQ(asked.status, 204);
+  EXPECT_EQ(asked.headers.find("access-control-allow-methods"), "GET");
+  EXPECT_EQ(client.send("OPTIONS", "/v1/lanes", {}, {{"Origin", "https://other.example"}}).status, 405);
+}
+
+}  // namespace
+}  // namespace flowfabric::e2e
