@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -291,20 +292,19 @@ Compute one_value(std::function<double()> compute) {
   return [compute = std::move(compute)] { return std::vector<Sample>{{{}, compute()}}; };
 }
 
-Compute seldom(Compute compute) {
+Compute seldom(Compute compute, std::function<std::int64_t()> now_ns) {
   struct Memory {
     std::mutex mutex;
     std::vector<Sample> samples;
-    Stopwatch since;
-    std::int64_t keep_ns = -1;
+    std::optional<std::int64_t> good_until_ns;
   };
-  return [memory = std::make_shared<Memory>(), compute = std::move(compute)] {
+  return [memory = std::make_shared<Memory>(), compute = std::move(compute), now_ns = std::move(now_ns)] {
     const std::lock_guard lock(memory->mutex);
-    if (memory->since.nanoseconds() > memory->keep_ns) {
-      const Stopwatch watch;
+    const std::int64_t begin = now_ns();
+    if (!memory->good_until_ns || begin >= *memory->good_until_ns) {
       memory->samples = compute();
-      memory->keep_ns = std::min(remember_factor * watch.nanoseconds(), longest_memory_ns);
-      memory->since = Stopwatch();
+      const std::int64_t end = now_ns();
+      memory->good_until_ns = end + std::min(remember_factor * (end - begin), longest_memory_ns);
     }
     return memory->samples;
   };

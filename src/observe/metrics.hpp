@@ -67,15 +67,19 @@ class Histogram {
   std::atomic<std::int64_t> sum_{0};
 };
 
+// By a clock that never goes back.
+inline std::int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 // How long something takes.
 class Stopwatch {
  public:
-  std::int64_t nanoseconds() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count();
-  }
+  std::int64_t nanoseconds() const { return steady_ns() - start_ns_; }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::int64_t start_ns_ = steady_ns();
 };
 
 struct Label {
@@ -181,7 +185,7 @@ using Compute = std::function<std::vector<Sample>()>;
 Compute one_value(std::function<double()> compute);
 // Remembers what a dear question brought for twenty times as long as it took, half a minute at most, so that those who
 // ask often cost no more than those who ask seldom.
-Compute seldom(Compute compute);
+Compute seldom(Compute compute, std::function<std::int64_t()> now_ns = steady_ns);
 
 class Registry {
  public:

@@ -120,17 +120,27 @@ TEST(Metrics, NothingIsLostBetweenThreadsThatMakeAndCountSeries) {
   EXPECT_EQ(read.samples("calls_total").size(), 51u);
 }
 
-TEST(Metrics, ADearQuestionIsNotAskedAgainAtOnce) {
+TEST(Metrics, ADearQuestionIsAskedAgainOnlyAfterTwentyTimesAsLong) {
+  constexpr std::int64_t second = 1'000'000'000;
+  std::int64_t now = 1000 * second;
+  std::int64_t takes = second / 10;
   int asked = 0;
-  const Compute compute = seldom([&] {
-    const Stopwatch watch;
-    while (watch.nanoseconds() < 50'000'000) {
-    }
-    return std::vector<Sample>{{{}, static_cast<double>(++asked)}};
-  });
-  compute();
+  const Compute compute = seldom(
+      [&] {
+        now += takes;
+        return std::vector<Sample>{{{}, static_cast<double>(++asked)}};
+      },
+      [&] { return now; });
   EXPECT_EQ(compute().front().value, 1);
-  EXPECT_EQ(asked, 1);
+  now += 2 * second - 1;
+  EXPECT_EQ(compute().front().value, 1);
+  now += 1;
+  takes = 10 * second;
+  EXPECT_EQ(compute().front().value, 2);
+  now += 30 * second - 1;
+  EXPECT_EQ(compute().front().value, 2);
+  now += 1;
+  EXPECT_EQ(compute().front().value, 3) << "half a minute is the most";
 }
 
 TEST(Metrics, TheProcessIsDescribed) {

@@ -257,6 +257,136 @@ TEST_P(Metrics, NameRoutesByTheirPattern) {
   EXPECT_EQ(read.sum("flowfabric_build_info"), 1);
 }
 
+// ---------------------------------------------------------------- include/flowfabric/engine.hpp
+
+// What one can ask of an engine, from its header. Bulk calls and those without blocking count as what they are made of.
+std::set<std::string> operations_of_the_engine() {
+  const std::string header = read_source_file("include/flowfabric/engine.hpp");
+  const std::string declared = header.substr(header.find("\nclass Engine {"));
+  const std::regex method("\n  (?:static )?(?:Result<.*>|std::vector<Result<.*>>|void) ([a-z_]+)\\(");
+  std::set<std::string> found;
+  for (std::sregex_iterator it(declared.begin(), declared.end(), method), end; it != end; ++it) {
+    const std::string name = (*it)[1];
+    const bool counted_otherwise = name.ends_with("_many") || name.ends_with("_async");
+    if (!counted_otherwise && name != "open" && name != "stop") found.insert(name);
+  }
+  return found;
+}
+
+void ask_for_everything(Engine& engine) {
+  const ExecutionId id = must(engine.create({.lane = "mail", .kind = "send"})).execution_id;
+  const Handle handle = "nonsense";
+  engine.create_many({{}, {}});
+  engine.create_async({}, [](const auto&) {});
+  engine.claim({});
+  engine.claim_async({}, [](const auto&) {});
+  engine.renew(handle);
+  engine.renew_many({handle, handle});
+  engine.renew_async(handle, [](const auto&) {});
+  engine.report_progress(handle, {});
+  engine.complete(handle);
+  engine.complete_async(handle, {}, [](const auto&) {});
+  engine.fail(handle, {});
+  engine.fail_async(handle, {}, [](const auto&) {});
+  engine.delay(handle, 0);
+  engine.cancel_held(handle, {});
+  engine.register_worker({});
+  engine.heartbeat_worker({});
+  engine.mark_worker_dead("default", "w-1");
+  engine.drain_worker("default", "w-1");
+  engine.list_workers();
+  engine.list_expired_leases();
+  engine.issue_claim_grant({});
+  engine.claim_for_worker({});
+  engine.claim_from_grant({});
+  engine.issue_reclaim_grant({});
+  engine.reclaim_execution({});
+  engine.cancel(id);
+  engine.revoke_lease(id);
+  engine.replay_execution(id);
+  engine.change_priority(id, 1);
+  engine.change_tags(id, {});
+  engine.set_lane_state("mail", LaneState::active);
+  engine.set_namespace({});
+  engine.describe_execution(id);
+  engine.read_execution_state(id);
+  engine.get_execution_result(id);
+  engine.read_execution_context(id);
+  engine.list_attempts(id);
+  engine.get_tags(id);
+  engine.execution_history(id);
+  engine.list_executions({});
+  engine.count_executions();
+  engine.list_lanes();
+  engine.get_namespace("default");
+  engine.wait(id, 0);
+  engine.now();
+  engine.subscribe();
+  engine.read_events({}, {}, 1, 0);
+  engine.rotate_keys(0);
+  engine.list_keys();
+  engine.run_retention();
+  engine.check_integrity();
+}
+
+TEST(EngineMetrics, EveryOperationIsCounted) {
+  const auto engine = must(Engine::open("memory:"));
+  ask_for_everything(*engine);
+  const Exposition read = test::parse_exposition(engine->metrics());
+  std::set<std::string> counted;
+  for (const auto& sample : read.samples("flowfabric_operations_total")) {
+    counted.insert(sample.labels.at("operation"));
+  }
+  EXPECT_EQ(counted, operations_of_the_engine());
+  const auto calls = [&](const char* operation) {
+    return read.sum("flowfabric_operations_total", {{"operation", operation}});
+  };
+  EXPECT_EQ(calls("create"), 4);
+  EXPECT_EQ(calls("claim"), 2);
+  EXPECT_EQ(calls("renew"), 4);
+  EXPECT_EQ(calls("complete"), 2);
+  EXPECT_EQ(calls("get_execution_result"), 1) << "a wait is not one";
+  EXPECT_EQ(calls("list_executions"), 1) << "nor is retention";
+  EXPECT_EQ(read.sum("flowfabric_operation_duration_seconds_count"), read.sum("flowfabric_operations_total"));
+}
+
+TEST(EngineMetrics, LeaseLossesAreToldApartByTheirCause) {
+  const auto engine = must(Engine::open("memory:"));
+  WorkerRegistration registration;
+  registration.worker_id = "w";
+  registration.worker_instance_id = "w-1";
+  registration.lanes = {"mail"};
+  registration.liveness_ttl_ms = 600000;
+  must(engine->register_worker(registration));
+  const auto claim = [&](std::uint32_t lease_ttl_ms) {
+    must(engine->create({.lane = "mail", .kind = "send", .policy = {.on_lease_lost = OnLeaseLost::manual}}));
+    ClaimRequest request;
+    request.worker_namespace = registration.name_space;
+    request.worker_id = "w";
+    request.worker_instance_id = "w-1";
+    request.lanes = {"mail"};
+    request.lease_ttl_ms = lease_ttl_ms;
+    return must(engine->claim(request)).at(0).execution_id;
+  };
+  must(engine->revoke_lease(claim(600000), {"clara", "test"}));
+  claim(600000);
+  must(engine->mark_worker_dead(registration.name_space, "w-1", {"clara", "test"}));
+  const auto losses = [&](const char* cause) {
+    return test::parse_exposition(engine->metrics()).sum("flowfabric_lease_losses_total", {{"cause", cause}});
+  };
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (losses("worker_dead") < 1 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  claim(100);
+  while (losses("expired") < 1 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(losses("revoked"), 1);
+  EXPECT_EQ(losses("worker_dead"), 1);
+  EXPECT_EQ(losses("expired"), 1);
+}
+
 // ---------------------------------------------------------------- docs/operating.md
 
 struct Documented {
