@@ -1,9 +1,11 @@
-// Config files: the part of TOML that settings need. Tables ([a.b]), dotted keys, strings ("..." with escapes, '...'
-// without), whole numbers, true and false, arrays of strings, comments. What else TOML has is refused, with its line.
+// Configuration files: the part of TOML that settings need. Tables, dotted and quoted keys, strings (basic and literal,
+// on one line), whole numbers, true and false, arrays of strings, comments. Pure functions.
+//
+// A document is the list of what it sets, each with its full name and its line; there are no nested values to walk.
+// Errors name the line.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -13,13 +15,26 @@
 
 namespace flowfabric {
 
-using TomlValue = std::variant<std::string, std::int64_t, bool, std::vector<std::string>>;
-// By the whole name: `store` in [profiles.work] is "profiles.work.store".
-using Toml = std::map<std::string, TomlValue>;
+struct TomlEntry {
+  std::vector<std::string> path{};  // {"profiles", "default", "store"}
+  std::variant<std::string, std::int64_t, bool, std::vector<std::string>> value{};
+  std::size_t line = 0;
+};
 
-Result<Toml> read_toml(std::string_view text);
+using TomlDocument = std::vector<TomlEntry>;  // in the order of the text
 
-// As one would write it on a command line; an array with commas between.
-std::string to_text(const TomlValue& value);
+// Every error of reading and of the functions below begins with "line N: ".
+Result<TomlDocument> read_toml(std::string_view text);
+
+// The name as it could stand in a file: profiles.default.store
+std::string name_of(const TomlEntry& entry);
+// For who finds that an entry is wrong.
+tl::unexpected<Error> refuse(const TomlEntry& entry, const std::string& message);
+
+// The value, when it has that type.
+Result<std::string> string_of(const TomlEntry& entry);
+Result<std::int64_t> number_of(const TomlEntry& entry);
+Result<bool> flag_of(const TomlEntry& entry);
+Result<std::vector<std::string>> strings_of(const TomlEntry& entry);
 
 }  // namespace flowfabric

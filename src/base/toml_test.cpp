@@ -5,66 +5,112 @@
 namespace flowfabric {
 namespace {
 
-std::string problem(const std::string& text) {
-  const auto read = read_toml(text);
-  return read ? "none" : read.error().message;
-}
-
-TEST(Toml, ReadsWhatSettingsNeed) {
-  const auto read = read_toml(
-      "# a comment\r\n"
-      "listen = \"127.0.0.1:7070\"  # where\n"
-      "max_connections = 10_000\n"
-      "less = -3\n"
-      "migrate = true\n"
-      "\n"
-      "[profiles.work]\n"
-      "server = 'https://a\\b'\n"
-      "tags = [ \"one\",\n  'two', ] # both\n"
-      "[profiles.\"at home\"]\n"
-      "deep.key = \"q\\\"\\\\\\n\\t\"\n"
-      "off = false");
-  ASSERT_TRUE(read) << read.error().message;
-  const Toml expected = {{"listen", "127.0.0.1:7070"},
-                         {"max_connections", std::int64_t{10000}},
-                         {"less", std::int64_t{-3}},
-                         {"migrate", true},
-                         {"profiles.work.server", "https://a\\b"},
-                         {"profiles.work.tags", std::vector<std::string>{"one", "two"}},
-                         {"profiles.at home.deep.key", "q\"\\\n\t"},
-                         {"profiles.at home.off", false}};
-  EXPECT_EQ(*read, expected);
-  EXPECT_TRUE(read_toml("")->empty());
-  EXPECT_TRUE(read_toml("\n# only this")->empty());
-}
-
-TEST(Toml, RefusesTheRestWithItsLine) {
-  EXPECT_EQ(problem("a = 1\na = 2"), "line 2: \"a\" comes twice");
-  EXPECT_EQ(problem("[t]\na = 1\n[t]\na = 2"), "line 4: \"t.a\" comes twice");
-  EXPECT_EQ(problem("\n\na"), "line 3: there is no = after the key");
-  EXPECT_EQ(problem("a ="), "line 1: there is no value");
-  EXPECT_EQ(problem("= 1"), "line 1: a key must be letters, digits, _ and -, or stand in quotes");
-  EXPECT_EQ(problem("a = 1 2"), "line 1: there is more on the line than one value");
-  EXPECT_EQ(problem("a = 'x"), "line 1: the text has no closing quote");
-  EXPECT_EQ(problem("a = \"x\ny\""), "line 1: the text has no closing quote");
-  EXPECT_EQ(problem("a = \"\\u0041\""), "line 1: of the escapes only \\\", \\\\, \\n and \\t are read here");
-  EXPECT_EQ(problem("a = \"\"\"x\"\"\""), "line 1: texts of several lines are not read here");
-  EXPECT_EQ(problem("[[a]]"), "line 1: arrays of tables are not read here");
-  EXPECT_EQ(problem("[a"), "line 1: there is no ] at the end of the table's name");
-  EXPECT_EQ(problem("a = '\xff'"), "line 1: the text is not UTF-8");
-  for (const std::string value : {"1.5", "1979-05-27", "yes", "{}", "99999999999999999999"}) {
-    EXPECT_TRUE(problem("a = " + value).starts_with("line 1: a value must be")) << value;
+// "name=value" for each entry, with the type of the value before it.
+std::vector<std::string> shown(std::string_view text) {
+  const auto document = read_toml(text);
+  if (!document) return {document.error().message};
+  std::vector<std::string> all;
+  for (const TomlEntry& entry : *document) {
+    std::string line = name_of(entry) + "=";
+    if (const auto string = string_of(entry)) line += "'" + *string + "'";
+    if (const auto number = number_of(entry)) line += std::to_string(*number);
+    if (const auto flag = flag_of(entry)) line += *flag ? "yes" : "no";
+    if (const auto strings = strings_of(entry)) {
+      for (const std::string& string : *strings) line += "<" + string + ">";
+    }
+    all.push_back(line);
   }
-  for (const std::string value : {"[1]", "['a' 'b']", "['a'", "["}) {
-    EXPECT_TRUE(problem("a = " + value).starts_with("line 1: an array holds")) << value;
-  }
+  return all;
 }
 
-TEST(Toml, ValuesAsOneWritesThem) {
-  EXPECT_EQ(to_text(std::string("x")), "x");
-  EXPECT_EQ(to_text(std::int64_t{-5}), "-5");
-  EXPECT_EQ(to_text(true), "true");
-  EXPECT_EQ(to_text(std::vector<std::string>{"a", "b"}), "a,b");
+using Lines = std::vector<std::string>;
+
+TEST(Toml, TablesKeysAndValues) {
+  EXPECT_EQ(shown("# a file\n"
+                  "name = \"x\"  # why\r\n"
+                  "\n"
+                  "[profiles.default]\n"
+                  "  store='sqlite:C:\\jobs.db'\n"
+                  "retry.count = 1_000\n"
+                  "on = true\n"
+                  "[profiles.\"a b\".'c.d']\n"
+                  "off = false\n"
+                  "low = -5\n"
+                  "high = +9223372036854775807\n"
+                  "zero = 0"),
+            (Lines{"name='x'", "profiles.default.store='sqlite:C:\\jobs.db'", "profiles.default.retry.count=1000",
+                   "profiles.default.on=yes", "profiles.\"a b\".\"c.d\".off=no", "profiles.\"a b\".\"c.d\".low=-5",
+                   "profiles.\"a b\".\"c.d\".high=9223372036854775807", "profiles.\"a b\".\"c.d\".zero=0"}));
+  EXPECT_EQ(shown(""), Lines{});
+  EXPECT_EQ(shown("\n  # nothing\n[empty]\n"), Lines{});
+}
+
+TEST(Toml, Strings) {
+  EXPECT_EQ(shown(R"(a = "\b\t\n\f\r\"\\ \u00e4\U0001F600 #")"), Lines{"a='\b\t\n\f\r\"\\ \u00e4\U0001F600 #'"});
+  EXPECT_EQ(shown(R"(a = '\n"#')"), Lines{"a='\\n\"#'"});
+  EXPECT_EQ(shown("a = \"\"\nb = ''"), (Lines{"a=''", "b=''"}));
+}
+
+TEST(Toml, ArraysOfStrings) {
+  EXPECT_EQ(shown("a = []\nb = [ \"x\", 'y' ]\nc = [ # first\n  \"1\",\n\n  \"2\", # last\n]\nd = 1"),
+            (Lines{"a=", "b=<x><y>", "c=<1><2>", "d=1"}));
+}
+
+TEST(Toml, EntriesKnowTheirLine) {
+  const auto document = read_toml("a = [\n\"1\"\n]\n\nb = 2\n");
+  ASSERT_TRUE(document);
+  EXPECT_EQ(document->at(0).line, 1u);
+  EXPECT_EQ(document->at(1).line, 5u);
+  EXPECT_EQ(string_of(document->at(1)).error().message, "line 5: b: must be a text in quotes");
+  EXPECT_EQ(string_of(document->at(1)).error().field, "b");
+}
+
+TEST(Toml, MistakesNameTheirLine) {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"a", "line 1: the = after a is missing"},
+      {"\n= 1", "line 2: a name is expected"},
+      {"a. = 1", "line 1: a name is expected"},
+      {"a =", "line 1: the value is missing"},
+      {"a = \nb = 1", "line 1: the value is missing"},
+      {"a = word", "line 1: \"word\" is no value"},
+      {"a = 1.5", "line 1: \"1.5\" is no value"},
+      {"a = 0x10", "line 1: \"0x10\" is no value"},
+      {"a = 010", "line 1: \"010\" is no value"},
+      {"a = 1__0", "line 1: \"1__0\" is no value"},
+      {"a = +-1", "line 1: \"+-1\" is no value"},
+      {"a = 9223372036854775808", "line 1: \"9223372036854775808\" is no value"},
+      {"a = 1 b = 2", "line 1: something follows the value"},
+      {"a = \"x", "line 1: the text has no end"},
+      {"a = \"x\nb\"", "line 1: the text has no end"},
+      {"a = 'x", "line 1: the text has no end"},
+      {"a = \"\"\"x\"\"\"", "line 1: texts of several lines"},
+      {"a = '''x'''", "line 1: texts of several lines"},
+      {"a = \"\\x\"", "line 1: \\ is followed by something unknown"},
+      {"a = \"\\u12g4\"", "line 1: \\u needs the 4 hexadecimal digits"},
+      {"a = \"\\ud800\"", "line 1: \\u needs the 4 hexadecimal digits"},
+      {"a = \"\\U00110000\"", "line 1: \\U needs the 8 hexadecimal digits"},
+      {"a = \"\\u12", "line 1: \\u needs the 4 hexadecimal digits"},
+      {"a = [1]", "line 1: only texts in quotes"},
+      {"a = [\"x\" \"y\"]", "line 1: a , or ] is missing"},
+      {"a = [\n\"x\",\n", "line 1: the array has no end"},
+      {"a = {b = 1}", "line 1: \"{b\" is no value"},
+      {"[a", "line 1: the ] after the name"},
+      {"[]", "line 1: a name is expected"},
+      {"[[a]]", "line 1: arrays of tables"},
+      {"[a] b = 1", "line 1: something follows"},
+      {"a = 1\na = 2", "line 2: a is set already, in line 1"},
+      {"a.b = 1\na = 2", "line 2: a is set already, in line 1"},
+      {"a = 1\na.b = 2", "line 2: a.b is set already, in line 1"},
+      {"a = 1\n[a]", "line 2: a is a value, not a table"},
+      {"[a]\n[b]\n[a]", "line 3: the table [a] stands there twice"},
+      {"a = 1\nb = \"\xff\"", "line 2: is not valid UTF-8"},
+  };
+  for (const auto& [text, message] : mistakes) {
+    const auto read = read_toml(text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().code, Errc::invalid_argument);
+    EXPECT_TRUE(read.error().message.starts_with(message)) << text << "\n" << read.error().message;
+  }
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 #include "cli/bulk.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <set>
-#include <thread>
 
 #include <fmt/core.h>
 
@@ -18,25 +17,20 @@
 #include "cli/json_out.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
-#include "cli/store_access.hpp"
 #include "cli/table.hpp"
+#include "cli/target.hpp"
 
 namespace flowfabric::cli {
 namespace {
 
 constexpr int exit_interrupted = 130;
-constexpr std::size_t max_threads = 32;      // calls that wait at the same time share commits
 constexpr std::size_t worth_progress = 200;  // fewer are done before one could read it
-constexpr std::chrono::milliseconds refresh{100};
+constexpr std::size_t at_a_time = 100;       // between two looks at the clock and at Ctrl-C
 
 struct Selection {
   std::vector<ExecutionId> ids{};
   bool by_filter = false;
 };
-
-bool contains(const std::vector<PublicState>& states, PublicState state) {
-  return std::find(states.begin(), states.end(), state) != states.end();
-}
 
 Result<Selection> named_ones(const std::vector<std::string>& words) {
   Selection selection;
@@ -48,31 +42,20 @@ Result<Selection> named_ones(const std::vector<std::string>& words) {
   return selection;
 }
 
-Result<ListRequest> filter_of(const BulkAction& action, const Arguments& arguments) {
-  FF_TRY(request, read_filter(arguments));
-  for (const PublicState state : request.states) {
-    if (contains(action.applies_to, state)) continue;
-    return fail(Errc::invalid_argument,
-                fmt::format("{} can do nothing with executions that are {}", action.verb, to_string(state)), "--state");
-  }
-  if (request.states.empty()) request.states = action.unless_named;
-  request.limit = limits::max_page;
-  return request;
-}
-
 // Everything is chosen before anything is done: the number that is asked about is the number that is acted on, and the
 // action cannot chase executions that it moves itself.
-Result<Selection> filtered_ones(const BulkAction& action, const Arguments& arguments) {
-  FF_TRY(request, filter_of(action, arguments));
-  FF_TRY(store, open_for_reading(arguments));
-  FF_TRY(found, list_pages(*store, std::move(request), true));
+Result<Selection> filtered_ones(const BulkAction& action, const Arguments& arguments, Target& target) {
+  FF_TRY(filter, read_filter(arguments));
+  FF_TRY(request, api::filter_for(action.order.verb, std::move(filter), "--state"));
+  request.limit = limits::max_page;
+  FF_TRY(found, list_pages(target, std::move(request), true));
   Selection selection;
   selection.by_filter = true;
   for (const ExecutionSummary& execution : found.executions) selection.ids.push_back(execution.execution_id);
   return selection;
 }
 
-Result<Selection> select(const BulkAction& action, const Arguments& arguments) {
+Result<Selection> select(const BulkAction& action, const Arguments& arguments, Target& target) {
   const bool filter = has_filter(arguments);
   if (arguments.operands.empty() && !filter) {
     return fail(Errc::invalid_argument, "which executions? Name them by ID or give a filter like --lane NAME", "ID");
@@ -83,75 +66,50 @@ Result<Selection> select(const BulkAction& action, const Arguments& arguments) {
   if (!filter && arguments.has("--dry-run")) {
     return fail(Errc::invalid_argument, "--dry-run counts what a filter selects; it does not go with ids", "--dry-run");
   }
-  return filter ? filtered_ones(action, arguments) : named_ones(arguments.operands);
+  return filter ? filtered_ones(action, arguments, target) : named_ones(arguments.operands);
 }
 
-using Outcomes = std::vector<std::optional<Result<ActionReply>>>;
+void add(BulkReport& report, api::BulkTally more) {
+  report.changed += more.changed;
+  report.unchanged += more.unchanged;
+  report.skipped += more.skipped;
+  std::move(more.results.begin(), more.results.end(), std::back_inserter(report.results));
+  std::move(more.failures.begin(), more.failures.end(), std::back_inserter(report.failures));
+}
 
-// Acts on all, many at a time; what an interruption leaves undone has no outcome.
-Outcomes act_on_all(const BulkAction& action, Engine& engine, const std::vector<ExecutionId>& ids, bool show) {
+// Acts on some at a time; an interruption leaves the rest undone.
+Result<void> act_on_all(const BulkAction& action, Target& target, const Selection& selection, bool show,
+                        BulkReport& report) {
   const StopSignal stop_signal;
-  Outcomes outcomes(ids.size());
-  std::atomic<std::size_t> next{0};
-  std::atomic<std::size_t> done{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < ids.size() && !StopSignal::came(); i = next++) {
-      outcomes[i] = action.act(engine, ids[i]);
-      ++done;
-    }
+  const std::vector<ExecutionId>& ids = selection.ids;
+  std::optional<ProgressDisplay> display;
+  if (show) display.emplace();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto view = [&](std::size_t done) {
+    const auto elapsed = std::chrono::steady_clock::now() - begin;
+    return ProgressView{done, ids.size(), {}, std::chrono::duration_cast<std::chrono::milliseconds>(elapsed)};
   };
-  std::vector<std::thread> threads;
-  std::atomic<std::size_t> running{std::min(max_threads, ids.size())};
-  for (std::size_t i = 0, count = running; i < count; ++i) {
-    threads.emplace_back([&] {
-      work();
-      --running;
-    });
+  std::size_t done = 0;
+  while (done < ids.size() && !StopSignal::came()) {
+    if (display) display->show(view(done));
+    const std::size_t end = std::min(done + at_a_time, ids.size());
+    const auto from = ids.begin() + static_cast<std::ptrdiff_t>(done);
+    const auto to = ids.begin() + static_cast<std::ptrdiff_t>(end);
+    FF_TRY(tally, target.act_on(action.order, {from, to}));
+    if (selection.by_filter) api::pass_over_moved(tally);
+    add(report, std::move(tally));
+    done = end;
   }
-  if (show) {
-    ProgressDisplay display;
-    const auto begin = std::chrono::steady_clock::now();
-    const auto view = [&] {
-      const auto elapsed = std::chrono::steady_clock::now() - begin;
-      return ProgressView{done, ids.size(), {}, std::chrono::duration_cast<std::chrono::milliseconds>(elapsed)};
-    };
-    for (; running > 0; std::this_thread::sleep_for(refresh)) display.show(view());
-    display.finish(view());
-  }
-  for (std::thread& thread : threads) thread.join();
-  return outcomes;
+  if (display) display->finish(view(done));
+  report.interrupted = done < ids.size();
+  return {};
 }
 
-// Between the choice and the action the world goes on; for what a filter chose that is no failure.
-bool has_moved_on(Errc code) {
-  return code == Errc::not_found || code == Errc::already_terminal || code == Errc::not_terminal;
-}
-
-bool changed(const ActionReply& reply) {
-  const auto* cancel = std::get_if<CancelReply>(&reply);
-  return cancel == nullptr || !cancel->already_cancelled;
-}
-
-void account(const Selection& selection, Outcomes outcomes, BulkReport& report) {
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (!outcomes[i]) {
-      report.interrupted = true;
-    } else if (*outcomes[i]) {
-      (changed(**outcomes[i]) ? report.changed : report.unchanged) += 1;
-      report.results.push_back({selection.ids[i], **outcomes[i]});
-    } else if (selection.by_filter && has_moved_on(outcomes[i]->error().code)) {
-      report.skipped += 1;
-    } else {
-      report.failures.push_back({selection.ids[i], outcomes[i]->error()});
-    }
+std::string sentence(const BulkAction& action, const api::BulkSuccess& success) {
+  if (success.replay_count && success.public_state) {
+    return fmt::format("{}, now {} (replay {})", action.past, to_string(*success.public_state), *success.replay_count);
   }
-}
-
-std::string sentence(const BulkAction& action, const ActionReply& reply) {
-  if (const auto* replay = std::get_if<ReplayReply>(&reply)) {
-    return fmt::format("{}, now {} (replay {})", action.past, to_string(replay->public_state), replay->replay_count);
-  }
-  return changed(reply) ? action.past : "was " + action.past + " before";
+  return api::is_change(success) ? action.past : "was " + action.past + " before";
 }
 
 void print_summary(const BulkAction& action, const BulkReport& report) {
@@ -165,8 +123,8 @@ void print_summary(const BulkAction& action, const BulkReport& report) {
 
 void print_text(const BulkAction& action, const BulkReport& report, bool by_filter) {
   if (!by_filter) {
-    for (const BulkSuccess& success : report.results) {
-      fmt::print("{} {}\n", to_string(success.execution_id), sentence(action, success.reply));
+    for (const api::BulkSuccess& success : report.results) {
+      fmt::print("{} {}\n", to_string(success.execution_id), sentence(action, success));
     }
   }
   const bool several = report.matched > 1 || report.interrupted;
@@ -174,7 +132,7 @@ void print_text(const BulkAction& action, const BulkReport& report, bool by_filt
 }
 
 // Says which execution it was, unless the message does.
-Error named(const BulkFailure& failure) {
+Error named(const api::BulkFailure& failure) {
   const std::string id = to_string(failure.execution_id);
   Error error = failure.error;
   if (error.message.find(id) == std::string::npos) error.message = id + ": " + error.message;
@@ -192,7 +150,8 @@ Result<int> conclude(const BulkAction& action, const BulkReport& report, bool js
     }
     return tl::unexpected(std::move(error));
   }
-  for (const BulkFailure& failure : failures) complain("flowfabric executions " + action.verb, named(failure), false);
+  const std::string who = "flowfabric executions " + std::string(to_string(action.order.verb));
+  for (const api::BulkFailure& failure : failures) complain(who, named(failure), false);
   return describe(failures.front().error.code).exit_code;
 }
 
@@ -214,21 +173,12 @@ std::vector<OptionSpec> bulk_options() {
   return options_of_acting(std::move(options));
 }
 
-std::vector<PublicState> open_states() {
-  return {PublicState::waiting, PublicState::delayed,   PublicState::rate_limited, PublicState::waiting_children,
-          PublicState::active,  PublicState::suspended, PublicState::resumable};
-}
-
-std::vector<PublicState> ended_states() {
-  return {PublicState::completed, PublicState::failed, PublicState::cancelled, PublicState::expired,
-          PublicState::skipped};
-}
-
 Result<int> run_bulk(const BulkAction& action, const Arguments& arguments) {
   const bool json = arguments.has("--json");
-  FF_TRY(selection, select(action, arguments));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(selection, select(action, arguments, *target));
   BulkReport report;
-  report.action = action.verb;
+  report.action = to_string(action.order.verb);
   report.matched = selection.ids.size();
   report.dry_run = arguments.has("--dry-run");
   if (report.dry_run || selection.ids.empty()) {
@@ -242,9 +192,8 @@ Result<int> run_bulk(const BulkAction& action, const Arguments& arguments) {
     FF_TRY(agreed, confirm(fmt::format("{} {}?", action.request, counted(report.matched, "execution")), arguments));
     if (!agreed) return exit_declined;
   }
-  FF_TRY(engine, open_for_acting(arguments));
   const bool show = !json && stdout_is_terminal() && selection.ids.size() >= worth_progress;
-  account(selection, act_on_all(action, *engine, selection.ids, show), report);
+  FF_TRY_VOID(act_on_all(action, *target, selection, show, report));
   return finish(action, report, selection.by_filter, json);
 }
 

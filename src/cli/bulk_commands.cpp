@@ -16,38 +16,21 @@ constexpr const char* how_to_choose =
     "the choice and the action is passed over. Each failure is reported; the exit code is that of the first.";
 
 Result<int> run_cancel(const Arguments& arguments) {
-  BulkAction action{"cancel", "cancel", "cancelled", open_states(), open_states(), {}};
-  action.act = [by = acting_operator(arguments)](Engine& engine, const ExecutionId& id) -> Result<ActionReply> {
-    FF_TRY(reply, engine.cancel(id, by));
-    return reply;
-  };
-  return run_bulk(action, arguments);
+  return run_bulk({{api::BulkVerb::cancel, 0, acting_operator(arguments)}, "cancel", "cancelled"}, arguments);
 }
 
 Result<int> run_replay(const Arguments& arguments) {
-  BulkAction action{"replay", "replay", "replayed", ended_states(), {PublicState::failed}, {}};
-  action.act = [by = acting_operator(arguments)](Engine& engine, const ExecutionId& id) -> Result<ActionReply> {
-    FF_TRY(reply, engine.replay_execution(id, by));
-    return reply;
-  };
-  return run_bulk(action, arguments);
+  return run_bulk({{api::BulkVerb::replay, 0, acting_operator(arguments)}, "replay", "replayed"}, arguments);
 }
 
 Result<int> run_priority(const Arguments& arguments) {
   if (!arguments.has("--to")) return fail(Errc::invalid_argument, "which priority? Give --to N", "--to");
   FF_TRY(number, arguments.signed_number("--to", 0, limits::min_priority, limits::max_priority));
   const auto priority = static_cast<std::int32_t>(number);
-  BulkAction action{"priority",
-                    fmt::format("give priority {} to", priority),
-                    fmt::format("given priority {}", priority),
-                    open_states(),
-                    open_states(),
-                    {}};
-  action.act = [=, by = acting_operator(arguments)](Engine& engine, const ExecutionId& id) -> Result<ActionReply> {
-    FF_TRY_VOID(engine.change_priority(id, priority, by));
-    return PriorityReply{priority};
-  };
-  return run_bulk(action, arguments);
+  return run_bulk({{api::BulkVerb::priority, priority, acting_operator(arguments)},
+                   fmt::format("give priority {} to", priority),
+                   fmt::format("given priority {}", priority)},
+                  arguments);
 }
 
 std::vector<OptionSpec> priority_options() {

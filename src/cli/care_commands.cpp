@@ -7,10 +7,9 @@
 #include "cli/confirm.hpp"
 #include "cli/filter.hpp"
 #include "cli/json_out.hpp"
-#include "cli/store_access.hpp"
 #include "cli/table.hpp"
+#include "cli/target.hpp"
 #include "cli/times.hpp"
-#include "engine/reads.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -49,8 +48,8 @@ Result<int> run_leases_expired(const Arguments& arguments) {
   request.cursor = arguments.text("--cursor", "");
   FF_TRY(limit, arguments.number("--limit", default_leases, 1, limits::max_expired_leases_page));
   request.limit = static_cast<std::uint32_t>(limit);
-  FF_TRY(store, open_for_reading(arguments));
-  FF_TRY(reply, reads::expired_leases(*store, request));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(reply, target->expired_leases(request));
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(reply));
   } else if (reply.leases.empty()) {
@@ -75,8 +74,8 @@ Table keys_table(const std::vector<SigningKeyInfo>& keys) {
 }
 
 Result<int> run_keys_list(const Arguments& arguments) {
-  FF_TRY(store, open_for_reading(arguments));
-  FF_TRY(keys, reads::keys(*store));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(keys, target->keys());
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(keys));
   } else if (keys.empty()) {
@@ -93,8 +92,8 @@ Result<int> run_keys_rotate(const Arguments& arguments) {
                                      format_duration(grace_ms)),
                          arguments));
   if (!agreed) return exit_declined;
-  FF_TRY(engine, open_for_acting(arguments));
-  FF_TRY(rotation, engine->rotate_keys(grace_ms, acting_operator(arguments)));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(rotation, target->rotate_keys(grace_ms, acting_operator(arguments)));
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(rotation));
   } else {
@@ -123,8 +122,8 @@ Result<int> run_retention(const Arguments& arguments) {
   }
   FF_TRY(agreed, confirm(retention_question(run), arguments));
   if (!agreed) return exit_declined;
-  FF_TRY(engine, open_for_acting(arguments));
-  FF_TRY(removed, engine->run_retention(run));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(removed, target->run_retention(run));
   if (arguments.has("--json")) {
     fmt::print("{}\n", retention_to_json(removed));
   } else {

@@ -23,13 +23,14 @@ std::vector<Command> api_key_commands();
 std::vector<Command> care_commands();  // leases, keys, retention
 
 // Options that many commands share.
-OptionSpec store_option();
+OptionSpec store_option();                // for commands that a server cannot help with
+std::vector<OptionSpec> place_options();  // --store, --profile, --api-key, --ca-file
 OptionSpec json_option();
 OptionSpec yes_option();
 std::vector<OptionSpec> operator_options();  // --by, --reason
-// `own` first, then --store and --json.
+// `own` first, then those of the place and --json.
 std::vector<OptionSpec> options_of_reading(std::vector<OptionSpec> own);
-// `own` first, then --by, --reason, --store and --json.
+// `own` first, then --by, --reason, those of the place and --json.
 std::vector<OptionSpec> options_of_acting(std::vector<OptionSpec> own);
 
 }  // namespace flowfabric::cli

@@ -99,6 +99,10 @@ std::string row(const std::string& words, const std::string& summary) {
 
 constexpr std::string_view about_stores = "\nA store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:.\n";
 
+constexpr std::string_view about_places =
+    "--store URL or the environment variable FLOWFABRIC_STORE names it; it may also be a server, http(s)://HOST:PORT.\n"
+    "Profiles in ~/.config/flowfabric/config.toml give such places a name: --profile NAME.\n";
+
 constexpr std::string_view about_exit_codes =
     "Exit codes: 0 done, 1 findings or a declined question, 2 wrong arguments, 3 not found, 4 not possible in this "
     "state,\n"
@@ -124,8 +128,7 @@ std::string group_overview(const Group& group) {
   for (const Command& command : commands()) {
     if (command.spec.name.starts_with(group.name + " ")) text += row(synopsis(command.spec), command.spec.summary);
   }
-  return text + std::string(about_stores) + "--store URL or the environment variable FLOWFABRIC_STORE names it.\n" +
-         std::string(about_json) +
+  return text + std::string(about_stores) + std::string(about_places) + std::string(about_json) +
          fmt::format("flowfabric help {} COMMAND says more about one of these.\n", group.name);
 }
 

@@ -13,7 +13,9 @@ struct Outcome {
   std::string err;
 };
 
+// Without the profiles of whoever runs the tests.
 Outcome call(const std::vector<std::string>& arguments) {
+  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   const int code = run(arguments);
@@ -156,10 +158,20 @@ TEST(Commands, NothingMakesAFile) {
 }
 
 TEST(Commands, MistakesAreOneSentenceAndCodeTwo) {
-  const std::vector<std::vector<std::string>> mistakes = {
-      {"dmeo"},          {"help", "dmeo"},  {"demo", "--exectuions", "5"}, {"demo", "--executions", "many"},
-      {"demo", "extra"}, {"integrity"},     {"integrity", "nonsense"},     {"migrate", "mysql:x"},
-      {"--nonsense"},    {"demo", "--seed"}};
+  const std::vector<std::vector<std::string>> mistakes = {{"dmeo"},
+                                                          {"help", "dmeo"},
+                                                          {"demo", "--exectuions", "5"},
+                                                          {"demo", "--executions", "many"},
+                                                          {"demo", "extra"},
+                                                          {"integrity"},
+                                                          {"integrity", "nonsense"},
+                                                          {"migrate", "mysql:x"},
+                                                          {"--nonsense"},
+                                                          {"demo", "--seed"},
+                                                          {"demo", "--store", "http://x"},
+                                                          {"migrate", "https://x"},
+                                                          {"integrity", "http://x"},
+                                                          {"serve", "--store", "http://127.0.0.1:1", "--listen", "0"}};
   for (const auto& words : mistakes) {
     const Outcome outcome = call(words);
     EXPECT_EQ(outcome.code, 2) << words.back();

@@ -10,10 +10,9 @@
 #include "cli/filter.hpp"
 #include "cli/json_out.hpp"
 #include "cli/show.hpp"
-#include "cli/store_access.hpp"
 #include "cli/table.hpp"
+#include "cli/target.hpp"
 #include "cli/times.hpp"
-#include "engine/reads.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -27,8 +26,8 @@ Result<int> run_list(const Arguments& arguments) {
   FF_TRY(page, read_page_options(arguments, default_list, limits::max_page));
   request.cursor = page.cursor;
   request.limit = page.limit;
-  FF_TRY(store, open_for_reading(arguments));
-  FF_TRY(reply, list_pages(*store, std::move(request), page.all));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(reply, list_pages(*target, std::move(request), page.all));
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(reply));
   } else if (reply.executions.empty()) {
@@ -43,16 +42,16 @@ Result<int> run_list(const Arguments& arguments) {
 
 Result<int> run_show(const Arguments& arguments) {
   FF_TRY(id, parse_execution_id(arguments.operands.front()));
-  FF_TRY(store, open_for_reading(arguments));
+  FF_TRY(target, find_target(arguments));
   ShownExecution shown;
-  FF_TRY(description, reads::describe(*store, id));
+  FF_TRY(description, target->describe(id));
   shown.description = std::move(description);
   if (arguments.has("--payload")) {
-    FF_TRY(context, reads::context(*store, id));
+    FF_TRY(context, target->context(id));
     shown.context = std::move(context);
   }
   if (arguments.has("--result")) {
-    FF_TRY(result, reads::result(*store, id));
+    FF_TRY(result, target->result(id));
     shown.result = std::move(result);
   }
   if (arguments.has("--json")) {
@@ -65,8 +64,8 @@ Result<int> run_show(const Arguments& arguments) {
 
 Result<int> run_explain(const Arguments& arguments) {
   FF_TRY(id, parse_execution_id(arguments.operands.front()));
-  FF_TRY(store, open_for_reading(arguments));
-  FF_TRY(description, reads::describe(*store, id));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(description, target->describe(id));
   if (arguments.has("--json")) {
     fmt::print("{}\n", explanation_to_json(description));
   } else {
@@ -75,10 +74,10 @@ Result<int> run_explain(const Arguments& arguments) {
   return 0;
 }
 
-Result<EventPage> history_pages(Store& store, const ExecutionId& id, const PageOptions& options) {
-  FF_TRY(page, reads::history(store, id, options.cursor, options.limit));
+Result<EventPage> history_pages(Target& target, const ExecutionId& id, const PageOptions& options) {
+  FF_TRY(page, target.history(id, options.cursor, options.limit));
   while (options.all && !page.next_cursor.empty()) {
-    FF_TRY(more, reads::history(store, id, page.next_cursor, options.limit));
+    FF_TRY(more, target.history(id, page.next_cursor, options.limit));
     std::move(more.events.begin(), more.events.end(), std::back_inserter(page.events));
     page.next_cursor = std::move(more.next_cursor);
   }
@@ -88,8 +87,8 @@ Result<EventPage> history_pages(Store& store, const ExecutionId& id, const PageO
 Result<int> run_history(const Arguments& arguments) {
   FF_TRY(id, parse_execution_id(arguments.operands.front()));
   FF_TRY(options, read_page_options(arguments, default_history, limits::max_page));
-  FF_TRY(store, open_for_reading(arguments));
-  FF_TRY(page, history_pages(*store, id, options));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(page, history_pages(*target, id, options));
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(page));
   } else if (page.events.empty()) {
@@ -113,13 +112,9 @@ Result<TagChanges> read_tag_changes(const Arguments& arguments) {
 
 Result<Tags> read_or_change_tags(const Arguments& arguments, const ExecutionId& id) {
   FF_TRY(changes, read_tag_changes(arguments));
-  if (changes.set.empty() && changes.remove.empty()) {
-    FF_TRY(store, open_for_reading(arguments));
-    FF_TRY(execution, reads::load_execution(*store, id));
-    return execution.facts.tags;
-  }
-  FF_TRY(engine, open_for_acting(arguments));
-  return engine->change_tags(id, std::move(changes), acting_operator(arguments));
+  FF_TRY(target, find_target(arguments));
+  if (changes.set.empty() && changes.remove.empty()) return target->tags(id);
+  return target->change_tags(id, std::move(changes), acting_operator(arguments));
 }
 
 Result<int> run_tags(const Arguments& arguments) {
@@ -141,8 +136,8 @@ Result<int> run_revoke_lease(const Arguments& arguments) {
     FF_TRY(uuid, parse_uuid(*text));
     expected = uuid;
   }
-  FF_TRY(engine, open_for_acting(arguments));
-  FF_TRY(reply, engine->revoke_lease(id, acting_operator(arguments), expected));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(reply, target->revoke_lease(id, acting_operator(arguments), expected));
   if (arguments.has("--json")) {
     fmt::print("{}\n", revocation_to_json(id, reply));
   } else {

@@ -7,7 +7,6 @@
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
-#include "engine/reads.hpp"
 
 namespace flowfabric::cli {
 
@@ -72,11 +71,11 @@ void print_more(const std::string& next_cursor, const std::string& or_else) {
   if (!next_cursor.empty()) fmt::print("\nthere may be more: --cursor {} goes on here{}\n", next_cursor, or_else);
 }
 
-Result<ListReply> list_pages(Store& store, ListRequest request, bool all) {
-  FF_TRY(reply, reads::list(store, request));
+Result<ListReply> list_pages(Target& target, ListRequest request, bool all) {
+  FF_TRY(reply, target.list(request));
   while (all && !reply.next_cursor.empty()) {
     request.cursor = reply.next_cursor;
-    FF_TRY(more, reads::list(store, request));
+    FF_TRY(more, target.list(request));
     std::move(more.executions.begin(), more.executions.end(), std::back_inserter(reply.executions));
     reply.next_cursor = std::move(more.next_cursor);
   }

@@ -6,7 +6,7 @@
 #include <flowfabric/operations.hpp>
 
 #include "cli/arguments.hpp"
-#include "store/store.hpp"
+#include "cli/target.hpp"
 
 namespace flowfabric::cli {
 
@@ -30,6 +30,6 @@ Result<PageOptions> read_page_options(const Arguments& arguments, std::uint32_t 
 void print_more(const std::string& next_cursor, const std::string& or_else = {});
 
 // One page, or all that follow the cursor.
-Result<ListReply> list_pages(Store& store, ListRequest request, bool all);
+Result<ListReply> list_pages(Target& target, ListRequest request, bool all);
 
 }  // namespace flowfabric::cli

@@ -242,21 +242,15 @@ struct As {
         {{"key_id", of(key.key_id)}, {"created_at", of(key.created_at)}, {"expires_at", of(key.expires_at)}});
   }
 
-  static json::object of(const CancelReply& reply) {
-    return json::object({{"already_cancelled", of(reply.already_cancelled)}});
-  }
-  static json::object of(const ReplayReply& reply) {
-    return json::object({{"replay_count", of(reply.replay_count)}, {"public_state", of(reply.public_state)}});
-  }
-  static json::object of(const PriorityReply& reply) { return json::object({{"priority", of(reply.priority)}}); }
-  static json::value of(const BulkSuccess& success) {
+  static json::value of(const api::BulkSuccess& success) {
     json::object out({{"execution_id", of(success.execution_id)}});
-    for (const auto& [name, value] : std::visit([](const auto& reply) { return of(reply); }, success.reply)) {
-      out[name] = value;
-    }
+    if (success.already_cancelled) out["already_cancelled"] = of(*success.already_cancelled);
+    if (success.replay_count) out["replay_count"] = of(*success.replay_count);
+    if (success.public_state) out["public_state"] = of(*success.public_state);
+    if (success.priority) out["priority"] = of(*success.priority);
     return out;
   }
-  static json::value of(const BulkFailure& failure) {
+  static json::value of(const api::BulkFailure& failure) {
     return json::object({{"execution_id", of(failure.execution_id)}, {"error", of(failure.error)}});
   }
 };

@@ -11,6 +11,7 @@
 #include <flowfabric/operations.hpp>
 
 #include "cli/bulk.hpp"
+#include "cli/target.hpp"
 
 namespace flowfabric::cli {
 
@@ -18,12 +19,6 @@ struct ShownExecution {
   ExecutionDescription description{};
   std::optional<ExecutionContext> context{};  // with the payload, when it was asked for
   std::optional<ExecutionResult> result{};
-};
-
-// A lane with what is on it.
-struct LaneView {
-  LaneInfo info{};
-  std::map<PublicState, std::uint64_t> counts{};
 };
 
 std::string to_json(const Error& error);

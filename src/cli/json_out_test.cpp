@@ -68,7 +68,7 @@ TEST(JsonOut, BulkReportsNameSuccessesAndFailures) {
   report.action = "replay";
   report.matched = 2;
   report.changed = 1;
-  report.results = {{some_id, ReplayReply{2, PublicState::waiting}}};
+  report.results = {{.execution_id = some_id, .replay_count = 2, .public_state = PublicState::waiting}};
   report.failures = {{some_id, Error{Errc::not_terminal, "it runs", "", {}}}};
   EXPECT_EQ(to_json(report),
             R"({"action":"replay","dry_run":false,"interrupted":false,"matched":2,"changed":1,"unchanged":0,)"

@@ -1,5 +1,4 @@
 // lanes list, pause, resume, drain.
-#include <map>
 #include <set>
 
 #include <fmt/core.h>
@@ -7,35 +6,11 @@
 #include "base/check.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "cli/store_access.hpp"
 #include "cli/table.hpp"
-#include "engine/reads.hpp"
+#include "cli/target.hpp"
 
 namespace flowfabric::cli {
 namespace {
-
-// Every lane that has a route, a state or an execution.
-Result<std::vector<LaneView>> all_lanes(Store& store, const std::optional<std::string>& name_space) {
-  FF_TRY(session, store.open_session());
-  ReadRequest request;
-  request.want_routes = true;
-  FF_TRY(reply, session->read(request));
-  session->release();
-  RouteTable routes;
-  routes.add(reply.routes);
-  FF_TRY(lanes, reads::lanes(store, routes));
-  FF_TRY(counts, reads::counts(store, name_space));
-  std::map<std::string, LaneView> views;
-  for (LaneInfo& lane : lanes) views[lane.lane].info = std::move(lane);
-  for (LaneCounts& count : counts) {
-    LaneView& view = views[count.lane];
-    view.info.lane = count.lane;
-    view.counts = std::move(count.counts);
-  }
-  std::vector<LaneView> out;
-  for (auto& [name, view] : views) out.push_back(std::move(view));
-  return out;
-}
 
 Cell lane_state_cell(LaneState state) {
   return {std::string(to_string(state)), state == LaneState::active ? Tone::plain : Tone::bad};
@@ -74,8 +49,8 @@ Table lanes_table(const std::vector<LaneView>& lanes) {
 }
 
 Result<int> run_lanes_list(const Arguments& arguments) {
-  FF_TRY(store, open_for_reading(arguments));
-  FF_TRY(lanes, all_lanes(*store, arguments.maybe("--namespace")));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(lanes, target->lanes(arguments.maybe("--namespace")));
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(lanes));
   } else if (lanes.empty()) {
@@ -88,8 +63,8 @@ Result<int> run_lanes_list(const Arguments& arguments) {
 
 std::function<Result<int>(const Arguments&)> run_lane_change(LaneState state) {
   return [state](const Arguments& arguments) -> Result<int> {
-    FF_TRY(engine, open_for_acting(arguments));
-    FF_TRY(lane, engine->set_lane_state(arguments.operands.front(), state, acting_operator(arguments)));
+    FF_TRY(target, find_target(arguments));
+    FF_TRY(lane, target->set_lane_state(arguments.operands.front(), state, acting_operator(arguments)));
     if (arguments.has("--json")) {
       fmt::print("{}\n", to_json(lane));
     } else {

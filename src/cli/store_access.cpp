@@ -7,7 +7,9 @@
 #include <filesystem>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/profile.hpp"
 #include "open/open.hpp"
 
 namespace flowfabric::cli {
@@ -25,6 +27,63 @@ Result<void> refuse_missing_file(const std::string& url) {
   return fail(Errc::not_found, "there is no file " + path, "URL");
 }
 
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+std::optional<std::string> setting(const Arguments& arguments, const char* option, const char* variable_name) {
+  const auto given = arguments.maybe(option);
+  return given ? given : variable(variable_name);
+}
+
+Result<std::optional<std::string>> given_url(const Arguments& arguments, bool operand_is_url) {
+  const bool operand = operand_is_url && !arguments.operands.empty();
+  if (operand && arguments.has("--store")) return fail(Errc::invalid_argument, "the store is given twice", "--store");
+  if (operand) return arguments.operands.front();
+  return setting(arguments, "--store", store_variable);
+}
+
+std::string names_of(const Profiles& profiles) {
+  std::vector<std::string> names;
+  for (const auto& [name, profile] : profiles) names.push_back(name);
+  return names.empty() ? "it has none" : "it has " + join(names, ", ");
+}
+
+// The one that is named; else the one called default, if it could matter and is there.
+Result<Profile> chosen_profile(const Arguments& arguments, bool matters) {
+  const auto named = setting(arguments, "--profile", "FLOWFABRIC_PROFILE");
+  if (!named && !matters) return Profile{};
+  const auto file = profiles_file();
+  Profiles profiles;
+  if (file) {
+    FF_TRY(read, read_profiles(*file));
+    profiles = std::move(read);
+  }
+  const auto found = profiles.find(named.value_or("default"));
+  if (found != profiles.end()) return found->second;
+  if (!named) return Profile{};
+  return fail(Errc::invalid_argument,
+              "there is no profile \"" + *named + "\" in " +
+                  (file ? file->string() + "; " + names_of(profiles) : std::string("any file: HOME is not set")),
+              "--profile");
+}
+
+// What would be ignored silently is refused.
+Result<void> refuse_what_does_not_fit(const Arguments& arguments, const Place& place) {
+  const auto refuse = [](const std::string& option, const std::string& why) {
+    return fail(Errc::invalid_argument, option + ": " + why, option);
+  };
+  if (place.is_server() && arguments.has("--by")) {
+    return refuse("--by", "a server writes the name of your API key into the event log; this is for stores");
+  }
+  for (const char* option : {"--api-key", "--ca-file"}) {
+    if (!place.is_server() && arguments.has(option)) return refuse(option, "is for servers, and this is a store");
+  }
+  return {};
+}
+
 std::string user_name() {
   const passwd* user = getpwuid(geteuid());
   return user == nullptr ? Operator{}.name : user->pw_name;
@@ -37,17 +96,33 @@ void append(std::vector<OptionSpec>& to, std::vector<OptionSpec> more) {
 }  // namespace
 
 Result<std::string> store_url(const Arguments& arguments, bool operand_is_url) {
-  const bool operand = operand_is_url && !arguments.operands.empty();
-  const auto option = arguments.maybe("--store");
-  if (operand && option) return fail(Errc::invalid_argument, "the store is given twice", "--store");
-  if (operand) return arguments.operands.front();
-  if (option) return *option;
-  const char* variable = std::getenv(store_variable);
-  if (variable != nullptr && *variable != '\0') return std::string(variable);
+  FF_TRY(url, given_url(arguments, operand_is_url));
+  if (url) return std::move(*url);
   return fail(Errc::invalid_argument,
               "which store? Give --store URL or set " + std::string(store_variable) +
                   "; a store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:",
               "--store");
+}
+
+Result<Place> chosen_place(const Arguments& arguments, bool operand_is_url) {
+  FF_TRY(url, given_url(arguments, operand_is_url));
+  Place place;
+  if (url) place.url = std::move(*url);
+  FF_TRY(profile, chosen_profile(arguments, !url || place.is_server()));
+  if (place.url.empty() && profile.url.empty()) {
+    return fail(Errc::invalid_argument,
+                "which store or server? Give --store URL, set " + std::string(store_variable) +
+                    " or write a profile; a URL is sqlite:PATH, postgres://USER@HOST/DATABASE, http://HOST:PORT, "
+                    "https://HOST or memory:",
+                "--store");
+  }
+  if (place.url.empty()) place.url = profile.url;
+  // A key goes to the server that it was written down for, and to no other.
+  if (place.url != profile.url) profile = {};
+  place.api_key = setting(arguments, "--api-key", "FLOWFABRIC_API_KEY").value_or(profile.api_key);
+  place.ca_file = setting(arguments, "--ca-file", "FLOWFABRIC_CA_FILE").value_or(profile.ca_file);
+  FF_TRY_VOID(refuse_what_does_not_fit(arguments, place));
+  return place;
 }
 
 Result<std::unique_ptr<Store>> open_for_reading(const std::string& url) {
@@ -55,13 +130,7 @@ Result<std::unique_ptr<Store>> open_for_reading(const std::string& url) {
   return open_store(url, {});
 }
 
-Result<std::unique_ptr<Store>> open_for_reading(const Arguments& arguments) {
-  FF_TRY(url, store_url(arguments));
-  return open_for_reading(url);
-}
-
-Result<std::unique_ptr<Engine>> open_for_acting(const Arguments& arguments) {
-  FF_TRY(url, store_url(arguments));
+Result<std::unique_ptr<Engine>> open_for_acting(const std::string& url) {
   FF_TRY_VOID(refuse_missing_file(url));
   return Engine::open(url);
 }
@@ -70,7 +139,15 @@ Operator acting_operator(const Arguments& arguments) {
   return {arguments.text("--by", user_name()), arguments.text("--reason", "")};
 }
 
-OptionSpec store_option() { return {"--store", "URL", "the store (environment variable FLOWFABRIC_STORE)"}; }
+OptionSpec store_option() { return {"--store", "URL", "the store (FLOWFABRIC_STORE)"}; }
+
+std::vector<OptionSpec> place_options() {
+  return {{"--store", "URL", "the store, or a server's http(s)://HOST:PORT (FLOWFABRIC_STORE)"},
+          {"--profile", "NAME", "a place from your config.toml (FLOWFABRIC_PROFILE; else the one called default)"},
+          {"--api-key", "KEY", "for a server (FLOWFABRIC_API_KEY)"},
+          {"--ca-file", "FILE", "PEM; what a server's certificate is checked against (FLOWFABRIC_CA_FILE)"}};
+}
+
 OptionSpec json_option() { return {"--json", "", "print one JSON document instead of text"}; }
 OptionSpec yes_option() { return {"--yes", "", "do not ask before acting on more than one execution"}; }
 
@@ -80,7 +157,8 @@ std::vector<OptionSpec> operator_options() {
 }
 
 std::vector<OptionSpec> options_of_reading(std::vector<OptionSpec> own) {
-  append(own, {store_option(), json_option()});
+  append(own, place_options());
+  append(own, {json_option()});
   return own;
 }
 

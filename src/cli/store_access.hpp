@@ -1,4 +1,4 @@
-// Which store a command means, and how it opens it.
+// Which store or server a command means, and who acts.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,25 @@
 
 namespace flowfabric::cli {
 
-// --store, else the operand of commands whose operand is a URL, else the environment variable FLOWFABRIC_STORE.
+// What only a store can be given to: --store, else the operand of commands whose operand is a URL, else the environment
+// variable FLOWFABRIC_STORE.
 Result<std::string> store_url(const Arguments& arguments, bool operand_is_url = false);
+
+// Where a command works. Options come before the environment, and that before the profile.
+struct Place {
+  std::string url{};      // of a store or a server
+  std::string api_key{};  // for a server
+  std::string ca_file{};
+
+  bool is_server() const { return url.starts_with("http://") || url.starts_with("https://"); }
+};
+Result<Place> chosen_place(const Arguments& arguments, bool operand_is_url = false);
 
 // The store alone, for looking at it. An engine would set its clock to work: leases that ran out would be taken back
 // and delays would end while somebody looks.
 Result<std::unique_ptr<Store>> open_for_reading(const std::string& url);
-Result<std::unique_ptr<Store>> open_for_reading(const Arguments& arguments);
 // An engine, for changing something.
-Result<std::unique_ptr<Engine>> open_for_acting(const Arguments& arguments);
+Result<std::unique_ptr<Engine>> open_for_acting(const std::string& url);
 
 // Who acts, for the event log: --by, else the name of the user of this process.
 Operator acting_operator(const Arguments& arguments);

@@ -43,10 +43,12 @@ std::vector<Command> store_commands() {
         "engine opens them; a PostgreSQL database only here.",
         {store_option()}},
        run_migrate},
-      {{"integrity", url, "check the consistency of a store",
+      {{"integrity",
+        url,
+        "check the consistency of a store",
         "Compares the tables of a store with each other and prints one sentence for each finding. The exit code is 1\n"
         "if there is one.",
-        options_of_reading({})},
+        {store_option(), json_option()}},
        run_integrity},
   };
 }

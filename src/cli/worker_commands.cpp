@@ -1,7 +1,4 @@
 // workers list, mark-dead, drain.
-#include <chrono>
-#include <thread>
-
 #include <fmt/core.h>
 
 #include "base/check.hpp"
@@ -11,17 +8,13 @@
 #include "cli/confirm.hpp"
 #include "cli/filter.hpp"
 #include "cli/json_out.hpp"
-#include "cli/store_access.hpp"
 #include "cli/table.hpp"
-#include "core/state.hpp"
-#include "engine/reads.hpp"
+#include "cli/target.hpp"
 
 namespace flowfabric::cli {
 namespace {
 
 constexpr std::uint32_t default_workers = 100;
-constexpr std::chrono::milliseconds release_patience{10000};
-constexpr std::chrono::milliseconds release_pause{20};
 
 Cell worker_state_cell(const WorkerInfo& worker) {
   if (worker.state != WorkerState::live) return {std::string(to_string(worker.state)), Tone::bad};
@@ -59,8 +52,8 @@ Result<int> run_workers_list(const Arguments& arguments) {
   request.cursor = arguments.text("--cursor", "");
   FF_TRY(limit, arguments.number("--limit", default_workers, 1, limits::max_page));
   request.limit = static_cast<std::uint32_t>(limit);
-  FF_TRY(store, open_for_reading(arguments));
-  FF_TRY(reply, reads::workers(*store, request));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(reply, target->workers(request));
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(reply));
   } else if (reply.workers.empty()) {
@@ -98,38 +91,23 @@ Result<int> print_worker(const Arguments& arguments, const WorkerName& worker, c
   return 0;
 }
 
-// It is an engine's clock that takes the leases of the dead back. Perhaps no other engine runs on this store, so ours
-// stays until they are gone. False when that took too long.
-Result<bool> wait_for_release(const Arguments& arguments, const WorkerName& worker) {
-  FF_TRY(store, open_for_reading(arguments));
-  const std::uint64_t leases = holder_group(worker.name_space, worker.instance);
-  const auto until = std::chrono::steady_clock::now() + release_patience;
-  while (std::chrono::steady_clock::now() < until) {
-    FF_TRY(held, store->group_entries(leases, std::nullopt, 1));
-    if (held.empty()) return true;
-    std::this_thread::sleep_for(release_pause);
-  }
-  return false;
-}
-
 Result<int> run_mark_dead(const Arguments& arguments) {
   const WorkerName worker = read_worker(arguments);
   FF_TRY(agreed,
          confirm(fmt::format("mark {} dead and take back every lease that it holds?", worker.instance), arguments));
   if (!agreed) return exit_declined;
-  FF_TRY(engine, open_for_acting(arguments));
-  FF_TRY(outcome, engine->mark_worker_dead(worker.name_space, worker.instance, acting_operator(arguments)));
-  if (outcome == MarkWorkerDeadOutcome::not_registered) return no_such_worker(worker);
-  FF_TRY(released, wait_for_release(arguments, worker));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(marked, target->mark_worker_dead(worker.name_space, worker.instance, acting_operator(arguments)));
+  if (marked.outcome == MarkWorkerDeadOutcome::not_registered) return no_such_worker(worker);
   return print_worker(arguments, worker, "marked",
-                      released ? "is marked dead; it holds no leases any more"
-                               : "is marked dead; the next engine goes on taking its leases back");
+                      marked.released ? "is marked dead; it holds no leases any more"
+                                      : "is marked dead; an engine on this store takes its leases back");
 }
 
 Result<int> run_drain_worker(const Arguments& arguments) {
   const WorkerName worker = read_worker(arguments);
-  FF_TRY(engine, open_for_acting(arguments));
-  FF_TRY(outcome, engine->drain_worker(worker.name_space, worker.instance, acting_operator(arguments)));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(outcome, target->drain_worker(worker.name_space, worker.instance, acting_operator(arguments)));
   if (outcome == DrainWorkerOutcome::not_registered) return no_such_worker(worker);
   return print_worker(arguments, worker, "draining", "is told to drain at its next heartbeat");
 }

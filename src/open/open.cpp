@@ -16,6 +16,13 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url, StoreOptions o
   if (url.starts_with("postgres://") || url.starts_with("postgresql://")) {
     return open_postgres_store(url, std::move(options));
   }
+  if (url.starts_with("http://") || url.starts_with("https://")) {
+    return fail(
+        Errc::invalid_argument,
+        url.substr(0, url.find(':')) +
+            "://... is a server; this needs the store itself: sqlite:PATH, postgres://USER@HOST/DATABASE or memory:",
+        "url");
+  }
   return fail(Errc::invalid_argument,
               "a store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:, not \"" +
                   url.substr(0, url.find(':')) + (url.find(':') == std::string::npos ? "\"" : ":...\""),

@@ -9,6 +9,8 @@ std::string path_of(const At& at) {
   return before.empty() ? std::string(at.name) : before + "." + std::string(at.name);
 }
 
+bool may_be_newer(const At& at) { return at.up == nullptr ? at.newer : may_be_newer(*at.up); }
+
 tl::unexpected<Error> refuse(const At& at, const std::string& message) {
   std::string path = path_of(at);
   if (path.empty()) path = "body";

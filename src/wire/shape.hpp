@@ -33,10 +33,12 @@ namespace flowfabric::wire {
 
 struct At {
   const At* up = nullptr;
-  std::string_view name;
+  std::string_view name{};
   std::size_t index = 0;
+  bool newer = false;  // of the whole document: it may come from a program that knows more fields
 };
 std::string path_of(const At& at);
+bool may_be_newer(const At& at);
 tl::unexpected<Error> refuse(const At& at, const std::string& message);
 tl::unexpected<Error> wrong_type(const At& at, std::string_view wanted, const Value& found);
 
@@ -416,8 +418,9 @@ struct Codec<T> {
           (one(fields), ...);
         },
         Shape<T>::fields);
-    if (!outcome) return refuse(here, "there is no such field");
-    return std::move(*outcome);
+    if (outcome) return std::move(*outcome);
+    if (may_be_newer(here)) return {};
+    return refuse(here, "there is no such field");
   }
 
   static Result<void> check_required(const std::vector<std::string_view>& seen, const At& at) {
@@ -479,15 +482,24 @@ struct Codec<T> {
 
 // What the document does not name stays as it is.
 template <class T>
-Result<void> read_json(std::string_view text, T& value, std::size_t max_depth = max_request_depth) {
-  FF_TRY(document, parse_document(text, max_depth));
+Result<void> read_json(std::string_view text, T& value) {
+  FF_TRY(document, parse_document(text));
   return Codec<T>::read(document, At{}, value);
 }
 
 template <class T>
-Result<T> from_json(std::string_view text, std::size_t max_depth = max_request_depth) {
+Result<T> from_json(std::string_view text) {
   T value{};
-  FF_TRY_VOID(read_json(text, value, max_depth));
+  FF_TRY_VOID(read_json(text, value));
+  return value;
+}
+
+// For those who asked: the answer of a newer server may have fields that are not known here.
+template <class T>
+Result<T> from_reply(std::string_view text) {
+  FF_TRY(document, parse_document(text, max_reply_depth));
+  T value{};
+  FF_TRY_VOID(Codec<T>::read(document, At{nullptr, {}, 0, true}, value));
   return value;
 }
 

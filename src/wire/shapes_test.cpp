@@ -129,7 +129,7 @@ TEST(Shapes, DeepPayloadsSurviveTheWrappingOfReplies) {
   ClaimedExecution claimed;
   claimed.payload = deep;
   claimed.payload_encoding = "json";
-  const auto read = from_json<std::vector<ClaimedExecution>>(to_json(std::vector{claimed}), max_reply_depth);
+  const auto read = from_reply<std::vector<ClaimedExecution>>(to_json(std::vector{claimed}));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->front().payload, deep);
 }
@@ -198,6 +198,13 @@ TEST(Shapes, ErrorsKeepEverything) {
   }
   EXPECT_EQ(to_json(ErrorBody{{Errc::overloaded, "busy", {}, {}}}),
             R"({"error":{"code":"overloaded","message":"busy","retryable":true}})");
+}
+
+TEST(Shapes, RepliesOfNewerServersAreUnderstood) {
+  const std::string text = R"({"decision":"failed","next_attempt_index":0,"reason":"never","mood":{"x":[1]}})";
+  EXPECT_EQ(from_reply<FailReply>(text)->reason, "never");
+  EXPECT_EQ(refusal<FailReply>(text).field, "mood");
+  EXPECT_FALSE(from_reply<FailReply>(R"({"decision":"postponed"})"));
 }
 
 // ---- Schemas

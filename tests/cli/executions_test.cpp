@@ -10,7 +10,7 @@ namespace flowfabric::cli_test {
 namespace {
 
 class Executions : public OnAStore {};
-INSTANTIATE_TEST_SUITE_P(, Executions, testing::ValuesIn(persistent_stores()), store_name);
+INSTANTIATE_TEST_SUITE_P(, Executions, testing::ValuesIn(all_ways()), way_name);
 
 const std::string unknown_id = "{fp:7}:01890000-0000-7000-8000-000000000001";
 
@@ -94,14 +94,14 @@ TEST_P(Executions, ExplainAndHistory) {
 
 TEST_P(Executions, CancelOneNeedsNoConfirmation) {
   populate();
-  const Finished cancelled = run({"executions", "cancel", people.waiting[0], "--by", "ada", "--reason", "storm"});
+  const Finished cancelled = run(Words{"executions", "cancel", people.waiting[0], "--reason", "storm"} + by("ada"));
   EXPECT_EQ(cancelled.code, 0) << cancelled.err;
   EXPECT_EQ(cancelled.out, people.waiting[0] + " cancelled\n");
   const auto again = run_json({"executions", "cancel", people.waiting[0]});
   EXPECT_EQ(again.at("unchanged").as_int64(), 1);
   EXPECT_EQ(again.at("results").at(0).at("already_cancelled").as_bool(), true);
   const auto events = run_json({"executions", "history", people.waiting[0]}).at("events").as_array();
-  EXPECT_EQ(text(events.back().at("actor")), "ada");
+  EXPECT_EQ(text(events.back().at("actor")), actor("ada"));
   EXPECT_EQ(text(events.back().at("reason")), "storm");
   const Finished ended = run({"executions", "cancel", people.completed});
   EXPECT_EQ(ended.code, 4);
@@ -170,14 +170,14 @@ TEST_P(Executions, ReplayPriorityTagsAndLeases) {
   const std::string lease = text(run_json({"executions", "show", people.active}).at("lease").at("lease_id"));
   const std::string other = "01890000-0000-7000-8000-000000000001";
   EXPECT_EQ(run({"executions", "revoke-lease", people.active, "--lease-id", other}).code, 4);
-  const auto revoked = run_json({"executions", "revoke-lease", people.active, "--lease-id", lease, "--by", "ada"});
+  const auto revoked = run_json({"executions", "revoke-lease", people.active, "--lease-id", lease});
   EXPECT_EQ(text(revoked.at("lease_id")), lease);
   EXPECT_EQ(run({"executions", "revoke-lease", people.active}).code, 4);
 }
 
 TEST_P(Executions, LanesShowTheirStateAndWhatIsOnThem) {
   populate();
-  EXPECT_EQ(run({"lanes", "pause", "mail", "--by", "ada", "--reason", "storm"}).out, "lane mail is paused\n");
+  EXPECT_EQ(run(Words{"lanes", "pause", "mail", "--reason", "storm"} + by("ada")).out, "lane mail is paused\n");
   const Finished table = run({"lanes", "list"});
   EXPECT_TRUE(contains(table.out, "WAITING")) << table.out;
   EXPECT_TRUE(contains(table.out, "paused")) << table.out;
@@ -185,7 +185,7 @@ TEST_P(Executions, LanesShowTheirStateAndWhatIsOnThem) {
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(text(list[0].at("lane")), "mail");
   EXPECT_EQ(text(list[0].at("state")), "paused");
-  EXPECT_EQ(text(list[0].at("changed_by")), "ada");
+  EXPECT_EQ(text(list[0].at("changed_by")), actor("ada"));
   EXPECT_EQ(list[0].at("counts").at("waiting").as_int64(), 3);
   EXPECT_EQ(list[1].at("counts").at("active").as_int64(), 1);
   EXPECT_TRUE(contains(run({"executions", "explain", people.waiting[0]}).out, "is paused"));
@@ -195,10 +195,10 @@ TEST_P(Executions, LanesShowTheirStateAndWhatIsOnThem) {
 
 TEST_P(Executions, OnATerminalThereIsColourAndAQuestion) {
   populate();
-  const Words list = {"executions", "list", "--store", url()};
+  const Words list = {"executions", "list", "--store", place()};
   EXPECT_TRUE(contains(run_on_terminal(list, "").out, "\x1b[31mfailed\x1b[0m"));
   EXPECT_FALSE(contains(run_on_terminal(list, "", {"NO_COLOR=1"}).out, "\x1b"));
-  const Words cancel = {"executions", "cancel", "--lane", "mail", "--store", url()};
+  const Words cancel = {"executions", "cancel", "--lane", "mail", "--store", place()};
   const Finished declined = run_on_terminal(cancel, "n\n");
   EXPECT_EQ(declined.code, 1);
   EXPECT_TRUE(contains(declined.out, "cancel 3 executions? [y/N]")) << declined.out;
@@ -211,7 +211,7 @@ TEST_P(Executions, OnATerminalThereIsColourAndAQuestion) {
 
 TEST_P(Executions, ABigActionShowsItsProgressOnATerminal) {
   create_many("bulk", 400);
-  const Finished done = run_on_terminal({"executions", "cancel", "--lane", "bulk", "--yes", "--store", url()}, "");
+  const Finished done = run_on_terminal({"executions", "cancel", "--lane", "bulk", "--yes", "--store", place()}, "");
   EXPECT_EQ(done.code, 0) << done.out;
   EXPECT_TRUE(contains(done.out, "400/400")) << done.out;
   EXPECT_TRUE(contains(done.out, "400 executions cancelled")) << done.out;

@@ -31,13 +31,24 @@ ClaimedExecution claim(Engine& engine, const std::string& instance) {
 
 }  // namespace
 
-std::vector<test::StoreKind> persistent_stores() {
-  std::vector<test::StoreKind> kinds = test::store_kinds();
-  std::erase_if(kinds, [](const test::StoreKind& kind) { return kind.id == test::StoreKindId::memory; });
-  return kinds;
+std::vector<Way> all_ways() {
+  std::vector<Way> ways;
+  for (const test::StoreKind& kind : test::store_kinds()) {
+    if (kind.id == test::StoreKindId::memory) continue;
+    ways.push_back({kind, false});
+    ways.push_back({kind, true});
+  }
+  return ways;
 }
 
-std::string store_name(const testing::TestParamInfo<test::StoreKind>& info) { return info.param.name; }
+std::string way_name(const testing::TestParamInfo<Way>& info) {
+  return info.param.store.name + (info.param.served ? "_served" : "");
+}
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -50,7 +61,10 @@ std::string text(const boost::json::value& value) {
   return {string.data(), string.size()};
 }
 
-OnAStore::OnAStore() : database_(test::make_database(GetParam().id)) { database_->open(); }
+OnAStore::OnAStore() : database_(test::make_database(GetParam().store.id)) {
+  database_->open();
+  if (served()) server_ = std::make_unique<RunningServer>(url());
+}
 
 std::unique_ptr<Engine> OnAStore::open_engine() const { return must(Engine::open(url())); }
 
@@ -78,7 +92,7 @@ void OnAStore::create_many(const std::string& lane, std::size_t count) const {
   for (const auto& created : engine->create_many(std::move(requests))) ASSERT_TRUE(created);
 }
 
-Finished OnAStore::run(const Words& words) const { return run_program(words, {"FLOWFABRIC_STORE=" + url()}); }
+Finished OnAStore::run(const Words& words) const { return run_program(words, {"FLOWFABRIC_STORE=" + place()}); }
 
 boost::json::value OnAStore::run_json(Words words) const {
   words.push_back("--json");

@@ -1,4 +1,4 @@
-// A store with a few executions in every state, and the program pointed at it.
+// A store with a few executions in every state, and the program pointed at it: directly, or at a server on it.
 #pragma once
 
 #include <memory>
@@ -18,10 +18,16 @@
 
 namespace flowfabric::cli_test {
 
-// The stores that outlive a process.
-std::vector<test::StoreKind> persistent_stores();
-std::string store_name(const testing::TestParamInfo<test::StoreKind>& info);
+struct Way {
+  test::StoreKind store{};
+  bool served = false;  // the program talks to a server
+};
+// Both ways to every store that outlives a process.
+std::vector<Way> all_ways();
+std::string way_name(const testing::TestParamInfo<Way>& info);
+inline void PrintTo(const Way& way, std::ostream* out) { *out << way.store.name << (way.served ? "_served" : ""); }
 
+Words operator+(Words words, const Words& more);
 bool contains(const std::string& text, const std::string& part);
 std::size_t lines(const std::string& text);
 std::string text(const boost::json::value& value);
@@ -35,17 +41,23 @@ struct People {
   std::string delayed{};
 };
 
-class OnAStore : public testing::TestWithParam<test::StoreKind> {
+class OnAStore : public testing::TestWithParam<Way> {
  protected:
   OnAStore();
 
+  // Of the store, and of what the program is pointed at.
   std::string url() const { return database_->url(); }
+  std::string place() const { return server_ ? server_->url() : url(); }
+  bool served() const { return GetParam().served; }
+  // A server has its own name for who acts, so nobody can claim another.
+  Words by(const std::string& name) const { return served() ? Words{} : Words{"--by", name}; }
+  std::string actor(const std::string& name) const { return served() ? "http" : name; }
   // An engine of this process; close it before the program runs, so that there is one actor at a time.
   std::unique_ptr<Engine> open_engine() const;
   void populate();
   void create_many(const std::string& lane, std::size_t count) const;
 
-  // Runs the program on the store.
+  // Runs the program there.
   Finished run(const Words& words) const;
   // The same with --json; checks that all went well.
   boost::json::value run_json(Words words) const;
@@ -55,6 +67,7 @@ class OnAStore : public testing::TestWithParam<test::StoreKind> {
 
  private:
   std::unique_ptr<test::TestDatabase> database_;
+  std::unique_ptr<RunningServer> server_;
 };
 
 }  // namespace flowfabric::cli_test

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -18,8 +19,11 @@ namespace {
 
 // The part of fork and exec that both ways of running share. Does not return.
 [[noreturn]] void become_program(const Words& arguments, const Words& environment) {
-  unsetenv("FLOWFABRIC_STORE");
-  unsetenv("NO_COLOR");
+  for (const char* name :
+       {"FLOWFABRIC_STORE", "FLOWFABRIC_PROFILE", "FLOWFABRIC_API_KEY", "FLOWFABRIC_CA_FILE", "NO_COLOR"}) {
+    unsetenv(name);
+  }
+  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
   setenv("TERM", "xterm", 1);
   setenv("LC_ALL", "C.UTF-8", 1);
   std::vector<std::string> words = environment;
@@ -88,6 +92,35 @@ Finished run_on_terminal(const Words& arguments, const std::string& typed, const
   }
   close(terminal);
   return {wait_for(pid), shown, {}};
+}
+
+RunningServer::RunningServer(const std::string& store_url) {
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
+  pid_ = fork();
+  if (pid_ < 0) throw std::runtime_error("fork failed");
+  if (pid_ == 0) {
+    redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
+    if (dup2(pipe_ends[1], STDOUT_FILENO) < 0) _exit(126);
+    become_program({"serve", "--store", store_url, "--listen", "127.0.0.1:0"}, {});
+  }
+  close(pipe_ends[1]);
+  output_ = pipe_ends[0];
+  // It prints where it listens once it does.
+  std::string said;
+  char c = 0;
+  while (url_.empty() && read(output_, &c, 1) == 1) {
+    said += c;
+    const std::size_t begin = said.find("http://");
+    if (c == '\n' && begin != std::string::npos) url_ = said.substr(begin, said.find_first_of(" \n", begin) - begin);
+  }
+  if (url_.empty()) throw std::runtime_error("the server did not start: " + said);
+}
+
+RunningServer::~RunningServer() {
+  kill(pid_, SIGTERM);
+  wait_for(pid_);
+  close(output_);
 }
 
 }  // namespace flowfabric::cli_test

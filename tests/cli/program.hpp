@@ -14,12 +14,28 @@ struct Finished {
 
 using Words = std::vector<std::string>;
 
-// stdin is /dev/null, stdout and stderr are files. `environment` entries read NAME=VALUE; FLOWFABRIC_STORE and NO_COLOR
-// of this process are not passed on.
+// stdin is /dev/null, stdout and stderr are files. `environment` entries read NAME=VALUE; NO_COLOR, the variables of
+// FlowFabric and the profiles of this user are not passed on.
 Finished run_program(const Words& arguments, const Words& environment = {});
 
 // stdin, stdout and stderr are one terminal of that width, on which `typed` has been typed. What it showed is in `out`.
 Finished run_on_terminal(const Words& arguments, const std::string& typed, const Words& environment = {},
                          unsigned short columns = 200);
+
+// `flowfabric serve` on a store, on a free port. Stopped with this object.
+class RunningServer {
+ public:
+  explicit RunningServer(const std::string& store_url);
+  RunningServer(const RunningServer&) = delete;
+  RunningServer& operator=(const RunningServer&) = delete;
+  ~RunningServer();
+
+  const std::string& url() const { return url_; }
+
+ private:
+  int pid_ = -1;
+  int output_ = -1;
+  std::string url_;
+};
 
 }  // namespace flowfabric::cli_test

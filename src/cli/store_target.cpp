@@ -1,0 +1,147 @@
+// The operator's commands on a store. What looks opens the store alone, what acts opens an engine on it.
+#include <chrono>
+#include <thread>
+
+#include "base/check.hpp"
+#include "cli/target.hpp"
+#include "core/state.hpp"
+#include "engine/reads.hpp"
+
+namespace flowfabric::cli {
+namespace {
+
+constexpr std::chrono::milliseconds release_patience{10000};
+constexpr std::chrono::milliseconds release_pause{20};
+
+class StoreTarget final : public Target {
+ public:
+  explicit StoreTarget(std::string url) : url_(std::move(url)) {}
+
+  Result<ListReply> list(const ListRequest& request) override {
+    FF_TRY(store, opened_store());
+    return reads::list(*store, request);
+  }
+  Result<ExecutionDescription> describe(const ExecutionId& id) override {
+    FF_TRY(store, opened_store());
+    return reads::describe(*store, id);
+  }
+  Result<ExecutionContext> context(const ExecutionId& id) override {
+    FF_TRY(store, opened_store());
+    return reads::context(*store, id);
+  }
+  Result<ExecutionResult> result(const ExecutionId& id) override {
+    FF_TRY(store, opened_store());
+    return reads::result(*store, id);
+  }
+  Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) override {
+    FF_TRY(store, opened_store());
+    return reads::history(*store, id, cursor, limit);
+  }
+  Result<Tags> tags(const ExecutionId& id) override {
+    FF_TRY(store, opened_store());
+    FF_TRY(execution, reads::load_execution(*store, id));
+    return execution.facts.tags;
+  }
+  Result<std::vector<LaneView>> lanes(const std::optional<std::string>& name_space) override {
+    FF_TRY(store, opened_store());
+    FF_TRY(session, store->open_session());
+    ReadRequest request;
+    request.want_routes = true;
+    FF_TRY(reply, session->read(request));
+    session->release();
+    RouteTable routes;
+    routes.add(reply.routes);
+    FF_TRY(lanes, reads::lanes(*store, routes));
+    FF_TRY(counts, reads::counts(*store, name_space));
+    return lane_views(std::move(lanes), std::move(counts));
+  }
+  Result<ListWorkersReply> workers(const ListWorkersRequest& request) override {
+    FF_TRY(store, opened_store());
+    return reads::workers(*store, request);
+  }
+  Result<ListExpiredLeasesReply> expired_leases(const ListExpiredLeasesRequest& request) override {
+    FF_TRY(store, opened_store());
+    return reads::expired_leases(*store, request);
+  }
+  Result<std::vector<SigningKeyInfo>> keys() override {
+    FF_TRY(store, opened_store());
+    return reads::keys(*store);
+  }
+
+  Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->change_tags(id, std::move(changes), by);
+  }
+  Result<RevokeReply> revoke_lease(const ExecutionId& id, const Operator& by, std::optional<Uuid> expected) override {
+    FF_TRY(engine, opened_engine());
+    return engine->revoke_lease(id, by, expected);
+  }
+  Result<api::BulkTally> act_on(const api::BulkOrder& order, const std::vector<ExecutionId>& ids) override {
+    FF_TRY(engine, opened_engine());
+    return api::act_on(*engine, order, ids);
+  }
+  Result<LaneInfo> set_lane_state(const std::string& lane, LaneState state, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->set_lane_state(lane, state, by);
+  }
+  Result<MarkedDead> mark_worker_dead(const std::string& name_space, const std::string& instance,
+                                      const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    FF_TRY(outcome, engine->mark_worker_dead(name_space, instance, by));
+    if (outcome == MarkWorkerDeadOutcome::not_registered) return MarkedDead{outcome, false};
+    FF_TRY(released, wait_for_release(holder_group(name_space, instance)));
+    return MarkedDead{outcome, released};
+  }
+  Result<DrainWorkerOutcome> drain_worker(const std::string& name_space, const std::string& instance,
+                                          const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->drain_worker(name_space, instance, by);
+  }
+  Result<KeyRotation> rotate_keys(std::int64_t grace_ms, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->rotate_keys(grace_ms, by);
+  }
+  Result<std::uint64_t> run_retention(const RetentionRun& run) override {
+    FF_TRY(engine, opened_engine());
+    return engine->run_retention(run);
+  }
+
+ private:
+  Result<Store*> opened_store() {
+    if (!store_) {
+      FF_TRY(opened, open_for_reading(url_));
+      store_ = std::move(opened);
+    }
+    return store_.get();
+  }
+  Result<Engine*> opened_engine() {
+    if (!engine_) {
+      FF_TRY(opened, open_for_acting(url_));
+      engine_ = std::move(opened);
+    }
+    return engine_.get();
+  }
+
+  // It is an engine's clock that takes the leases of the dead back. Perhaps no other engine runs on this store, so ours
+  // stays until they are gone. False when that took too long.
+  Result<bool> wait_for_release(std::uint64_t leases) {
+    FF_TRY(store, opened_store());
+    const auto until = std::chrono::steady_clock::now() + release_patience;
+    while (std::chrono::steady_clock::now() < until) {
+      FF_TRY(held, store->group_entries(leases, std::nullopt, 1));
+      if (held.empty()) return true;
+      std::this_thread::sleep_for(release_pause);
+    }
+    return false;
+  }
+
+  std::string url_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<Target> make_store_target(std::string url) { return std::make_unique<StoreTarget>(std::move(url)); }
+
+}  // namespace flowfabric::cli

@@ -1,0 +1,69 @@
+// What the operator's commands work on: a store here, or a server elsewhere. The commands do not know which.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <flowfabric/operations.hpp>
+
+#include "api/bulk.hpp"
+#include "cli/arguments.hpp"
+#include "cli/store_access.hpp"
+
+namespace flowfabric::cli {
+
+// A lane with what is on it.
+struct LaneView {
+  LaneInfo info{};
+  std::map<PublicState, std::uint64_t> counts{};
+};
+// Every lane that has a state or an execution, by name.
+std::vector<LaneView> lane_views(std::vector<LaneInfo> lanes, std::vector<LaneCounts> counts);
+
+struct MarkedDead {
+  MarkWorkerDeadOutcome outcome = MarkWorkerDeadOutcome::marked;
+  bool released = false;  // it holds no leases any more; else somebody goes on taking them back
+};
+
+class Target {
+ public:
+  Target() = default;
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+  virtual ~Target() = default;
+
+  // ---- Looking
+  virtual Result<ListReply> list(const ListRequest& request) = 0;
+  virtual Result<ExecutionDescription> describe(const ExecutionId& id) = 0;
+  virtual Result<ExecutionContext> context(const ExecutionId& id) = 0;
+  virtual Result<ExecutionResult> result(const ExecutionId& id) = 0;
+  virtual Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) = 0;
+  virtual Result<Tags> tags(const ExecutionId& id) = 0;
+  virtual Result<std::vector<LaneView>> lanes(const std::optional<std::string>& name_space) = 0;
+  virtual Result<ListWorkersReply> workers(const ListWorkersRequest& request) = 0;
+  virtual Result<ListExpiredLeasesReply> expired_leases(const ListExpiredLeasesRequest& request) = 0;
+  virtual Result<std::vector<SigningKeyInfo>> keys() = 0;
+
+  // ---- Acting. A server knows by itself who calls; it takes only the reason.
+  virtual Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) = 0;
+  virtual Result<RevokeReply> revoke_lease(const ExecutionId& id, const Operator& by, std::optional<Uuid> expected) = 0;
+  virtual Result<api::BulkTally> act_on(const api::BulkOrder& order, const std::vector<ExecutionId>& ids) = 0;
+  virtual Result<LaneInfo> set_lane_state(const std::string& lane, LaneState state, const Operator& by) = 0;
+  virtual Result<MarkedDead> mark_worker_dead(const std::string& name_space, const std::string& instance,
+                                              const Operator& by) = 0;
+  virtual Result<DrainWorkerOutcome> drain_worker(const std::string& name_space, const std::string& instance,
+                                                  const Operator& by) = 0;
+  virtual Result<KeyRotation> rotate_keys(std::int64_t grace_ms, const Operator& by) = 0;
+  virtual Result<std::uint64_t> run_retention(const RetentionRun& run) = 0;
+};
+
+// Opens and connects nothing yet: the first call does.
+Result<std::unique_ptr<Target>> find_target(const Arguments& arguments);
+
+std::unique_ptr<Target> make_store_target(std::string url);
+Result<std::unique_ptr<Target>> make_server_target(const Place& place);
+
+}  // namespace flowfabric::cli
