@@ -75,6 +75,7 @@ TEST_P(EngineWaiting, for_the_ends_of_very_many_reads_them_together) {
 TEST_P(EngineWaiting, costs_no_read_for_what_concerns_others) {
   const auto watch = std::make_shared<Watch>();
   const auto driver = watched_engine(watch);
+  driver->make("job", "busy");
   const ExecutionId quiet = driver->make("job", "quiet");
   const auto end = driver->wait_later(quiet, 3600000);
   const auto events = driver->events_later("", 3600000, only(quiet));
