@@ -592,6 +592,41 @@ TEST(HttpServer, AStreamThatStallsIsCutOff) {
   EXPECT_TRUE(eventually([&] { return !stream->write("x"); }));
 }
 
+TEST(HttpServer, AWriterIsToldWhenItsStreamHasDrained) {
+  Parking parking;
+  const auto server = serve(parking.handler(), {.max_stream_buffer_bytes = 64 * 1024 * 1024});
+  RawSocket client(server->port(), 4096);
+  client.send(get("/"));
+  const auto stream = parking.wait(0)->begin_stream({});
+  std::atomic<int> drained = 0, late = 0;
+  const auto count = [&](bool in_time) { ++(in_time ? drained : late); };
+  stream->on_drained(std::chrono::minutes(1), count);
+  EXPECT_EQ(drained, 1) << "nothing was written yet";
+  stream->write(std::string(32 * 1024 * 1024, 'e'));
+  stream->on_drained(milliseconds(20), count);
+  ASSERT_TRUE(eventually([&] { return late == 1; })) << "the client takes nothing";
+  stream->on_drained(std::chrono::minutes(1), count);
+  stream->write("mark");
+  client.read_until("mark");
+  EXPECT_TRUE(eventually([&] { return drained == 2; }));
+  EXPECT_EQ(late, 1);
+  stream->end();
+}
+
+TEST(HttpServer, AWriterWhoseClientLeavesIsNotTold) {
+  Parking parking;
+  const auto server = serve(parking.handler(), {.max_stream_buffer_bytes = 64 * 1024 * 1024});
+  RawSocket client(server->port(), 4096);
+  client.send(get("/"));
+  const auto stream = parking.wait(0)->begin_stream({});
+  stream->write(std::string(32 * 1024 * 1024, 'e'));
+  auto owned = std::make_shared<int>(0);
+  stream->on_drained(std::chrono::minutes(1), [owned](bool) { ++*owned; });
+  client.reset();
+  EXPECT_TRUE(eventually([&] { return owned.use_count() == 1; })) << "what waits for a drained stream is let go";
+  EXPECT_EQ(*owned, 0);
+}
+
 TEST(HttpServer, ADroppedStreamLooksBroken) {
   const auto server =
       serve([](const std::shared_ptr<Exchange>& exchange) { exchange->begin_stream({})->write("half"); });

@@ -8,8 +8,8 @@ namespace {
 
 class EngineWaiting : public EngineSuite {
  protected:
-  std::unique_ptr<Driver> watched_engine(const std::shared_ptr<Watch>& watch) {
-    return std::make_unique<Driver>(std::make_unique<WatchedStore>(open_store(), watch), clock_, 7);
+  std::unique_ptr<Driver> watched_engine(const std::shared_ptr<Watch>& watch, std::uint64_t seed = 7) {
+    return std::make_unique<Driver>(std::make_unique<WatchedStore>(open_store(), watch), clock_, seed);
   }
   // As comes_true, but time passes: what is committed may be shown only after a pause of virtual time.
   template <class Condition>
@@ -75,6 +75,7 @@ TEST_P(EngineWaiting, for_the_ends_of_very_many_reads_them_together) {
 TEST_P(EngineWaiting, costs_no_read_for_what_concerns_others) {
   const auto watch = std::make_shared<Watch>();
   const auto driver = watched_engine(watch);
+  driver->make("job", "busy");
   const ExecutionId quiet = driver->make("job", "quiet");
   const auto end = driver->wait_later(quiet, 3600000);
   const auto events = driver->events_later("", 3600000, only(quiet));
@@ -83,7 +84,7 @@ TEST_P(EngineWaiting, costs_no_read_for_what_concerns_others) {
   const int price = watch->calls - before;
   // Without anybody who waits: what the same create costs.
   const auto alone = std::make_shared<Watch>();
-  const auto other = watched_engine(alone);
+  const auto other = watched_engine(alone, 8);
   other->make("job", "busy");
   const int calls = alone->calls;
   other->make("job", "busy");
@@ -266,21 +267,20 @@ TEST_P(EngineWaiting, a_stopping_engine_answers_everybody) {
 class WaitingThreads : public testing::TestWithParam<StoreKind> {
  protected:
   std::unique_ptr<Engine> open_engine() { return value_of(start_engine(database_->open(), {})); }
-  static ExecutionId make(Engine& engine, const std::string& lane) {
-    return value_of(engine.create(job(lane))).execution_id;
-  }
-  // Works until it has completed that many.
-  static void work(Engine& engine, const std::string& lane, std::size_t wanted) {
-    for (std::size_t done = 0; done < wanted;) {
-      ClaimRequest request = ask(50, {lane});
-      request.wait_ms = 1000;
+  static ExecutionId make(Engine& engine) { return value_of(engine.create(job())).execution_id; }
+  // Works until all are completed, whoever did it.
+  void work(Engine& engine) {
+    while (completed_ < count) {
+      ClaimRequest request = ask(20);
+      request.wait_ms = 200;
       for (const ClaimedExecution& claimed : value_of(engine.claim(request))) {
-        value_of(engine.complete(claimed.handle, {to_string(claimed.execution_id), {}}).map([] { return true; }));
-        ++done;
+        EXPECT_TRUE(engine.complete(claimed.handle, {to_string(claimed.execution_id), {}}));
+        ++completed_;
       }
     }
   }
   static constexpr std::size_t count = 300;
+  std::atomic<std::size_t> completed_{0};
   std::unique_ptr<TestDatabase> database_ = make_database(GetParam().id);
 };
 ON_EVERY_STORE(WaitingThreads);
@@ -292,10 +292,10 @@ TEST_P(WaitingThreads, every_wait_is_answered_once_with_its_own_result) {
   std::atomic<std::size_t> right{0};
   std::vector<std::thread> threads;
   for (Engine* worker : {engine.get(), other.get()}) {
-    threads.emplace_back([worker] { work(*worker, "default", count / 2); });
+    threads.emplace_back([this, worker] { work(*worker); });
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const ExecutionId id = make(*engine, "default");
+    const ExecutionId id = make(*engine);
     engine->wait_async(id, 60000, [&, i, id](const Result<ExecutionResult>& result) {
       if (result && result->result == to_string(id)) ++right;
       ++answers[i];
@@ -329,8 +329,8 @@ TEST_P(WaitingThreads, a_blocking_subscription_and_an_asynchronous_one_see_the_s
     });
   };
   follower.read(subscription.cursor());
-  std::thread worker([&] { work(*engine, "default", count); });
-  for (std::size_t i = 0; i < count; ++i) make(*engine, "default");
+  std::thread worker([&] { work(*engine); });
+  for (std::size_t i = 0; i < count; ++i) make(*engine);
   std::vector<Event> seen;
   while (seen.size() < 3 * count) {
     const auto events = value_of(subscription.next(60000));
@@ -349,7 +349,7 @@ TEST_P(WaitingThreads, a_blocking_subscription_and_an_asynchronous_one_see_the_s
 
 TEST_P(WaitingThreads, stop_answers_all_who_wait_and_all_who_come) {
   const auto engine = open_engine();
-  const ExecutionId id = make(*engine, "default");
+  const ExecutionId id = make(*engine);
   std::atomic<int> asked{0}, answered{0};
   std::atomic<bool> go_on{true};
   std::vector<std::thread> threads;
