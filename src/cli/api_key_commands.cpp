@@ -4,11 +4,10 @@
 #include "api/bodies.hpp"
 #include "base/check.hpp"
 #include "cli/command.hpp"
-#include "cli/store_access.hpp"
 #include "cli/table.hpp"
+#include "cli/target.hpp"
 #include "cli/terminal.hpp"
 #include "cli/times.hpp"
-#include "engine/reads.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -46,8 +45,8 @@ Result<int> run_create(const Arguments& arguments) {
     FF_TRY(at, parse_time(*text, "--expires"));
     request.expires_at = at;
   }
-  FF_TRY(engine, open_for_acting(arguments));
-  FF_TRY(made, engine->create_api_key(std::move(request), acting_operator(arguments)));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(made, target->create_api_key(request, acting_operator(arguments)));
   if (arguments.has("--json")) {
     fmt::print("{}\n", wire::to_json(made));
   } else {
@@ -60,8 +59,8 @@ Result<int> run_create(const Arguments& arguments) {
 }
 
 Result<int> run_list(const Arguments& arguments) {
-  FF_TRY(store, open_for_reading(arguments));
-  FF_TRY(keys, reads::api_keys(*store));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(keys, target->api_keys());
   if (arguments.has("--json")) {
     fmt::print("{}\n", wire::to_json(api::ApiKeysReply{keys}));
   } else if (keys.empty()) {
@@ -74,8 +73,8 @@ Result<int> run_list(const Arguments& arguments) {
 
 Result<int> run_revoke(const Arguments& arguments) {
   const std::string& key = arguments.operands.front();
-  FF_TRY(engine, open_for_acting(arguments));
-  FF_TRY(revoked, engine->revoke_api_key(key, acting_operator(arguments)));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(revoked, target->revoke_api_key(key, acting_operator(arguments)));
   if (arguments.has("--json")) {
     fmt::print("{}\n", wire::to_json(revoked));
   } else {

@@ -40,6 +40,8 @@ std::string path_of(const ExecutionId& id) { return "/v1/executions/" + net::per
 // For answers that are not ours: of a proxy, or of a server that knows other codes.
 Errc code_of_status(int status) {
   switch (status) {
+    case 401: return Errc::unauthenticated;
+    case 403: return Errc::permission_denied;
     case 404: return Errc::not_found;
     case 409: return Errc::conflict;
     case 429: return Errc::overloaded;
@@ -113,6 +115,10 @@ class ServerTarget final : public Target {
     FF_TRY(reply, get<api::KeysReply>(Url("/v1/signing-keys")));
     return std::move(reply.keys);
   }
+  Result<std::vector<ApiKeyInfo>> api_keys() override {
+    FF_TRY(reply, get<api::ApiKeysReply>(Url("/v1/api-keys")));
+    return std::move(reply.keys);
+  }
 
   // ---- Acting
 
@@ -150,6 +156,12 @@ class ServerTarget final : public Target {
   }
   Result<KeyRotation> rotate_keys(std::int64_t grace_ms, const Operator& by) override {
     return send<KeyRotation>("POST", "/v1/signing-keys/rotate", api::RotateBody{grace_ms, by.reason});
+  }
+  Result<NewApiKey> create_api_key(const ApiKeyRequest& request, const Operator&) override {
+    return send<NewApiKey>("POST", "/v1/api-keys", request);
+  }
+  Result<ApiKeyInfo> revoke_api_key(const std::string& key, const Operator&) override {
+    return ask<ApiKeyInfo>("DELETE", "/v1/api-keys/" + net::percent_encode(key), {}, usual_patience);
   }
   Result<std::uint64_t> run_retention(const RetentionRun& run) override {
     FF_TRY(reply, send<api::RetentionReply>("POST", "/v1/retention/run", run, long_patience));

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "base/toml.hpp"
 #include "cli/times.hpp"
 
@@ -59,18 +60,27 @@ Result<std::string> read_file(const std::string& path) {
   return text.str();
 }
 
+// As one would write it on the command line; an array with commas between.
+std::string to_text(const TomlEntry& entry) {
+  if (const auto* text = std::get_if<std::string>(&entry.value)) return *text;
+  if (const auto* number = std::get_if<std::int64_t>(&entry.value)) return std::to_string(*number);
+  if (const auto* truth = std::get_if<bool>(&entry.value)) return *truth ? "true" : "false";
+  return join(std::get<std::vector<std::string>>(entry.value), ",");
+}
+
 Result<std::map<std::string, std::string>> settings_of_file(const std::string& path) {
   FF_TRY(text, read_file(path));
-  auto table = read_toml(text);
-  if (!table) return fail(Errc::invalid_argument, path + ": " + table.error().message, "--config");
+  auto document = read_toml(text);
+  if (!document) return fail(Errc::invalid_argument, path + ": " + document.error().message, "--config");
   std::map<std::string, std::string> found;
-  for (const auto& [name, value] : *table) {
-    const bool known = std::any_of(specs.begin(), specs.end(), [&, &n = name](const auto& s) { return s.name == n; });
+  for (const TomlEntry& entry : *document) {
+    const std::string name = name_of(entry);
+    const bool known = std::any_of(specs.begin(), specs.end(), [&](const auto& spec) { return spec.name == name; });
     if (!known) {
       return fail(Errc::invalid_argument, path + ": there is no setting \"" + name + "\"; --print-config shows all",
                   name);
     }
-    found[name] = to_text(value);
+    found[name] = to_text(entry);
   }
   return found;
 }

@@ -15,8 +15,8 @@ std::string some_path(std::string pattern) {
   for (std::size_t at = pattern.find('{'); at != std::string::npos; at = pattern.find('{')) {
     const std::size_t end = pattern.find('}', at);
     const std::string name = pattern.substr(at + 1, end - at - 1);
-    const std::string value =
-        name == "execution_id" ? "%7Bfp:1%7D:01a1e1fe-886f-7003-bd39-10a388a0e029" : (name == "attempt_index" ? "0" : "x");
+    const std::string value = name == "execution_id" ? "%7Bfp:1%7D:01a1e1fe-886f-7003-bd39-10a388a0e029"
+                                                     : (name == "attempt_index" ? "0" : "x");
     pattern.replace(at, end - at + 1, value);
   }
   return pattern;
@@ -100,7 +100,8 @@ TEST_F(Auth, KeysAreMadeListedAndRevokedOverHttp) {
   EXPECT_EQ(call(admin, "POST", "/v1/api-keys", R"({"name":"ci","role":"viewer"})").code(), "conflict");
   EXPECT_EQ(call(admin, "POST", "/v1/api-keys", R"({"name":"","role":"viewer"})").field(), "name");
   EXPECT_EQ(call(admin, "POST", "/v1/api-keys", R"({"name":"x","role":"king"})").field(), "role");
-  EXPECT_EQ(call(admin, "POST", "/v1/api-keys", R"({"name":"x","role":"viewer","expires_at":1})").field(), "expires_at");
+  EXPECT_EQ(call(admin, "POST", "/v1/api-keys", R"({"name":"x","role":"viewer","expires_at":1})").field(),
+            "expires_at");
 
   EXPECT_EQ(call(admin, "DELETE", "/v1/api-keys/ci").status, 200);
   EXPECT_EQ(call(secret, "GET", "/v1/whoami").status, unauthenticated) << "at once, where it was revoked";
