@@ -27,7 +27,6 @@ if(GTest_FOUND)
   ff_program(conformance_tests SOURCES tests/conformance/*.cpp LINK ${suite_links})
   ff_program(simulate SOURCES tests/simulation/*.cpp LINK ff_test_support)
   ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links})
-  ff_program(e2e_tests SOURCES tests/e2e/*.cpp LINK ${suite_links})
   ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links})
   if(TARGET cli_tests AND TARGET flowfabric_program)
     # Where the tests find the program that they run.
