@@ -34,6 +34,10 @@ if(GTest_FOUND)
     add_dependencies(cli_tests flowfabric_program)
   endif()
   ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links})
+  if(TARGET e2e_tests)
+    # Where the tests find documents and dashboards that they hold against a running server.
+    target_compile_definitions(e2e_tests PRIVATE FF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  endif()
   if(TARGET rapidcheck)
     ff_program(model_tests SOURCES tests/model/*.cpp
       LINK ${suite_links} rapidcheck_gtest rapidcheck)

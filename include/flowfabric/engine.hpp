@@ -146,6 +146,14 @@ class Engine {
                                 std::uint32_t wait_ms);
 
   // ---- Care
+  // Keys of the HTTP API. A name that is taken is a conflict.
+  Result<NewApiKey> create_api_key(ApiKeyRequest request, Operator by = {});
+  // By key id or by name; `not_found` when there is none. Other engines on the store notice within a few seconds.
+  Result<ApiKeyInfo> revoke_api_key(const std::string& key, Operator by = {});
+  Result<std::vector<ApiKeyInfo>> list_api_keys();
+  // Whose secret this is; `unauthenticated` when nobody's, or when the key has expired. Reads the store at most once a
+  // second, whatever it is asked.
+  Result<ApiKeyInfo> authenticate(const std::string& secret);
   // Signs with a new key from now on; what older keys signed is accepted for `grace_ms` more.
   Result<KeyRotation> rotate_keys(std::int64_t grace_ms, Operator by = {});
   Result<std::vector<SigningKeyInfo>> list_keys();
@@ -154,6 +162,11 @@ class Engine {
   Result<std::vector<std::string>> check_integrity();
   // Stops: refuses what is new, finishes what is queued, answers who waits. Idempotent.
   void stop();
+
+  // ---- Watching
+  // What this engine has done and is doing, in the Prometheus text format. docs/operating.md lists the names. Asks the
+  // store for some of it.
+  std::string metrics();
 
   // For embedding tests and benches: how many batches were committed, and commands in them.
   struct Statistics {

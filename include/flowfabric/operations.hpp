@@ -28,7 +28,8 @@ struct CreateRequest {
   TimestampMs deadline_at = 0;  // must end before this, whatever phase it is in
   std::string creator{};
   std::string idempotency_key{};
-  std::optional<Uuid> id{};  // minted (UUIDv7) when absent
+  std::optional<Uuid> id{};   // minted (UUIDv7) when absent
+  std::string traceparent{};  // W3C trace context of the submitter; handed to whoever claims it
 };
 
 struct Created {
@@ -69,6 +70,7 @@ struct ClaimedExecution {
   Lease lease{};
   TimestampMs created_at = 0;
   TimestampMs deadline_at = 0;
+  std::string traceparent{};  // of the submitter; empty: there was none
   HandleKind handle_kind = HandleKind::fresh;
   Handle handle{};
 };
@@ -291,6 +293,34 @@ struct KeyRotation {
   std::vector<SigningKeyInfo> keys{};  // all that verify, oldest first
 
   friend bool operator==(const KeyRotation&, const KeyRotation&) = default;
+};
+
+// ---- API keys ------------------------------------------------------------------------------------------------------
+
+// Names a caller of the HTTP API and says what it may do.
+struct ApiKeyRequest {
+  std::string name{};  // stands in the event log; no two keys share one
+  ApiRole role = ApiRole::viewer;
+  std::optional<std::string> name_space{};  // when set, all that the key reaches
+  TimestampMs expires_at = 0;               // 0: never
+};
+
+// A key without its secret, which nobody can read again.
+struct ApiKeyInfo {
+  std::string key_id{};
+  std::string name{};
+  ApiRole role = ApiRole::viewer;
+  std::optional<std::string> name_space{};
+  TimestampMs created_at = 0;
+  std::string created_by{};
+  TimestampMs expires_at = 0;
+
+  friend bool operator==(const ApiKeyInfo&, const ApiKeyInfo&) = default;
+};
+
+struct NewApiKey {
+  ApiKeyInfo info{};
+  std::string secret{};  // what callers send; the store keeps only its hash
 };
 
 // ---- Operating -----------------------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ enum class Errc : std::uint8_t {
   outcome_unknown,         // the connection was lost in mid-commit and the store did not come back in time to ask
   schema_mismatch,         // the store's schema is older or newer than this program
   corruption,              // stored bytes cannot be decoded
+  unauthenticated,         // the API: nobody knows the caller
+  permission_denied,       // the API: the caller may not do this
   method_not_allowed,      // the route exists, but not for this HTTP method
   unsupported_media_type,  // the body's content type is not one that the route takes
   unsupported,             // this store or build cannot do it

@@ -252,6 +252,8 @@ enum class EventType : std::uint8_t {
   grant_issued = 24,
   grant_expired = 25,
   keys_rotated = 26,
+  api_key_created = 27,
+  api_key_revoked = 28,
 };
 
 std::string_view to_string(EventType type);

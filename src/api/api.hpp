@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <flowfabric/engine.hpp>
 
@@ -15,6 +16,10 @@ struct ApiOptions {
   std::uint16_t port = 7070;
   std::size_t io_threads = 1;
   std::size_t pool_threads = 8;
+  bool api_keys = false;  // ask every caller for one; else everybody is the local user
+  // Of pages in browsers that may call. Empty: none.
+  std::vector<std::string> cors_origins{};
+  net::ServerOptions http{};  // limits, timeouts and TLS; address, port and threads are taken from above
 };
 
 class ApiServer {
@@ -24,8 +29,11 @@ class ApiServer {
   ~ApiServer();
 
   std::string url() const;
-  // Accepts no more and lets what runs finish. The engine should be stopped after `begin_drain` and before this
-  // returns, so that parked claims are answered: see cli/serve.cpp.
+  // Reads the certificate again.
+  Result<void> reload_tls();
+  // From now on /readyz says no, so that nobody sends more here.
+  void begin_drain();
+  // Accepts no more and lets what runs finish. The engine is stopped before, so that parked claims are answered.
   void drain(std::chrono::milliseconds patience);
 
  private:

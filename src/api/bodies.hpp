@@ -96,6 +96,17 @@ struct CompletionDone {
   std::optional<FailReply> fail{};
 };
 
+// ---- Callers
+
+struct CallerReply {
+  std::string name{};
+  ApiRole role = ApiRole::viewer;
+  std::optional<std::string> name_space{};
+};
+struct ApiKeysReply {
+  std::vector<ApiKeyInfo> keys{};
+};
+
 // One of many in a call: what came of it, or the error.
 template <class T>
 struct Item {
@@ -195,6 +206,22 @@ FF_SHAPE(api::CompletionDone, "CompletionDone", field("fail", &T::fail, "What wa
 FF_SHAPE(api::CreatedMany, "CreatedMany", field("results", &T::results, "One for each request, in order."))
 FF_SHAPE(api::Verdicts, "Verdicts", field("results", &T::results, "One for each handle, in order."))
 FF_SHAPE(api::CompletionsReply, "CompletionsReply", field("results", &T::results, "One for each, in order."))
+
+FF_SHAPE(ApiKeyRequest, "ApiKeyRequest", required("name", &T::name, "Stands in the event log; no two keys share one."),
+         required("role", &T::role, "Each role may do what those before it may."),
+         field("namespace", &T::name_space, "All that the key reaches; absent: everything."),
+         moment("expires_at", &T::expires_at, "Absent: never."))
+FF_SHAPE(ApiKeyInfo, "ApiKey", field("key_id", &T::key_id, "Stands in the secret, too."),
+         field("name", &T::name, "As in the event log."), field("role", &T::role, "What it may do."),
+         field("namespace", &T::name_space, "All that it reaches; absent: everything."),
+         moment("created_at", &T::created_at, "When it was made."), field("created_by", &T::created_by, "By whom."),
+         moment("expires_at", &T::expires_at, "When it ceases; absent: never."))
+FF_SHAPE(NewApiKey, "NewApiKey", field("key", &T::info, "What it may do."),
+         field("secret", &T::secret, "Send it as `Authorization: Bearer SECRET`. Nobody can read it again."))
+FF_SHAPE(api::CallerReply, "Caller", field("name", &T::name, "As in the event log."),
+         field("role", &T::role, "What you may do."),
+         field("namespace", &T::name_space, "All that you reach; absent: everything."))
+FF_SHAPE(api::ApiKeysReply, "ApiKeys", field("keys", &T::keys, "Oldest first."))
 
 template <>
 struct Shape<api::CompleteBody> {

@@ -13,16 +13,32 @@ net::Response error_response(const Error& error) {
   net::Response response;
   response.status = describe(error.code).http_status;
   response.body = error_json(error);
+  if (response.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
   // How long to back off is a guess; that backing off helps is not.
   if (response.status == 429 || response.status == 503) response.headers.add("Retry-After", "1");
   return response;
 }
 
-Call::Call(std::shared_ptr<net::Exchange> exchange, Engine& engine, Pool& pool,
-           std::map<std::string, std::string, std::less<>> parameters)
-    : exchange_(std::move(exchange)), engine_(engine), pool_(pool), parameters_(std::move(parameters)) {}
+Error too_many_waiting() {
+  return Error{Errc::overloaded, "too many requests are waiting; back off and repeat", {}, {}};
+}
 
-Operator Call::as_operator(std::string reason) const { return {"http", std::move(reason)}; }
+Call::Call(std::shared_ptr<net::Exchange> exchange, const Home& home, Caller caller,
+           std::map<std::string, std::string, std::less<>> parameters)
+    : exchange_(std::move(exchange)), home_(home), caller_(std::move(caller)), parameters_(std::move(parameters)) {}
+
+Result<void> Call::check_reach(const std::string& name_space) const {
+  if (!caller_.name_space || *caller_.name_space == name_space) return {};
+  return fail(Errc::permission_denied,
+              "namespace: \"" + caller_.name + "\" reaches only the namespace " + *caller_.name_space, "namespace");
+}
+
+Result<void> Call::check_reach(const ExecutionId& id) const {
+  if (!caller_.name_space) return {};
+  FF_TRY(description, home_.engine.describe_execution(id));
+  if (description.summary.name_space == *caller_.name_space) return {};
+  return fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id");
+}
 
 const std::string& Call::parameter(std::string_view name) const {
   const auto found = parameters_.find(name);
@@ -34,8 +50,8 @@ Result<ExecutionId> Call::execution_id() const { return parse_execution_id(param
 
 std::optional<std::string> Call::query(std::string_view name) const {
   const auto value = exchange_->request().query_value(name);
-  if (!value) return std::nullopt;
-  return std::string(*value);
+  if (value) return std::string(*value);
+  return name == "namespace" ? caller_.name_space : std::nullopt;
 }
 
 std::vector<std::string> Call::query_all(std::string_view name) const {
@@ -91,8 +107,8 @@ void Call::answer_bytes(std::string bytes, const std::string& label) {
 void Call::refuse(const Error& error) { exchange_->respond(error_response(error)); }
 
 void Call::in_pool(std::function<void()> work) {
-  if (!pool_.submit(std::move(work))) {
-    refuse(Error{Errc::overloaded, "too many requests are waiting; back off and repeat", {}, {}});
+  if (!home_.pool.submit(std::move(work))) {
+    refuse(too_many_waiting());
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <flowfabric/engine.hpp>
 
+#include "api/gatekeeper.hpp"
 #include "api/pool.hpp"
 #include "net/http_server.hpp"
 
@@ -16,6 +17,8 @@ namespace flowfabric::api {
 // {"error":{"code","message","field"?,"retryable","details"?}}
 std::string error_json(const Error& error);
 net::Response error_response(const Error& error);
+// For what the pool does not take.
+Error too_many_waiting();
 
 // The media type of bytes that are no JSON, and the header that carries their label.
 inline constexpr std::string_view bytes_type = "application/octet-stream";
@@ -23,19 +26,30 @@ inline constexpr std::string_view label_header = "FlowFabric-Encoding";
 
 class Call : public std::enable_shared_from_this<Call> {
  public:
-  Call(std::shared_ptr<net::Exchange> exchange, Engine& engine, Pool& pool,
+  struct Home {
+    Engine& engine;
+    Pool& pool;
+    Gatekeeper& gatekeeper;
+  };
+  Call(std::shared_ptr<net::Exchange> exchange, const Home& home, Caller caller,
        std::map<std::string, std::string, std::less<>> parameters);
 
-  Engine& engine() { return engine_; }
+  Engine& engine() const { return home_.engine; }
+  Gatekeeper& gatekeeper() const { return home_.gatekeeper; }
+  const Caller& caller() const { return caller_; }
+  // Who acts, for the event log.
+  Operator as_operator(std::string reason) const { return {caller_.name, std::move(reason)}; }
   net::Request& request() { return exchange_->request(); }
-
-  // Who acts, for the event log. Until callers have names, the API itself is the operator.
-  Operator as_operator(std::string reason) const;
 
   // What stands in the path.
   const std::string& parameter(std::string_view name) const;
+  bool has_parameter(std::string_view name) const { return parameters_.contains(name); }
   Result<ExecutionId> execution_id() const;
-  // What stands in the query.
+  // A caller that reaches one namespace only is refused what lies elsewhere. An execution elsewhere does not exist for
+  // it. The second one asks the store and blocks.
+  Result<void> check_reach(const std::string& name_space) const;
+  Result<void> check_reach(const ExecutionId& id) const;
+  // What stands in the query. The namespace of a caller that reaches only one is that one, said or not.
   std::optional<std::string> query(std::string_view name) const;
   std::vector<std::string> query_all(std::string_view name) const;
   Result<std::int64_t> query_number(std::string_view name, std::int64_t otherwise) const;
@@ -52,8 +66,8 @@ class Call : public std::enable_shared_from_this<Call> {
 
  private:
   std::shared_ptr<net::Exchange> exchange_;
-  Engine& engine_;
-  Pool& pool_;
+  const Home home_;
+  const Caller caller_;
   std::map<std::string, std::string, std::less<>> parameters_;
 };
 

@@ -3,6 +3,7 @@
 #include "api/bodies.hpp"
 #include "api/parameters.hpp"
 #include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace flowfabric::api {
 namespace {
@@ -13,11 +14,20 @@ const std::string one = "/v1/executions/{execution_id}";
 
 // ---- Submitting
 
+// The trace of the request is that of what it submits, unless the body says otherwise. A header that is not a trace is
+// ignored, as the standard asks.
+void carry_trace(Call& call, CreateRequest& request) {
+  if (!request.traceparent.empty()) return;
+  const auto header = call.request().headers.find("traceparent");
+  if (header && is_traceparent(*header)) request.traceparent = *header;
+}
+
 void create(const CallPtr& call, CreateRequest request, Engine::Done<Created> done) {
   if (!call->request().query.empty()) {
     const std::string& name = call->request().query.front().first;
     return done(fail(Errc::invalid_argument, name + ": belongs into the body when that is JSON", name));
   }
+  carry_trace(*call, request);
   call->engine().create_async(std::move(request), std::move(done));
 }
 
@@ -46,12 +56,14 @@ Result<CreateRequest> create_request_of_bytes(Call& call) {
 void create_of_bytes(const CallPtr& call) {
   auto request = create_request_of_bytes(*call);
   if (!request) return call->refuse(request.error());
+  carry_trace(*call, *request);
   call->engine().create_async(std::move(*request),
                               [call](const Result<Created>& created) { detail::give(*call, 201, created); });
 }
 
 Result<CreatedMany> create_many(Call& call, CreateManyBody body) {
   FF_TRY_VOID(check_count("executions", body.executions.size()));
+  for (CreateRequest& request : body.executions) carry_trace(call, request);
   return CreatedMany{items(call.engine().create_many(std::move(body.executions)))};
 }
 

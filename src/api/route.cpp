@@ -32,7 +32,8 @@ Route giving_bytes(Route route, std::function<Result<LabelledBytes>(Call&)> read
 
 std::vector<Route> all_routes() {
   std::vector<Route> all;
-  for (auto& more : {execution_routes(), bulk_routes(), worker_routes(), fleet_routes(), care_routes()}) {
+  for (auto& more :
+       {execution_routes(), bulk_routes(), worker_routes(), fleet_routes(), care_routes(), api_key_routes()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

@@ -33,6 +33,8 @@ struct Route {
   std::function<std::string(wire::Schemas&)> request_schema{};
   std::function<std::string(wire::Schemas&)> response_schema{};
   std::function<void(const std::shared_ptr<Call>&)> run{};
+  // Whether it can be kept to one namespace. Callers that reach only one are refused the others.
+  bool keeps_to_namespace = false;
   bool body_required = false;  // an empty one is not as good as {}
   std::string description{};   // what the summary does not say
   bool takes_bytes = false;    // also as application/octet-stream
@@ -40,6 +42,41 @@ struct Route {
 };
 
 namespace detail {
+
+// A body shows where it reaches by what it names: a namespace, executions, or leases, whose handles are proof enough.
+template <class T>
+constexpr bool names_its_reach =
+    requires(T& t) { t.name_space; } || requires(T& t) { t.execution_id; } || requires(T& t) { t.handle; } ||
+    requires(T& t) { t.handles; } || requires(T& t) { t.completions.front().handle; } ||
+    requires(T& t) { t.executions.front().name_space; };
+
+template <class T>
+Result<void> check_reach_of(const Call& call, const T& body) {
+  if constexpr (requires { *body.name_space; }) {
+    if (!body.name_space) return fail(Errc::permission_denied, "namespace: is missing", "namespace");
+    FF_TRY_VOID(call.check_reach(*body.name_space));
+  } else if constexpr (requires { body.name_space; }) {
+    FF_TRY_VOID(call.check_reach(body.name_space));
+  }
+  if constexpr (requires { body.executions.front().name_space; }) {
+    for (const auto& execution : body.executions) FF_TRY_VOID(call.check_reach(execution.name_space));
+  }
+  if constexpr (requires { body.execution_id; }) FF_TRY_VOID(call.check_reach(body.execution_id));
+  return {};
+}
+
+template <class T>
+Result<T> read_json_within_reach(Call& call) {
+  T body{};
+  const auto& reach = call.caller().name_space;
+  if constexpr (requires { body.name_space = *reach; }) {
+    if (reach) body.name_space = *reach;
+  }
+  const std::string& text = call.request().body;
+  FF_TRY_VOID(wire::read_json(text.empty() ? "{}" : text, body));
+  if (reach) FF_TRY_VOID(check_reach_of(call, body));
+  return body;
+}
 
 template <class T>
 Result<T> read_body(Call& call) {
@@ -51,8 +88,7 @@ Result<T> read_body(Call& call) {
       return fail(Errc::unsupported_media_type, "content-type: must be application/json, not " + std::string(*type),
                   "content-type");
     }
-    const std::string& body = call.request().body;
-    return wire::from_json<T>(body.empty() ? "{}" : body);
+    return read_json_within_reach<T>(call);
   }
 }
 
@@ -87,6 +123,7 @@ Route declare(ApiRole needs, std::string method, std::string pattern, std::strin
   route.status = status;
   route.request_schema = schema_of<Req>();
   route.response_schema = schema_of<Rep>();
+  route.keeps_to_namespace = names_its_reach<Req>;
   if constexpr (!std::is_same_v<Req, Nothing>) route.body_required = !wire::from_json<Req>("{}");
   return route;
 }
@@ -139,7 +176,8 @@ std::vector<Route> execution_routes();
 std::vector<Route> bulk_routes();
 std::vector<Route> worker_routes();
 std::vector<Route> fleet_routes();
-std::vector<Route> care_routes();  // lanes, namespaces, counts, keys, retention
+std::vector<Route> care_routes();     // lanes, namespaces, counts, keys, retention
+std::vector<Route> api_key_routes();  // API keys
 std::vector<Route> all_routes();
 
 // OpenAPI 3.1 of a table.

@@ -8,7 +8,7 @@ namespace flowfabric {
 namespace {
 
 // The one table. Rows stand in the order of the enum.
-constexpr std::array<ErrcInfo, 32> table = {{
+constexpr std::array<ErrcInfo, 34> table = {{
     {Errc::invalid_argument, "invalid_argument", 400, false, 2},
     {Errc::payload_too_large, "payload_too_large", 413, false, 2},
     {Errc::invalid_handle, "invalid_handle", 400, false, 2},
@@ -37,6 +37,8 @@ constexpr std::array<ErrcInfo, 32> table = {{
     {Errc::outcome_unknown, "outcome_unknown", 503, true, 5},
     {Errc::schema_mismatch, "schema_mismatch", 500, false, 6},
     {Errc::corruption, "corruption", 500, false, 7},
+    {Errc::unauthenticated, "unauthenticated", 401, false, 8},
+    {Errc::permission_denied, "permission_denied", 403, false, 8},
     {Errc::method_not_allowed, "method_not_allowed", 405, false, 2},
     {Errc::unsupported_media_type, "unsupported_media_type", 415, false, 2},
     {Errc::unsupported, "unsupported", 501, false, 2},

@@ -72,6 +72,8 @@ inline constexpr std::uint32_t max_due_batch = 500;
 inline constexpr std::int64_t heartbeat_patience_ms = 100;  // a heartbeat waits so long for others to share its commit
 inline constexpr std::int64_t dead_worker_retention_ms = 24LL * 3600 * 1000;
 inline constexpr std::size_t max_signing_keys = 16;
+inline constexpr std::size_t max_api_keys = 1000;
+inline constexpr std::size_t max_api_key_name_bytes = 64;
 inline constexpr std::uint32_t max_route_candidates = 512;
 // Then `contended`. Who loses a race on a server pays a round trip more than who wins it, and so tends to lose again: with
 // a limit of 16, two engines that hammered one record saw it in about 1 of 240 calls.

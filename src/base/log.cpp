@@ -1,5 +1,8 @@
 #include "base/log.hpp"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +22,16 @@ LogLevel level_from_environment() {
   return LogLevel::warn;
 }
 
+struct Configuration {
+  std::atomic<LogLevel> threshold = level_from_environment();
+  std::atomic<LogFormat> format = LogFormat::text;
+};
+
+Configuration& configuration() {
+  static Configuration one;
+  return one;
+}
+
 constexpr std::string_view level_names[] = {"debug", "info", "warn", "error", "off"};
 
 std::string utc_now() {
@@ -31,18 +44,56 @@ void append_flat(std::string& line, std::string_view text) {
   for (const char c : text) line += c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
 }
 
-}  // namespace
-
-bool log_enabled(LogLevel level) {
-  static const LogLevel threshold = level_from_environment();
-  return level >= threshold && level != LogLevel::off;
+void append_quoted(std::string& line, std::string_view text) {
+  constexpr char digits[] = "0123456789abcdef";
+  line += '"';
+  for (const char c : is_valid_utf8(text) ? text : std::string_view("(not UTF-8)")) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      line += '\\';
+      line += c;
+    } else if (byte < 0x20) {
+      line += "\\u00";
+      line += digits[byte >> 4];
+      line += digits[byte & 15];
+    } else {
+      line += c;
+    }
+  }
+  line += '"';
 }
 
-void log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
-  if (!log_enabled(level)) return;
-  std::string line = utc_now();
+void append_member(std::string& line, std::string_view key, std::string_view value) {
+  line += line.empty() ? '{' : ',';
+  append_quoted(line, key);
+  line += ':';
+  append_quoted(line, value);
+}
+
+}  // namespace
+
+void configure_log(LogLevel level, LogFormat format) {
+  if (format == LogFormat::automatic) format = isatty(STDERR_FILENO) == 1 ? LogFormat::text : LogFormat::json;
+  configuration().threshold = level;
+  configuration().format = format;
+}
+
+bool log_enabled(LogLevel level) { return level >= configuration().threshold && level != LogLevel::off; }
+
+std::string log_line(LogFormat format, std::string_view time, LogLevel level, std::string_view message,
+                     std::initializer_list<LogField> fields) {
+  const std::string_view level_name = level_names[static_cast<int>(level)];
+  std::string line;
+  if (format == LogFormat::json) {
+    append_member(line, "time", time);
+    append_member(line, "level", level_name);
+    append_member(line, "message", message);
+    for (const auto& [key, value] : fields) append_member(line, key, value);
+    return line + "}";
+  }
+  line += time;
   line += ' ';
-  line += level_names[static_cast<int>(level)];
+  line += level_name;
   line += ' ';
   append_flat(line, message);
   for (const auto& [key, value] : fields) {
@@ -51,7 +102,12 @@ void log(LogLevel level, std::string_view message, std::initializer_list<LogFiel
     line += '=';
     append_flat(line, value);
   }
-  line += '\n';
+  return line;
+}
+
+void log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+  if (!log_enabled(level)) return;
+  const std::string line = log_line(configuration().format, utc_now(), level, message, fields) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -68,4 +68,22 @@ std::string format_utc(TimestampMs at) {
   return text;
 }
 
+bool is_traceparent(std::string_view text) {
+  constexpr std::string_view shape = "00-tttttttttttttttttttttttttttttttt-pppppppppppppppp-ff";
+  if (text.size() != shape.size()) return false;
+  bool trace_is_zero = true;
+  bool parent_is_zero = true;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const char c = text[i];
+    if (shape[i] == '-' || shape[i] == '0') {
+      if (c != shape[i]) return false;
+      continue;
+    }
+    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
+    if (c != '0' && shape[i] == 't') trace_is_zero = false;
+    if (c != '0' && shape[i] == 'p') parent_is_zero = false;
+  }
+  return !trace_is_zero && !parent_is_zero;
+}
+
 }  // namespace flowfabric

@@ -13,6 +13,8 @@ bool is_valid_utf8(std::string_view text);
 // True when the text has a byte below 0x20 or the byte 0x7f.
 bool has_control_characters(std::string_view text);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
+// A W3C trace context of version 0: 00-<trace id>-<parent id>-<flags>, in small hex digits, neither id all zeros.
+bool is_traceparent(std::string_view text);
 // 2026-01-02T03:04:05.678Z
 std::string format_utc(TimestampMs at);
 

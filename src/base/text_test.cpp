@@ -67,5 +67,20 @@ TEST(Text, TimesAreUtcWithMilliseconds) {
   EXPECT_EQ(format_utc(253402300799999), "9999-12-31T23:59:59.999Z");
 }
 
+TEST(Text, ATraceparentHasItsForm) {
+  const std::string good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  EXPECT_TRUE(is_traceparent(good));
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = 'G';
+    EXPECT_FALSE(is_traceparent(bad)) << i;
+    EXPECT_FALSE(is_traceparent(good.substr(0, i)));
+  }
+  EXPECT_FALSE(is_traceparent("01" + good.substr(2)));
+  EXPECT_FALSE(is_traceparent(good + "-x"));
+  EXPECT_FALSE(is_traceparent("00-00000000000000000000000000000000-b7ad6b7169203331-01"));
+  EXPECT_FALSE(is_traceparent("00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"));
+}
+
 }  // namespace
 }  // namespace flowfabric

@@ -19,6 +19,7 @@ std::vector<Command> execution_commands();  // executions list, show, ...: one a
 std::vector<Command> bulk_commands();       // executions cancel, replay, priority: many at a time
 std::vector<Command> lane_commands();
 std::vector<Command> worker_commands();
+std::vector<Command> api_key_commands();
 std::vector<Command> care_commands();  // leases, keys, retention
 
 // Options that many commands share.

@@ -12,6 +12,7 @@
 #include "cli/complaint.hpp"
 #include "cli/demo.hpp"
 #include "cli/serve.hpp"
+#include "cli/settings.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -30,6 +31,7 @@ const std::vector<Group>& groups() {
                                          {"workers", "look at registered workers, drain them, mark them dead"},
                                          {"leases", "look at leases that ran out"},
                                          {"keys", "look at the signing keys and rotate them"},
+                                         {"api-keys", "say who may call a server"},
                                          {"retention", "remove executions that ended long ago"}};
   return all;
 }
@@ -51,23 +53,23 @@ Command demo_command() {
 }
 
 Command serve_command() {
-  return {{"serve",
-           {},
-           "run the engine behind an HTTP API",
-           "Opens the store and answers HTTP until it is told to stop (Ctrl-C or SIGTERM): then it takes nothing new, "
-           "answers\n"
-           "claims that wait, finishes what has begun, and ends. GET /openapi.json describes the API. It listens on\n"
-           "loopback addresses only.",
-           {{"--store", "URL", "what to serve (FLOWFABRIC_STORE, else a SQLite file in your data folder)"},
-            {"--listen", "ADDRESS:PORT", "where (127.0.0.1:7070); port 0 takes a free one"}}},
-          run_serve};
+  return {
+      {"serve",
+       {},
+       "run the engine behind an HTTP API",
+       "Opens the store and answers HTTP until it is told to stop (Ctrl-C or SIGTERM): then it takes nothing new, "
+       "answers\n"
+       "claims that wait, finishes what has begun, and ends. GET /openapi.json describes the API. Each setting comes\n"
+       "from its option, else from FLOWFABRIC_ and its name in the environment, else from the config file.",
+       setting_options()},
+      run_serve};
 }
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> table = {demo_command(), serve_command()};
     for (auto part : {store_commands(), execution_commands(), bulk_commands(), lane_commands(), worker_commands(),
-                      care_commands()}) {
+                      care_commands(), api_key_commands()}) {
       std::move(part.begin(), part.end(), std::back_inserter(table));
     }
     return table;

@@ -113,6 +113,10 @@ class ServerTarget final : public Target {
     FF_TRY(reply, get<api::KeysReply>(Url("/v1/signing-keys")));
     return std::move(reply.keys);
   }
+  Result<std::vector<ApiKeyInfo>> api_keys() override {
+    FF_TRY(reply, get<api::ApiKeysReply>(Url("/v1/api-keys")));
+    return std::move(reply.keys);
+  }
 
   // ---- Acting
 
@@ -154,6 +158,12 @@ class ServerTarget final : public Target {
   Result<std::uint64_t> run_retention(const RetentionRun& run) override {
     FF_TRY(reply, send<api::RetentionReply>("POST", "/v1/retention/run", run, long_patience));
     return reply.removed;
+  }
+  Result<NewApiKey> create_api_key(ApiKeyRequest request, const Operator&) override {
+    return send<NewApiKey>("POST", "/v1/api-keys", request);
+  }
+  Result<ApiKeyInfo> revoke_api_key(const std::string& key, const Operator&) override {
+    return ask<ApiKeyInfo>("DELETE", "/v1/api-keys/" + net::percent_encode(key), {}, usual_patience);
   }
 
  private:

@@ -67,6 +67,10 @@ class StoreTarget final : public Target {
     FF_TRY(store, opened_store());
     return reads::keys(*store);
   }
+  Result<std::vector<ApiKeyInfo>> api_keys() override {
+    FF_TRY(store, opened_store());
+    return reads::api_keys(*store);
+  }
 
   Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) override {
     FF_TRY(engine, opened_engine());
@@ -104,6 +108,14 @@ class StoreTarget final : public Target {
   Result<std::uint64_t> run_retention(const RetentionRun& run) override {
     FF_TRY(engine, opened_engine());
     return engine->run_retention(run);
+  }
+  Result<NewApiKey> create_api_key(ApiKeyRequest request, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->create_api_key(std::move(request), by);
+  }
+  Result<ApiKeyInfo> revoke_api_key(const std::string& key, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->revoke_api_key(key, by);
   }
 
  private:

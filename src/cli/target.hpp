@@ -46,6 +46,7 @@ class Target {
   virtual Result<ListWorkersReply> workers(const ListWorkersRequest& request) = 0;
   virtual Result<ListExpiredLeasesReply> expired_leases(const ListExpiredLeasesRequest& request) = 0;
   virtual Result<std::vector<SigningKeyInfo>> keys() = 0;
+  virtual Result<std::vector<ApiKeyInfo>> api_keys() = 0;
 
   // ---- Acting. A server knows by itself who calls; it takes only the reason.
   virtual Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) = 0;
@@ -58,6 +59,8 @@ class Target {
                                                   const Operator& by) = 0;
   virtual Result<KeyRotation> rotate_keys(std::int64_t grace_ms, const Operator& by) = 0;
   virtual Result<std::uint64_t> run_retention(const RetentionRun& run) = 0;
+  virtual Result<NewApiKey> create_api_key(ApiKeyRequest request, const Operator& by) = 0;
+  virtual Result<ApiKeyInfo> revoke_api_key(const std::string& key, const Operator& by) = 0;
 };
 
 // Opens and connects nothing yet: the first call does.

@@ -16,6 +16,7 @@ namespace flowfabric {
 
 // First byte of every key. Values are stored; never reuse one.
 enum class RecordKind : std::uint8_t {
+  api_keys = 'a',
   execution = 'e',
   idempotency = 'i',
   keyring = 'k',

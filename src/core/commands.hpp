@@ -133,6 +133,14 @@ struct RotateKeysCommand {
   std::int64_t grace_ms = 0;
   Operator by;
 };
+struct CreateApiKeyCommand {
+  ApiKeyRequest request;
+  Operator by;
+};
+struct RevokeApiKeyCommand {
+  std::string key;  // its id or its name
+  Operator by;
+};
 // Removes an ended execution: if it ended before that time, or, without one, if its retention is over.
 struct RemoveCommand {
   ExecutionId id;
@@ -144,11 +152,11 @@ struct DueCommand {
   bool holds_leases = false;  // a worker that has died and still holds leases
 };
 
-using Command =
-    std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand, DelayCommand,
-                 CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand, PriorityCommand, TagsCommand,
-                 LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand, RegisterCommand, HeartbeatCommand,
-                 MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand, RemoveCommand, DueCommand>;
+using Command = std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand,
+                             DelayCommand, CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand,
+                             PriorityCommand, TagsCommand, LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand,
+                             RegisterCommand, HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand, ReleaseCommand,
+                             RotateKeysCommand, CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, DueCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -161,6 +169,6 @@ struct RemoveReply {
 using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply,
                            RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
                            ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
-                           DrainWorkerOutcome, KeyRotation, RemoveReply>;
+                           DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply>;
 
 }  // namespace flowfabric

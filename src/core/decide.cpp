@@ -61,6 +61,8 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const NamespaceCommand& c) { return std::vector<Key>{namespace_key(c.info.name_space)}; },
                  [](const DueCommand& c) { return std::vector<Key>{c.key}; },
                  [](const RotateKeysCommand&) { return std::vector<Key>{keyring_key()}; },
+                 [](const CreateApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
+                 [](const RevokeApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
                  [](const RegisterCommand& c) {
                    return std::vector<Key>{worker_key(c.registration.name_space, c.registration.worker_instance_id)};
                  },

@@ -20,6 +20,7 @@ Spec make_spec(Workspace& workspace, const CreateCommand& command, TimestampMs n
   spec.lane = request.lane;
   spec.kind = request.kind;
   spec.creator = request.creator;
+  spec.traceparent = request.traceparent;
   spec.payload_encoding = request.payload_encoding;
   spec.payload_bytes = request.payload.size();
   if (request.payload.size() <= limits::max_inline_bytes) spec.payload = request.payload;

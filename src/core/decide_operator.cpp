@@ -40,6 +40,8 @@ void start_over(Transition& transition, const Operator& by) {
   make_runnable(transition, 0, DelayCause::none);
 }
 
+}  // namespace
+
 Event plain_event(EventType type, const Context& context, const Operator& by, std::string reason) {
   Event event;
   event.type = type;
@@ -48,8 +50,6 @@ Event plain_event(EventType type, const Context& context, const Operator& by, st
   event.reason = std::move(reason);
   return event;
 }
-
-}  // namespace
 
 Result<Reply> decide_one(Workspace& workspace, const CancelCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.id, context));

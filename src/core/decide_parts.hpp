@@ -18,6 +18,8 @@ Result<Reply> decide_one(Workspace& workspace, const DelayCommand& command, cons
 Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command, const Context& context);
 
 // decide_operator.cpp
+// An event that belongs to no execution.
+Event plain_event(EventType type, const Context& context, const Operator& by, std::string reason);
 Result<Reply> decide_one(Workspace& workspace, const CancelCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RevokeCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const ReplayCommand& command, const Context& context);
@@ -28,6 +30,10 @@ Result<Reply> decide_one(Workspace& workspace, const NamespaceCommand& command, 
 
 Result<Reply> decide_one(Workspace& workspace, const RotateKeysCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, const Context& context);
+
+// decide_api_keys.cpp
+Result<Reply> decide_one(Workspace& workspace, const CreateApiKeyCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const RevokeApiKeyCommand& command, const Context& context);
 
 // decide_grants.cpp
 Result<Reply> decide_one(Workspace& workspace, const GrantCommand& command, const Context& context);

@@ -241,6 +241,9 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
   FF_TRY_VOID(admit_priority(request.priority));
   FF_TRY_VOID(admit_tags(request.tags));
   FF_TRY_VOID(admit_capabilities(request.required_capabilities, "required_capabilities"));
+  if (!request.traceparent.empty() && !is_traceparent(request.traceparent)) {
+    return refuse("must be a W3C trace context like 00-<32 hex digits>-<16 hex digits>-<2 hex digits>", "traceparent");
+  }
   FF_TRY_VOID(admit(request.policy));
   FF_TRY_VOID(admit_time(request.delay_until, "delay_until"));
   FF_TRY_VOID(admit_time(request.deadline_at, "deadline_at"));
@@ -376,6 +379,12 @@ Result<void> admit(const RetentionRun& run) {
   if (run.name_space) FF_TRY_VOID(admit_namespace(*run.name_space));
   if (run.lane) FF_TRY_VOID(admit_lane(*run.lane));
   return {};
+}
+
+Result<void> admit(const ApiKeyRequest& request) {
+  FF_TRY_VOID(admit_text(request.name, "name", 1, limits::max_api_key_name_bytes, Content::no_controls_or_spaces));
+  if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
+  return admit_time(request.expires_at, "expires_at");
 }
 
 Result<void> admit(const NamespaceInfo& info) {

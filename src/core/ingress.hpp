@@ -34,6 +34,7 @@ Result<void> admit(GrantRequest& request);
 Result<void> admit(ClaimForWorkerRequest& request);
 Result<void> admit(RedeemRequest& request);
 Result<void> admit(const RetentionRun& run);
+Result<void> admit(const ApiKeyRequest& request);
 Result<void> admit_worker_name(std::string_view name_space, std::string_view worker_instance_id);
 Result<void> admit_death(const Operator& by);
 Result<void> admit_grace(std::int64_t grace_ms);

@@ -71,6 +71,7 @@ ClaimedExecution claimed(const Execution& execution, HandleKind kind, const Toke
   claim.lease = *execution.facts.lease;
   claim.created_at = execution.spec.created_at;
   claim.deadline_at = execution.facts.deadline_at;
+  claim.traceparent = execution.spec.traceparent;
   claim.handle_kind = kind;
   if (signer != nullptr) {
     const Fence fence{execution.id, claim.attempt.attempt_index, claim.lease.lease_epoch, claim.lease.lease_id};

@@ -41,7 +41,7 @@ constexpr std::array<Names, 3> handle_kinds = {"fresh", "resumed", "reclaimed"};
 constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
-constexpr std::array<Names, 27> event_types = {"",
+constexpr std::array<Names, 29> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -67,7 +67,9 @@ constexpr std::array<Names, 27> event_types = {"",
                                                "lease_reclaimed",
                                                "grant_issued",
                                                "grant_expired",
-                                               "keys_rotated"};
+                                               "keys_rotated",
+                                               "api_key_created",
+                                               "api_key_revoked"};
 
 template <class Enum, std::size_t n>
 std::string_view name_of(const std::array<Names, n>& names, Enum value) {

@@ -370,6 +370,7 @@ Key worker_key(std::string_view name_space, std::string_view worker_instance_id)
   return make_key(RecordKind::worker, id, worker_partition(worker_instance_id));
 }
 
+Key api_keys_key() { return make_key(RecordKind::api_keys, "http", partition_of("http")); }
 Key keyring_key() { return make_key(RecordKind::keyring, "handles", partition_of("handles")); }
 
 Key idempotency_key(std::string_view name_space, std::string_view key) {
@@ -384,7 +385,7 @@ Key idempotency_key(std::string_view name_space, std::string_view key) {
 std::string encode(const Spec& spec) {
   Encoder out;
   out.reserve(160 + spec.payload.size());
-  out.u8(layout_1);
+  out.u8(spec.traceparent.empty() ? layout_1 : layout_2);
   out.text(spec.name_space);
   out.text(spec.lane);
   out.text(spec.kind);
@@ -400,12 +401,14 @@ std::string encode(const Spec& spec) {
   put_optional(out, spec.flow, [](Encoder& o, const Uuid& flow) { o.uuid(flow); });
   out.number(spec.created_at);
   out.unsigned_number(spec.request_digest);
+  if (!spec.traceparent.empty()) out.text(spec.traceparent);
   return out.take();
 }
 
 Result<Spec> decode_spec(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return tl::unexpected(unknown_layout("an execution's spec"));
+  const std::uint8_t layout = layout_of(in);
+  if (layout == 0) return tl::unexpected(unknown_layout("an execution's spec"));
   Spec spec;
   spec.name_space = in.text();
   spec.lane = in.text();
@@ -422,6 +425,7 @@ Result<Spec> decode_spec(std::string_view bytes) {
   spec.flow = get_optional(in, [](Decoder& i) { return i.uuid(); });
   spec.created_at = in.number();
   spec.request_digest = in.unsigned_number();
+  if (layout == layout_2) spec.traceparent = in.text();
   return finished(in, std::move(spec), "an execution's spec");
 }
 
@@ -620,6 +624,41 @@ Result<KeyringRecord> decode_keyring(std::string_view bytes) {
   return finished(in, std::move(record), "the keyring");
 }
 
+std::string encode(const ApiKeysRecord& record) {
+  Encoder out;
+  out.u8(layout_2);
+  out.unsigned_number(record.keys.size());
+  for (const auto& [info, secret_hash] : record.keys) {
+    out.text(info.key_id);
+    out.text(info.name);
+    out.u8(static_cast<std::uint8_t>(info.role));
+    put_optional(out, info.name_space, [](Encoder& o, const std::string& text) { o.text(text); });
+    out.number(info.created_at);
+    out.text(info.created_by);
+    out.number(info.expires_at);
+    out.text(secret_hash);
+  }
+  return out.take();
+}
+
+Result<ApiKeysRecord> decode_api_keys(std::string_view bytes) {
+  Decoder in(bytes);
+  if (layout_of(in) == 0) return tl::unexpected(unknown_layout("the API keys"));
+  ApiKeysRecord record;
+  record.keys.resize(in.count());
+  for (auto& [info, secret_hash] : record.keys) {
+    info.key_id = in.text();
+    info.name = in.text();
+    info.role = in.enumerator(ApiRole::admin);
+    info.name_space = get_optional(in, [](Decoder& i) { return i.text(); });
+    info.created_at = in.number();
+    info.created_by = in.text();
+    info.expires_at = in.number();
+    secret_hash = in.text();
+  }
+  return finished(in, std::move(record), "the API keys");
+}
+
 std::string encode(const WorkerRecord& record) {
   const WorkerInfo& info = record.info;
   Encoder out;
@@ -698,7 +737,7 @@ Result<Event> decode_event(std::string_view bytes) {
   const std::uint8_t layout = layout_of(in);
   if (layout == 0) return tl::unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::keys_rotated);
+  event.type = in.enumerator(EventType::api_key_revoked);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, [](Decoder& i) {

@@ -34,6 +34,7 @@ struct Spec {
   std::optional<Uuid> flow;
   TimestampMs created_at = 0;
   std::uint64_t request_digest = 0;
+  std::string traceparent;
 
   bool payload_is_inline() const { return payload.size() == payload_bytes; }
   friend bool operator==(const Spec&, const Spec&) = default;
@@ -166,6 +167,15 @@ struct KeyringRecord {
   std::vector<SigningKey> keys;
 };
 
+// The keys of the HTTP API, oldest first. Of a secret only its SHA-256 is kept: it is random, so nothing slower is needed.
+struct ApiKeysRecord {
+  struct ApiKey {
+    ApiKeyInfo info;
+    std::string secret_hash;
+  };
+  std::vector<ApiKey> keys;
+};
+
 // A registered worker instance. It stays for a day after its end, so that its events do.
 struct WorkerRecord {
   WorkerInfo info;  // `state` is live, marked_dead or ttl_swept; lapsed is never stored
@@ -182,6 +192,7 @@ Key execution_key(const ExecutionId& id);
 Key lane_key(std::string_view lane);
 Key namespace_key(std::string_view name_space);
 Key keyring_key();
+Key api_keys_key();
 // Keys of workers order by (namespace, instance id).
 Key worker_key(std::string_view name_space, std::string_view worker_instance_id);
 std::uint16_t worker_partition(std::string_view worker_instance_id);
@@ -196,6 +207,7 @@ std::string encode(const LaneRecord& record);
 std::string encode(const NamespaceRecord& record);
 std::string encode(const IdempotencyRecord& record);
 std::string encode(const KeyringRecord& record);
+std::string encode(const ApiKeysRecord& record);
 std::string encode(const WorkerRecord& record);
 std::string encode(const Event& event);
 
@@ -206,6 +218,7 @@ Result<LaneRecord> decode_lane(std::string_view bytes);
 Result<NamespaceRecord> decode_namespace(std::string_view bytes);
 Result<IdempotencyRecord> decode_idempotency(std::string_view bytes);
 Result<KeyringRecord> decode_keyring(std::string_view bytes);
+Result<ApiKeysRecord> decode_api_keys(std::string_view bytes);
 Result<WorkerRecord> decode_worker(std::string_view bytes);
 Result<Event> decode_event(std::string_view bytes);
 Result<Execution> decode_execution(const Record& record);

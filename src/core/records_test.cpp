@@ -480,8 +480,8 @@ TEST(Records, UnknownEnumValuesElsewhereAreCorruption) {
   expect_bound(LaneRecord{}, LaneRecord{{"", LaneState::disabled, 0, "", ""}}, 3, decode_lane, "lane state");
   Event event;
   Event event_high;
-  event_high.type = EventType::keys_rotated;
-  expect_bound(event, event_high, 26, decode_event, "event type");
+  event_high.type = EventType::api_key_revoked;
+  expect_bound(event, event_high, 28, decode_event, "event type");
   event_high = event;
   event_high.state_before = PublicState::skipped;
   expect_bound(event, event_high, 11, decode_event, "state_before");

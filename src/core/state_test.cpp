@@ -431,7 +431,7 @@ TEST(Names, EveryEnumeratorHasOne) {
   expect_names(HandleKind::reclaimed, "reclaimed");
   expect_names(GrantKind::reclaim, "reclaim");
   expect_names(WorkerState::ttl_swept, "ttl_swept");
-  expect_names(EventType::keys_rotated, "keys_rotated", 1);
+  expect_names(EventType::api_key_revoked, "api_key_revoked", 1);
 }
 
 TEST(Names, ParseBackAndRefuseTheRest) {
@@ -443,7 +443,7 @@ TEST(Names, ParseBackAndRefuseTheRest) {
     const auto state = static_cast<LaneState>(i);
     EXPECT_EQ(parse_lane_state(to_string(state)), state);
   }
-  for (int i = 1; i <= static_cast<int>(EventType::keys_rotated); ++i) {
+  for (int i = 1; i <= static_cast<int>(EventType::api_key_revoked); ++i) {
     const auto type = static_cast<EventType>(i);
     EXPECT_EQ(parse_event_type(to_string(type)), type);
   }
@@ -457,7 +457,7 @@ TEST(Names, ParseBackAndRefuseTheRest) {
 
 TEST(Names, FourEventsEndAnExecution) {
   int endings = 0;
-  for (int i = 1; i <= static_cast<int>(EventType::keys_rotated); ++i) {
+  for (int i = 1; i <= static_cast<int>(EventType::api_key_revoked); ++i) {
     endings += is_terminal(static_cast<EventType>(i)) ? 1 : 0;
   }
   EXPECT_EQ(endings, 4);

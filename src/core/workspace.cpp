@@ -44,6 +44,11 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.record = std::move(keyring);
       return {};
     }
+    case RecordKind::api_keys: {
+      FF_TRY(api_keys, decode_api_keys(record.body));
+      slot.record = std::move(api_keys);
+      return {};
+    }
     case RecordKind::worker: {
       FF_TRY(worker, decode_worker(record.body));
       slot.indexed_due = armed_entry(record.key, worker.armed_due);
@@ -117,6 +122,8 @@ RootChange root_change(const Slot& slot) {
     change.body = encode(*idempotency);
   } else if (const auto* keyring = std::get_if<KeyringRecord>(&slot.record)) {
     change.body = encode(*keyring);
+  } else if (const auto* api_keys = std::get_if<ApiKeysRecord>(&slot.record)) {
+    change.body = encode(*api_keys);
   } else if (const auto* worker = std::get_if<WorkerRecord>(&slot.record)) {
     change.body = encode(*worker);
   } else {

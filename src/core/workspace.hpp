@@ -21,7 +21,8 @@ namespace flowfabric {
 struct Slot {
   Key key;
   std::uint64_t version = 0;  // as loaded; 0: absent
-  std::variant<std::monostate, Execution, LaneRecord, NamespaceRecord, IdempotencyRecord, KeyringRecord, WorkerRecord>
+  std::variant<std::monostate, Execution, LaneRecord, NamespaceRecord, IdempotencyRecord, KeyringRecord, ApiKeysRecord,
+               WorkerRecord>
       record;
   bool changed = false;
   bool erased = false;

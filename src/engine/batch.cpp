@@ -402,14 +402,19 @@ void Batch::commit() {
   const PlannedCommit plan = workspace_.plan((context_.entropy() >> 2) + 1);
   if (plan.sets.empty()) {
     session_.release();
+    count("unchanged");
     if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, 0);
     const Wakeup unused = unused_offers(plan, {});
     answer_all(plan, {});
     runtime_.after_commit(plan, {}, unused);
     return;
   }
+  const observe::Stopwatch commit_watch;
   const auto verdicts = session_.commit(plan.sets);
   if (!verdicts) return fail_all(verdicts.error());
+  runtime_.metrics_.commit_duration.observe(commit_watch.nanoseconds());
+  count("committed");
+  count(plan, *verdicts);
   const auto committed = static_cast<std::size_t>(std::count(verdicts->begin(), verdicts->end(), Verdict::committed));
   runtime_.statistics_.batches += 1;
   runtime_.statistics_.commands += commands_.size() + claims_.size();
@@ -418,6 +423,20 @@ void Batch::commit() {
   use_new_keys(plan, *verdicts);
   answer_all(plan, *verdicts);
   runtime_.after_commit(plan, *verdicts, unused_offers(plan, *verdicts));
+}
+
+// Everything is counted before it is answered: who has an answer finds it in the figures.
+void Batch::count(std::string_view outcome) {
+  runtime_.metrics_.batch_ended(sweeping_, outcome, commands_.size() + claims_.size(), watch_.nanoseconds());
+}
+
+void Batch::count(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+  for (std::size_t i = 0; i < plan.sets.size(); ++i) {
+    if (verdicts[i] != Verdict::committed) continue;
+    for (const RootChange& root : plan.sets[i].roots) {
+      runtime_.metrics_.committed(workspace_.at(root.key), context_.now);
+    }
+  }
 }
 
 // Before anybody is told of the rotation: from the answer on, what the old keys signed is to be refused.
@@ -459,6 +478,7 @@ void Batch::answer_command(CommandState& state, const PlannedCommit& plan, const
     if (++state.queued->stale > limits::max_stale_retries) {
       return state.queued->done(fail(Errc::contended, "the record changed under every try; repeat the call"));
     }
+    runtime_.metrics_.requeued.add();
     runtime_.enqueue(std::move(state.queued), true);
     return;
   }
@@ -493,6 +513,7 @@ void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std
   }
   const bool lost_a_race = !state.taken_keys.empty();
   if ((lost_a_race || may_have_missed_work(state)) && ++state.queued->stale <= limits::max_stale_retries) {
+    if (lost_a_race) runtime_.metrics_.requeued.add();
     return runtime_.enqueue_claims({state.queued});
   }
   runtime_.answer_unserved(state.queued);
@@ -500,6 +521,7 @@ void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std
 
 void Batch::fail_all(const Error& error) {
   session_.release();
+  count(to_string(error.code));
   if (sweeping_) runtime_.sweep_finished(true, 1, 0);  // something may be due; look again after a pause
   runtime_.batch_failed(error);
   for (CommandState& state : commands_) state.queued->done(tl::unexpected(error));

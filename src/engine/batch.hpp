@@ -59,6 +59,8 @@ class Batch {
   void offer_newly_ready(const Key& key);
   Result<void> load_payloads();
   void commit();
+  void count(std::string_view outcome);
+  void count(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   void use_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   void answer_all(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
   void answer_command(CommandState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
@@ -68,6 +70,7 @@ class Batch {
   void fail_all(const Error& error);
   Wakeup unused_offers(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) const;
 
+  observe::Stopwatch watch_{};
   Runtime& runtime_;
   Session& session_;
   std::vector<Work> work_;

@@ -9,8 +9,20 @@
 
 #include "base/check.hpp"
 #include "engine/calls.hpp"
+#include "engine/reads.hpp"
 
 namespace flowfabric {
+namespace {
+
+// Answers a call that does not get as far as the queue.
+template <class T>
+void refuse(const OperationTimer& timer, const Engine::Done<T>& done, const Error& error) {
+  const Result<T> refusal = tl::unexpected(error);
+  timer.ended(refusal);
+  done(refusal);
+}
+
+}  // namespace
 
 Engine::Impl::~Impl() { stop(); }
 
@@ -99,9 +111,11 @@ Engine::~Engine() = default;
 void Engine::stop() { impl_->stop(); }
 
 Result<Created> Engine::create(CreateRequest request) {
-  Answer<Result<Reply>> answer;
-  impl_->runtime->submit_create(std::move(request), [&](Result<Reply> reply) { answer.give(std::move(reply)); });
-  return reply_as<Created>(answer.take());
+  return impl_->counted("create", [&]() -> Result<Created> {
+    Answer<Result<Reply>> answer;
+    impl_->runtime->submit_create(std::move(request), [&](Result<Reply> reply) { answer.give(std::move(reply)); });
+    return reply_as<Created>(answer.take());
+  });
 }
 
 std::vector<Result<Created>> Engine::create_many(std::vector<CreateRequest> requests) {
@@ -112,9 +126,11 @@ std::vector<Result<Created>> Engine::create_many(std::vector<CreateRequest> requ
                          "requests: at most " + std::to_string(limits::max_bulk_items) + " in one call", "requests");
     return std::vector<Result<Created>>(requests.size(), refusal);
   }
+  const OperationTimer timer = impl_->timer("create");
   Answers<Result<Created>> answers(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    impl_->runtime->submit_create(std::move(requests[i]), [&answers, i](Result<Reply> reply) {
+    impl_->runtime->submit_create(std::move(requests[i]), [&answers, timer, i](Result<Reply> reply) {
+      timer.ended(reply);
       answers.give(i, reply_as<Created>(std::move(reply)));
     });
   }
@@ -122,14 +138,18 @@ std::vector<Result<Created>> Engine::create_many(std::vector<CreateRequest> requ
 }
 
 Result<std::vector<ClaimedExecution>> Engine::claim(ClaimRequest request) {
-  Answer<Result<std::vector<ClaimedExecution>>> answer;
-  impl_->runtime->submit_claim(std::move(request), [&](auto reply) { answer.give(std::move(reply)); });
-  return answer.take();
+  return impl_->counted("claim", [&]() -> Result<std::vector<ClaimedExecution>> {
+    Answer<Result<std::vector<ClaimedExecution>>> answer;
+    impl_->runtime->submit_claim(std::move(request), [&](auto reply) { answer.give(std::move(reply)); });
+    return answer.take();
+  });
 }
 
 Result<RenewVerdict> Engine::renew(const Handle& handle) {
-  FF_TRY(fence, impl_->runtime->fence_of(handle));
-  return call_as<RenewVerdict>(*impl_->runtime, RenewCommand{fence, 0});
+  return impl_->counted("renew", [&]() -> Result<RenewVerdict> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    return call_as<RenewVerdict>(*impl_->runtime, RenewCommand{fence, 0});
+  });
 }
 
 std::vector<Result<RenewVerdict>> Engine::renew_many(const std::vector<Handle>& handles) {
@@ -142,140 +162,177 @@ std::vector<Result<RenewVerdict>> Engine::renew_many(const std::vector<Handle>& 
   }
   Answers<Result<RenewVerdict>> answers(handles.size());
   for (std::size_t i = 0; i < handles.size(); ++i) {
-    auto fence = impl_->runtime->fence_of(handles[i]);
-    if (!fence) {
-      answers.give(i, tl::unexpected(fence.error()));
-      continue;
-    }
-    impl_->runtime->submit(RenewCommand{*fence, 0}, [&answers, i](Result<Reply> reply) {
-      answers.give(i, reply_as<RenewVerdict>(std::move(reply)));
-    });
+    renew_async(handles[i], [&answers, i](Result<RenewVerdict> verdict) { answers.give(i, std::move(verdict)); });
   }
   return answers.take();
 }
 
 void Engine::create_async(CreateRequest request, Done<Created> done) {
-  impl_->runtime->submit_create(
-      std::move(request), [done = std::move(done)](Result<Reply> reply) { done(reply_as<Created>(std::move(reply))); });
+  impl_->runtime->submit_create(std::move(request),
+                                [timer = impl_->timer("create"), done = std::move(done)](Result<Reply> reply) {
+                                  timer.ended(reply);
+                                  done(reply_as<Created>(std::move(reply)));
+                                });
 }
 
 void Engine::claim_async(ClaimRequest request, Done<std::vector<ClaimedExecution>> done) {
-  impl_->runtime->submit_claim(std::move(request), std::move(done));
+  impl_->runtime->submit_claim(std::move(request),
+                               [timer = impl_->timer("claim"), done = std::move(done)](auto claimed) {
+                                 timer.ended(claimed);
+                                 done(std::move(claimed));
+                               });
 }
 
 void Engine::renew_async(const Handle& handle, Done<RenewVerdict> done) {
+  const auto timer = impl_->timer("renew");
   const auto fence = impl_->runtime->fence_of(handle);
-  if (!fence) return done(tl::unexpected(fence.error()));
-  impl_->runtime->submit(RenewCommand{*fence, 0}, [done = std::move(done)](Result<Reply> reply) {
+  if (!fence) return refuse(timer, done, fence.error());
+  impl_->runtime->submit(RenewCommand{*fence, 0}, [timer, done = std::move(done)](Result<Reply> reply) {
+    timer.ended(reply);
     done(reply_as<RenewVerdict>(std::move(reply)));
   });
 }
 
 void Engine::complete_async(const Handle& handle, CompleteRequest request, Done<void> done) {
+  const auto timer = impl_->timer("complete");
   const auto fence = impl_->runtime->fence_of(handle);
-  if (!fence) return done(tl::unexpected(fence.error()));
+  if (!fence) return refuse(timer, done, fence.error());
   if (auto admitted = admit(request, impl_->runtime->ingress()); !admitted) {
-    return done(tl::unexpected(admitted.error()));
+    return refuse(timer, done, admitted.error());
   }
-  impl_->runtime->submit(CompleteCommand{*fence, std::move(request)}, [done = std::move(done)](Result<Reply> reply) {
-    if (!reply) return done(tl::unexpected(std::move(reply).error()));
-    done({});
-  });
+  impl_->runtime->submit(CompleteCommand{*fence, std::move(request)},
+                         [timer, done = std::move(done)](Result<Reply> reply) {
+                           timer.ended(reply);
+                           if (!reply) return done(tl::unexpected(std::move(reply).error()));
+                           done({});
+                         });
 }
 
 void Engine::fail_async(const Handle& handle, FailRequest request, Done<FailReply> done) {
+  const auto timer = impl_->timer("fail");
   const auto fence = impl_->runtime->fence_of(handle);
-  if (!fence) return done(tl::unexpected(fence.error()));
-  if (auto admitted = admit(request); !admitted) return done(tl::unexpected(admitted.error()));
-  impl_->runtime->submit(FailCommand{*fence, std::move(request)}, [done = std::move(done)](Result<Reply> reply) {
+  if (!fence) return refuse(timer, done, fence.error());
+  if (auto admitted = admit(request); !admitted) return refuse(timer, done, admitted.error());
+  impl_->runtime->submit(FailCommand{*fence, std::move(request)}, [timer, done = std::move(done)](Result<Reply> reply) {
+    timer.ended(reply);
     done(reply_as<FailReply>(std::move(reply)));
   });
 }
 
 Result<void> Engine::report_progress(const Handle& handle, ProgressReport report) {
-  FF_TRY(fence, impl_->runtime->fence_of(handle));
-  FF_TRY_VOID(admit(report));
-  return call_done(*impl_->runtime, ProgressCommand{fence, std::move(report)});
+  return impl_->counted("report_progress", [&]() -> Result<void> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit(report));
+    return call_done(*impl_->runtime, ProgressCommand{fence, std::move(report)});
+  });
 }
 
 Result<void> Engine::complete(const Handle& handle, CompleteRequest request) {
-  FF_TRY(fence, impl_->runtime->fence_of(handle));
-  FF_TRY_VOID(admit(request, impl_->runtime->ingress()));
-  return call_done(*impl_->runtime, CompleteCommand{fence, std::move(request)});
+  return impl_->counted("complete", [&]() -> Result<void> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit(request, impl_->runtime->ingress()));
+    return call_done(*impl_->runtime, CompleteCommand{fence, std::move(request)});
+  });
 }
 
 Result<FailReply> Engine::fail(const Handle& handle, FailRequest request) {
-  FF_TRY(fence, impl_->runtime->fence_of(handle));
-  FF_TRY_VOID(admit(request));
-  return call_as<FailReply>(*impl_->runtime, FailCommand{fence, std::move(request)});
+  return impl_->counted("fail", [&]() -> Result<FailReply> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit(request));
+    return call_as<FailReply>(*impl_->runtime, FailCommand{fence, std::move(request)});
+  });
 }
 
 Result<DelayReply> Engine::delay(const Handle& handle, TimestampMs delay_until) {
-  FF_TRY(fence, impl_->runtime->fence_of(handle));
-  FF_TRY_VOID(admit_time(delay_until, "delay_until"));
-  return call_as<DelayReply>(*impl_->runtime, DelayCommand{fence, delay_until});
+  return impl_->counted("delay", [&]() -> Result<DelayReply> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit_time(delay_until, "delay_until"));
+    return call_as<DelayReply>(*impl_->runtime, DelayCommand{fence, delay_until});
+  });
 }
 
 Result<CancelReply> Engine::cancel_held(const Handle& handle, std::string reason) {
-  FF_TRY(fence, impl_->runtime->fence_of(handle));
-  FF_TRY_VOID(admit_reason(reason));
-  return call_as<CancelReply>(*impl_->runtime, CancelHeldCommand{fence, std::move(reason)});
+  return impl_->counted("cancel_held", [&]() -> Result<CancelReply> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit_reason(reason));
+    return call_as<CancelReply>(*impl_->runtime, CancelHeldCommand{fence, std::move(reason)});
+  });
 }
 
 Result<CancelReply> Engine::cancel(const ExecutionId& id, Operator by) {
-  FF_TRY_VOID(admit_execution_id(id));
-  FF_TRY_VOID(admit(by));
-  return call_as<CancelReply>(*impl_->runtime, CancelCommand{id, std::move(by)});
+  return impl_->counted("cancel", [&]() -> Result<CancelReply> {
+    FF_TRY_VOID(admit_execution_id(id));
+    FF_TRY_VOID(admit(by));
+    return call_as<CancelReply>(*impl_->runtime, CancelCommand{id, std::move(by)});
+  });
 }
 
 Result<RevokeReply> Engine::revoke_lease(const ExecutionId& id, Operator by, std::optional<Uuid> expected_lease_id) {
-  FF_TRY_VOID(admit_execution_id(id));
-  FF_TRY_VOID(admit(by));
-  return call_as<RevokeReply>(*impl_->runtime, RevokeCommand{id, expected_lease_id, std::move(by)});
+  return impl_->counted("revoke_lease", [&]() -> Result<RevokeReply> {
+    FF_TRY_VOID(admit_execution_id(id));
+    FF_TRY_VOID(admit(by));
+    return call_as<RevokeReply>(*impl_->runtime, RevokeCommand{id, expected_lease_id, std::move(by)});
+  });
 }
 
 Result<ReplayReply> Engine::replay_execution(const ExecutionId& id, Operator by) {
-  FF_TRY_VOID(admit_execution_id(id));
-  FF_TRY_VOID(admit(by));
-  return call_as<ReplayReply>(*impl_->runtime, ReplayCommand{id, std::move(by)});
+  return impl_->counted("replay_execution", [&]() -> Result<ReplayReply> {
+    FF_TRY_VOID(admit_execution_id(id));
+    FF_TRY_VOID(admit(by));
+    return call_as<ReplayReply>(*impl_->runtime, ReplayCommand{id, std::move(by)});
+  });
 }
 
 Result<void> Engine::change_priority(const ExecutionId& id, std::int32_t priority, Operator by) {
-  FF_TRY_VOID(admit_execution_id(id));
-  FF_TRY_VOID(admit_priority(priority));
-  FF_TRY_VOID(admit(by));
-  return call_done(*impl_->runtime, PriorityCommand{id, priority, std::move(by)});
+  return impl_->counted("change_priority", [&]() -> Result<void> {
+    FF_TRY_VOID(admit_execution_id(id));
+    FF_TRY_VOID(admit_priority(priority));
+    FF_TRY_VOID(admit(by));
+    return call_done(*impl_->runtime, PriorityCommand{id, priority, std::move(by)});
+  });
 }
 
 Result<Tags> Engine::change_tags(const ExecutionId& id, TagChanges changes, Operator by) {
-  FF_TRY_VOID(admit_execution_id(id));
-  FF_TRY_VOID(admit(changes));
-  FF_TRY_VOID(admit(by));
-  return call_as<Tags>(*impl_->runtime, TagsCommand{id, std::move(changes), std::move(by)});
+  return impl_->counted("change_tags", [&]() -> Result<Tags> {
+    FF_TRY_VOID(admit_execution_id(id));
+    FF_TRY_VOID(admit(changes));
+    FF_TRY_VOID(admit(by));
+    return call_as<Tags>(*impl_->runtime, TagsCommand{id, std::move(changes), std::move(by)});
+  });
 }
 
 Result<LaneInfo> Engine::set_lane_state(const std::string& lane, LaneState state, Operator by) {
-  FF_TRY_VOID(admit_lane(lane));
-  FF_TRY_VOID(admit(by));
-  return call_as<LaneInfo>(*impl_->runtime, LaneCommand{lane, state, std::move(by)});
+  return impl_->counted("set_lane_state", [&]() -> Result<LaneInfo> {
+    FF_TRY_VOID(admit_lane(lane));
+    FF_TRY_VOID(admit(by));
+    return call_as<LaneInfo>(*impl_->runtime, LaneCommand{lane, state, std::move(by)});
+  });
 }
 
 Result<NamespaceInfo> Engine::set_namespace(NamespaceInfo info, Operator by) {
-  FF_TRY_VOID(admit(info));
-  FF_TRY_VOID(admit(by));
-  return call_as<NamespaceInfo>(*impl_->runtime, NamespaceCommand{std::move(info), std::move(by)});
+  return impl_->counted("set_namespace", [&]() -> Result<NamespaceInfo> {
+    FF_TRY_VOID(admit(info));
+    FF_TRY_VOID(admit(by));
+    return call_as<NamespaceInfo>(*impl_->runtime, NamespaceCommand{std::move(info), std::move(by)});
+  });
 }
 
 Result<ExecutionResult> Engine::wait(const ExecutionId& id, std::uint32_t wait_ms) {
-  FF_TRY_VOID(admit_execution_id(id));
-  FF_TRY_VOID(admit_wait(wait_ms));
-  Answer<Result<void>> answer;
-  impl_->runtime->wait_for_end(id, wait_ms, [&](Result<void> outcome) { answer.give(std::move(outcome)); });
-  FF_TRY_VOID(answer.take());
-  return get_execution_result(id);
+  return impl_->counted("wait", [&]() -> Result<ExecutionResult> {
+    FF_TRY_VOID(admit_execution_id(id));
+    FF_TRY_VOID(admit_wait(wait_ms));
+    Answer<Result<void>> answer;
+    impl_->runtime->wait_for_end(id, wait_ms, [&](Result<void> outcome) { answer.give(std::move(outcome)); });
+    FF_TRY_VOID(answer.take());
+    return reads::result(impl_->runtime->store(), id);
+  });
 }
 
-Result<std::vector<std::string>> Engine::check_integrity() { return impl_->runtime->store().check_integrity(); }
+Result<std::vector<std::string>> Engine::check_integrity() {
+  return impl_->counted("check_integrity", [&] { return impl_->runtime->store().check_integrity(); });
+}
+
+std::string Engine::metrics() { return impl_->runtime->metrics().registry.text(); }
 
 Engine::Statistics Engine::statistics() const {
   const RuntimeStatistics& counted = impl_->runtime->statistics();

@@ -23,12 +23,24 @@ ListRequest ended_executions(const RetentionRun& run) {
 }  // namespace
 
 Result<RegisterWorkerReply> Engine::register_worker(WorkerRegistration registration) {
-  FF_TRY_VOID(admit(registration));
-  return call_as<RegisterWorkerReply>(*impl_->runtime, RegisterCommand{std::move(registration)});
+  return impl_->counted("register_worker", [&]() -> Result<RegisterWorkerReply> {
+    FF_TRY_VOID(admit(registration));
+    return call_as<RegisterWorkerReply>(*impl_->runtime, RegisterCommand{std::move(registration)});
+  });
 }
 
+// The renewals that it carries are counted as such.
 void Engine::heartbeat_async(HeartbeatRequest request, Done<HeartbeatReply> done) {
-  impl_->runtime->submit_heartbeat(std::move(request), std::move(done));
+  const auto timer = impl_->timer("heartbeat_worker");
+  const auto renewals = impl_->timer("renew");
+  impl_->runtime->submit_heartbeat(std::move(request),
+                                   [timer, renewals, done = std::move(done)](Result<HeartbeatReply> reply) {
+                                     timer.ended(reply);
+                                     if (reply) {
+                                       for (const auto& verdict : reply->leases) renewals.ended(verdict);
+                                     }
+                                     done(std::move(reply));
+                                   });
 }
 
 Result<HeartbeatReply> Engine::heartbeat_worker(HeartbeatRequest request) {
@@ -39,90 +51,137 @@ Result<HeartbeatReply> Engine::heartbeat_worker(HeartbeatRequest request) {
 
 Result<MarkWorkerDeadOutcome> Engine::mark_worker_dead(const std::string& name_space,
                                                        const std::string& worker_instance_id, Operator by) {
-  FF_TRY_VOID(admit_worker_name(name_space, worker_instance_id));
-  FF_TRY_VOID(admit_death(by));
-  return call_as<MarkWorkerDeadOutcome>(*impl_->runtime,
-                                        MarkDeadCommand{name_space, worker_instance_id, std::move(by)});
+  return impl_->counted("mark_worker_dead", [&]() -> Result<MarkWorkerDeadOutcome> {
+    FF_TRY_VOID(admit_worker_name(name_space, worker_instance_id));
+    FF_TRY_VOID(admit_death(by));
+    return call_as<MarkWorkerDeadOutcome>(*impl_->runtime,
+                                          MarkDeadCommand{name_space, worker_instance_id, std::move(by)});
+  });
 }
 
 Result<DrainWorkerOutcome> Engine::drain_worker(const std::string& name_space, const std::string& worker_instance_id,
                                                 Operator by) {
-  FF_TRY_VOID(admit_worker_name(name_space, worker_instance_id));
-  FF_TRY_VOID(admit(by));
-  return call_as<DrainWorkerOutcome>(*impl_->runtime,
-                                     DrainWorkerCommand{name_space, worker_instance_id, std::move(by)});
+  return impl_->counted("drain_worker", [&]() -> Result<DrainWorkerOutcome> {
+    FF_TRY_VOID(admit_worker_name(name_space, worker_instance_id));
+    FF_TRY_VOID(admit(by));
+    return call_as<DrainWorkerOutcome>(*impl_->runtime,
+                                       DrainWorkerCommand{name_space, worker_instance_id, std::move(by)});
+  });
 }
 
 Result<ListWorkersReply> Engine::list_workers(const ListWorkersRequest& request) {
-  return reads::workers(impl_->runtime->store(), request);
+  return impl_->counted("list_workers", [&] { return reads::workers(impl_->runtime->store(), request); });
 }
 
 Result<ListExpiredLeasesReply> Engine::list_expired_leases(const ListExpiredLeasesRequest& request) {
-  return reads::expired_leases(impl_->runtime->store(), request);
+  return impl_->counted("list_expired_leases", [&] { return reads::expired_leases(impl_->runtime->store(), request); });
 }
 
 Result<Grant> Engine::issue_claim_grant(GrantRequest request) {
-  FF_TRY_VOID(admit(request));
-  return call_as<Grant>(*impl_->runtime, GrantCommand{GrantKind::claim, std::move(request)});
+  return impl_->counted("issue_claim_grant", [&]() -> Result<Grant> {
+    FF_TRY_VOID(admit(request));
+    return call_as<Grant>(*impl_->runtime, GrantCommand{GrantKind::claim, std::move(request)});
+  });
 }
 
 Result<std::optional<Grant>> Engine::claim_for_worker(ClaimForWorkerRequest request) {
-  Answer<Result<std::optional<Grant>>> answer;
-  impl_->runtime->submit_claim_for_worker(std::move(request),
-                                          [&](Result<std::optional<Grant>> grant) { answer.give(std::move(grant)); });
-  return answer.take();
+  return impl_->counted("claim_for_worker", [&]() -> Result<std::optional<Grant>> {
+    Answer<Result<std::optional<Grant>>> answer;
+    impl_->runtime->submit_claim_for_worker(std::move(request),
+                                            [&](Result<std::optional<Grant>> grant) { answer.give(std::move(grant)); });
+    return answer.take();
+  });
 }
 
 Result<ClaimedExecution> Engine::claim_from_grant(RedeemRequest request) {
-  FF_TRY(command, impl_->runtime->redeem_command(GrantKind::claim, std::move(request)));
-  return call_as<ClaimedExecution>(*impl_->runtime, std::move(command));
+  return impl_->counted("claim_from_grant", [&]() -> Result<ClaimedExecution> {
+    FF_TRY(command, impl_->runtime->redeem_command(GrantKind::claim, std::move(request)));
+    return call_as<ClaimedExecution>(*impl_->runtime, std::move(command));
+  });
 }
 
 Result<IssueReclaimGrantOutcome> Engine::issue_reclaim_grant(GrantRequest request) {
-  FF_TRY_VOID(admit(request));
-  return call_as<IssueReclaimGrantOutcome>(*impl_->runtime, GrantCommand{GrantKind::reclaim, std::move(request)});
+  return impl_->counted("issue_reclaim_grant", [&]() -> Result<IssueReclaimGrantOutcome> {
+    FF_TRY_VOID(admit(request));
+    return call_as<IssueReclaimGrantOutcome>(*impl_->runtime, GrantCommand{GrantKind::reclaim, std::move(request)});
+  });
 }
 
 Result<ReclaimExecutionOutcome> Engine::reclaim_execution(RedeemRequest request) {
-  FF_TRY(command, impl_->runtime->redeem_command(GrantKind::reclaim, std::move(request)));
-  return call_as<ReclaimExecutionOutcome>(*impl_->runtime, std::move(command));
+  return impl_->counted("reclaim_execution", [&]() -> Result<ReclaimExecutionOutcome> {
+    FF_TRY(command, impl_->runtime->redeem_command(GrantKind::reclaim, std::move(request)));
+    return call_as<ReclaimExecutionOutcome>(*impl_->runtime, std::move(command));
+  });
 }
 
 Result<KeyRotation> Engine::rotate_keys(std::int64_t grace_ms, Operator by) {
-  FF_TRY_VOID(admit_grace(grace_ms));
-  FF_TRY_VOID(admit(by));
-  return call_as<KeyRotation>(*impl_->runtime, RotateKeysCommand{grace_ms, std::move(by)});
+  return impl_->counted("rotate_keys", [&]() -> Result<KeyRotation> {
+    FF_TRY_VOID(admit_grace(grace_ms));
+    FF_TRY_VOID(admit(by));
+    return call_as<KeyRotation>(*impl_->runtime, RotateKeysCommand{grace_ms, std::move(by)});
+  });
 }
 
-Result<std::vector<SigningKeyInfo>> Engine::list_keys() { return reads::keys(impl_->runtime->store()); }
+Result<NewApiKey> Engine::create_api_key(ApiKeyRequest request, Operator by) {
+  return impl_->counted("create_api_key", [&]() -> Result<NewApiKey> {
+    FF_TRY_VOID(admit(request));
+    FF_TRY_VOID(admit(by));
+    auto made = call_as<NewApiKey>(*impl_->runtime, CreateApiKeyCommand{std::move(request), std::move(by)});
+    impl_->api_keys.forget();
+    return made;
+  });
+}
+
+Result<ApiKeyInfo> Engine::revoke_api_key(const std::string& key, Operator by) {
+  return impl_->counted("revoke_api_key", [&]() -> Result<ApiKeyInfo> {
+    FF_TRY_VOID(admit(by));
+    auto revoked = call_as<ApiKeyInfo>(*impl_->runtime, RevokeApiKeyCommand{key, std::move(by)});
+    impl_->api_keys.forget();
+    return revoked;
+  });
+}
+
+Result<std::vector<ApiKeyInfo>> Engine::list_api_keys() {
+  return impl_->counted("list_api_keys", [&] { return reads::api_keys(impl_->runtime->store()); });
+}
+
+Result<ApiKeyInfo> Engine::authenticate(const std::string& secret) {
+  return impl_->counted("authenticate", [&] { return impl_->api_keys.whose(impl_->runtime->store(), secret); });
+}
+
+Result<std::vector<SigningKeyInfo>> Engine::list_keys() {
+  return impl_->counted("list_keys", [&] { return reads::keys(impl_->runtime->store()); });
+}
 
 Result<std::uint64_t> Engine::run_retention(const RetentionRun& run) {
-  FF_TRY_VOID(admit(run));
-  FF_TRY(now_ms, now());
-  std::optional<TimestampMs> finished_before;
-  if (run.older_than_ms) finished_before = now_ms - *run.older_than_ms;
-  ListRequest request = ended_executions(run);
-  if (finished_before) request.finished_before = finished_before;
-  std::uint64_t removed = 0;
-  do {
-    FF_TRY(page, list_executions(request));
-    if (page.executions.empty()) break;
-    Answers<Result<RemoveReply>> answers(page.executions.size());
-    for (std::size_t i = 0; i < page.executions.size(); ++i) {
-      impl_->runtime->submit(
-          RemoveCommand{page.executions[i].execution_id, finished_before},
-          [&answers, i](Result<Reply> reply) { answers.give(i, reply_as<RemoveReply>(std::move(reply))); });
-    }
-    for (const auto& answer : answers.take()) {
-      if (answer) {
-        removed += answer->removed ? 1 : 0;
-      } else if (answer.error().code != Errc::not_found && answer.error().code != Errc::not_terminal) {
-        return tl::unexpected(answer.error());  // those two: someone else has removed or replayed it meanwhile
+  return impl_->counted("run_retention", [&]() -> Result<std::uint64_t> {
+    FF_TRY_VOID(admit(run));
+    FF_TRY(now_us, impl_->runtime->store().now_us());
+    std::optional<TimestampMs> finished_before;
+    if (run.older_than_ms) finished_before = now_us / 1000 - *run.older_than_ms;
+    ListRequest request = ended_executions(run);
+    if (finished_before) request.finished_before = finished_before;
+    std::uint64_t removed = 0;
+    do {
+      FF_TRY(page, reads::list(impl_->runtime->store(), request));
+      if (page.executions.empty()) break;
+      Answers<Result<RemoveReply>> answers(page.executions.size());
+      for (std::size_t i = 0; i < page.executions.size(); ++i) {
+        impl_->runtime->submit(
+            RemoveCommand{page.executions[i].execution_id, finished_before},
+            [&answers, i](Result<Reply> reply) { answers.give(i, reply_as<RemoveReply>(std::move(reply))); });
       }
-    }
-    request.cursor = page.next_cursor;
-  } while (!request.cursor.empty());
-  return removed;
+      for (const auto& answer : answers.take()) {
+        if (answer) {
+          removed += answer->removed ? 1 : 0;
+        } else if (answer.error().code != Errc::not_found && answer.error().code != Errc::not_terminal) {
+          return tl::unexpected(answer.error());  // those two: someone else has removed or replayed it meanwhile
+        }
+      }
+      request.cursor = page.next_cursor;
+    } while (!request.cursor.empty());
+    return removed;
+  });
 }
 
 }  // namespace flowfabric

@@ -9,6 +9,7 @@
 
 #include <flowfabric/engine.hpp>
 
+#include "engine/api_keys.hpp"
 #include "engine/runtime.hpp"
 
 namespace flowfabric {
@@ -19,7 +20,18 @@ struct Engine::Impl {
   Result<void> start(std::unique_ptr<Store> store, RuntimeOptions options);
   void stop();
 
+  OperationTimer timer(std::string_view operation) { return {runtime->metrics(), operation}; }
+  // Runs a blocking operation and counts it.
+  template <class Call>
+  auto counted(std::string_view operation, const Call& call) {
+    const OperationTimer timed = timer(operation);
+    auto reply = call();
+    timed.ended(reply);
+    return reply;
+  }
+
   std::unique_ptr<Runtime> runtime;
+  ApiKeyCache api_keys;
 
  private:
   void write(std::size_t i);

@@ -236,6 +236,16 @@ Result<ListWorkersReply> workers(Store& store, const ListWorkersRequest& request
   return reply;
 }
 
+Result<LiveWorkers> count_workers(Store& store) {
+  FF_TRY(now_us, store.now_us());
+  LiveWorkers count;
+  FF_TRY_VOID(each_worker(store, {}, now_us / 1000, [&](const WorkerInfo& info) {
+    if (info.state == WorkerState::live) ++(info.draining ? count.draining : count.working);
+    return true;
+  }));
+  return count;
+}
+
 Result<bool> capable_worker_lives(Store& store, const Spec& spec, TimestampMs now) {
   bool lives = false;
   FF_TRY_VOID(each_worker(store, {}, now, [&](const WorkerInfo& info) {
@@ -267,6 +277,19 @@ Result<std::vector<SigningKeyInfo>> keys(Store& store) {
   FF_TRY(keyring, decode_keyring(records.front().body));
   for (const auto& key : keyring.keys) infos.push_back({key.key_id, key.created_at, key.expires_at});
   return infos;
+}
+
+Result<std::vector<ApiKeyInfo>> api_keys(Store& store) {
+  FF_TRY(record, api_keys_record(store));
+  std::vector<ApiKeyInfo> infos;
+  for (const auto& key : record.keys) infos.push_back(key.info);
+  return infos;
+}
+
+Result<ApiKeysRecord> api_keys_record(Store& store) {
+  FF_TRY(records, store.load({api_keys_key()}));
+  if (records.empty()) return ApiKeysRecord{};
+  return decode_api_keys(records.front().body);
 }
 
 }  // namespace flowfabric::reads

@@ -195,6 +195,16 @@ std::vector<Key> Parking::waited_for() const {
   return keys;
 }
 
+std::size_t Parking::parked_claims() const {
+  const std::lock_guard lock(mutex_);
+  return parked_;
+}
+
+std::size_t Parking::parked_waiters() const {
+  const std::lock_guard lock(mutex_);
+  return waiter_deadlines_.size();
+}
+
 std::int64_t Parking::next_deadline_ms() const {
   const std::lock_guard lock(mutex_);
   std::int64_t next = 0;

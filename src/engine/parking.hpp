@@ -52,6 +52,8 @@ class Parking {
   void fail_waiters(const Error& error);
   std::vector<Key> waited_for() const;
 
+  std::size_t parked_claims() const;
+  std::size_t parked_waiters() const;
   // When the next claim or waiter runs out of time; 0: none.
   std::int64_t next_deadline_ms() const;
 

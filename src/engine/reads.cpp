@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint8_t list_cursor_version = 1;
 constexpr std::uint8_t log_cursor_version = 1;
 constexpr std::uint64_t max_counted_ahead = 10000;
+constexpr RouteNo max_counted_routes = 1000;  // each is a question to the store
 
 Error bad_cursor() { return Error{Errc::invalid_argument, "cursor: this is not a cursor of this call", "cursor", {}}; }
 
@@ -283,6 +284,18 @@ Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes) {
   std::vector<LaneInfo> out;
   for (auto& [name, info] : found) out.push_back(std::move(info));
   return out;
+}
+
+Result<std::map<std::string, std::uint64_t>> ready_by_lane(Store& store, const RouteTable& routes,
+                                                           std::uint64_t limit) {
+  std::map<std::string, std::uint64_t> lanes;
+  for (RouteNo route = 1; route <= std::min(routes.known(), max_counted_routes); ++route) {
+    // After all that there can be on a route.
+    const ReadyEntry end{route, limits::min_priority, INT64_MAX, Key{"\xff"}};
+    FF_TRY(count, store.count_ready_before(end, limit));
+    lanes[routes.lane_of(route)] += count;
+  }
+  return lanes;
 }
 
 Result<NamespaceInfo> name_space(Store& store, const std::string& name) {

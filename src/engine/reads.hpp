@@ -1,6 +1,9 @@
 // Reads outside any batch: pure functions of a store. The engine's public reads and the tests use them.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include <flowfabric/operations.hpp>
 
 #include "core/records.hpp"
@@ -21,13 +24,22 @@ Result<ListReply> list(Store& store, const ListRequest& request);
 Result<std::vector<LaneCounts>> counts(Store& store, const std::optional<std::string>& name_space);
 Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes);
 Result<NamespaceInfo> name_space(Store& store, const std::string& name);
+// How many executions of each lane can be claimed: of the first thousand routes, counted up to `limit` each.
+Result<std::map<std::string, std::uint64_t>> ready_by_lane(Store& store, const RouteTable& routes, std::uint64_t limit);
 
 // fleet_reads.cpp
 Result<ListWorkersReply> workers(Store& store, const ListWorkersRequest& request);
+struct LiveWorkers {
+  std::uint64_t working = 0;
+  std::uint64_t draining = 0;
+};
+Result<LiveWorkers> count_workers(Store& store);
 // Whether a registered worker that lives serves the execution's lane and offers what it requires.
 Result<bool> capable_worker_lives(Store& store, const Spec& spec, TimestampMs now);
 Result<ListExpiredLeasesReply> expired_leases(Store& store, const ListExpiredLeasesRequest& request);
 Result<std::vector<SigningKeyInfo>> keys(Store& store);
+Result<std::vector<ApiKeyInfo>> api_keys(Store& store);
+Result<ApiKeysRecord> api_keys_record(Store& store);
 
 // Turns "now" (empty), "earliest" or a cursor into a cursor.
 Result<std::string> start_cursor(Store& store, const std::string& cursor);

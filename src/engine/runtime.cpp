@@ -41,6 +41,7 @@ Work make_work(Command command, CommandDone done) {
 Runtime::Runtime(std::unique_ptr<Store> store, RuntimeOptions options)
     : store_(std::move(store)), options_(std::move(options)), parking_(routes_) {
   if (!options_.steady_ms) options_.steady_ms = system_steady_ms;
+  add_gauges();
 }
 
 Runtime::~Runtime() {

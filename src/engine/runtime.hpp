@@ -21,6 +21,7 @@
 #include "core/decide.hpp"
 #include "core/ingress.hpp"
 #include "core/tokens.hpp"
+#include "engine/metrics.hpp"
 #include "engine/parking.hpp"
 #include "engine/routes.hpp"
 #include "engine/work.hpp"
@@ -94,12 +95,14 @@ class Runtime {
   // Blocks until log_version differs from `seen` or `wait_ms` have passed.
   void wait_for_log(std::uint64_t seen, std::int64_t wait_ms);
   const RuntimeStatistics& statistics() const { return statistics_; }
+  EngineMetrics& metrics() { return metrics_; }
 
  private:
   friend class Batch;
 
   Runtime(std::unique_ptr<Store> store, RuntimeOptions options);
   Result<void> start();
+  void add_gauges();
   Result<void> load_keyring();
   Result<void> create_keyring(Session& session, TimestampMs now);
   Result<void> reload_keyring();
@@ -180,6 +183,7 @@ class Runtime {
   std::condition_variable log_wake_;
   std::atomic<int> log_waiters_{0};
   RuntimeStatistics statistics_;
+  EngineMetrics metrics_;
 };
 
 }  // namespace flowfabric

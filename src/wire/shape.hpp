@@ -480,11 +480,17 @@ struct Codec<T> {
 
 // ---- Whole documents
 
+// What the document does not name stays as it is.
+template <class T>
+Result<void> read_json(std::string_view text, T& value) {
+  FF_TRY(document, parse_document(text));
+  return Codec<T>::read(document, At{}, value);
+}
+
 template <class T>
 Result<T> from_json(std::string_view text) {
-  FF_TRY(document, parse_document(text));
   T value{};
-  FF_TRY_VOID(Codec<T>::read(document, At{}, value));
+  FF_TRY_VOID(read_json(text, value));
   return value;
 }
 

@@ -59,7 +59,7 @@ struct EnumRange<ApiRole> : Range<ApiRole, ApiRole::viewer, ApiRole::admin> {};
 template <>
 struct EnumRange<WorkerState> : Range<WorkerState, WorkerState::live, WorkerState::ttl_swept> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::keys_rotated> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::api_key_revoked> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};
@@ -292,6 +292,8 @@ struct Shape<CreateRequest> {
       field("creator", &R::creator, "Who asked for it."),
       field("idempotency_key", &R::idempotency_key, "Unique in the namespace: repeating the call makes nothing new."),
       field("id", &R::id, "A UUID of yours; made here when absent."),
+      field("traceparent", &R::traceparent,
+            "W3C trace context, handed to whoever claims it. Absent: the header of that name."),
   };
 };
 
@@ -392,6 +394,7 @@ struct Shape<ClaimedExecution> {
       field("lease", &C::lease, "What the worker holds."),
       moment("created_at", &C::created_at, "When it was made."),
       moment("deadline_at", &C::deadline_at, "Must have ended by then."),
+      field("traceparent", &C::traceparent, "W3C trace context of the submitter; empty: none."),
       field("handle_kind", &C::handle_kind, "A new attempt, the same one going on, or one that follows a lost lease."),
       field("handle", &C::handle, "Shows that you hold the lease. Opaque."),
   };

@@ -154,6 +154,10 @@ class Rehearsal {
     return *record;
   }
 
+  ApiKeysRecord api_keys() const {
+    const auto found = records_.find(api_keys_key());
+    return found == records_.end() ? ApiKeysRecord{} : decode_api_keys(found->second.body).value_or(ApiKeysRecord{});
+  }
   KeyringRecord keyring() const {
     const auto found = records_.find(keyring_key());
     return found == records_.end() ? KeyringRecord{} : decode_keyring(found->second.body).value_or(KeyringRecord{});

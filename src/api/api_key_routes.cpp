@@ -1,0 +1,46 @@
+#include "api/bodies.hpp"
+#include "api/route.hpp"
+#include "base/check.hpp"
+
+namespace flowfabric::api {
+namespace {
+
+Result<NewApiKey> create_key(Call& call, ApiKeyRequest request) {
+  return call.engine().create_api_key(std::move(request), call.as_operator({}));
+}
+
+Result<ApiKeyInfo> revoke_key(Call& call, Nothing) {
+  auto revoked = call.engine().revoke_api_key(call.parameter("key"), call.as_operator({}));
+  call.gatekeeper().forget();
+  return revoked;
+}
+
+Result<CallerReply> who_am_i(Call& call, Nothing) {
+  const Caller& caller = call.caller();
+  return CallerReply{caller.name, caller.role, caller.name_space};
+}
+
+}  // namespace
+
+std::vector<Route> api_key_routes() {
+  Route whoami = blocking_route<Nothing, CallerReply>(ApiRole::viewer, "GET", "/v1/whoami",
+                                                      "Who the server takes you for.", who_am_i);
+  whoami.keeps_to_namespace = true;
+  return {
+      std::move(whoami),
+      blocking_route<Nothing, ApiKeysReply>(ApiRole::admin, "GET", "/v1/api-keys",
+                                            "All API keys, oldest first, without their secrets.",
+                                            [](Call& call, Nothing) -> Result<ApiKeysReply> {
+                                              FF_TRY(keys, call.engine().list_api_keys());
+                                              return ApiKeysReply{std::move(keys)};
+                                            }),
+      blocking_route<ApiKeyRequest, NewApiKey>(ApiRole::admin, "POST", "/v1/api-keys",
+                                               "Make an API key. The secret is shown this once.", create_key, {}, 201),
+      blocking_route<Nothing, ApiKeyInfo>(ApiRole::admin, "DELETE", "/v1/api-keys/{key}",
+                                          "Revoke an API key, by its id or its name. Other servers on the store notice "
+                                          "within five seconds.",
+                                          revoke_key),
+  };
+}
+
+}  // namespace flowfabric::api

@@ -1,0 +1,221 @@
+#include "api/dispatcher.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace flowfabric::api {
+namespace {
+
+using Parameters = std::map<std::string, std::string, std::less<>>;
+
+constexpr std::size_t max_waiting_calls = 10000;
+
+std::vector<std::string> split(const std::string& pattern) {
+  std::vector<std::string> segments;
+  for (std::size_t at = 0; at < pattern.size();) {
+    const std::size_t end = std::min(pattern.find('/', at + 1), pattern.size());
+    segments.push_back(pattern.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  return segments;
+}
+
+bool varies(const std::string& segment) { return segment.starts_with('{'); }
+
+bool matches(const std::vector<std::string>& pattern, const std::vector<std::string>& segments) {
+  if (pattern.size() != segments.size()) return false;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (!varies(pattern[i]) && pattern[i] != segments[i]) return false;
+  }
+  return true;
+}
+
+Parameters parameters_of(const std::vector<std::string>& pattern, const std::vector<std::string>& segments) {
+  Parameters parameters;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const std::string& name = pattern[i];
+    if (varies(name)) parameters[name.substr(1, name.size() - 2)] = segments[i];
+  }
+  return parameters;
+}
+
+const QueryParameter* find_query(const Route& route, std::string_view name) {
+  const auto found = std::find_if(route.query.begin(), route.query.end(),
+                                  [&](const QueryParameter& parameter) { return parameter.name == name; });
+  return found == route.query.end() ? nullptr : &*found;
+}
+
+// What nobody knows, or what only one value of is looked at, would be ignored silently.
+Result<void> check_query(const Route& route, const net::Request& request) {
+  for (auto at = request.query.begin(); at != request.query.end(); ++at) {
+    const std::string& name = at->first;
+    const QueryParameter* known = find_query(route, name);
+    if (known == nullptr) return fail(Errc::invalid_argument, name + ": there is no such parameter here", name);
+    const bool twice = std::any_of(request.query.begin(), at, [&](const auto& before) { return before.first == name; });
+    if (twice && !known->repeats) return fail(Errc::invalid_argument, name + ": comes twice", name);
+  }
+  return {};
+}
+
+// For a caller that reaches one namespace only: the call must say that it keeps to it. Asks the store, so it blocks.
+Result<void> keep_to_namespace(const Route& route, const Call& call) {
+  bool kept = route.keeps_to_namespace;
+  if (find_query(route, "namespace") != nullptr) {
+    FF_TRY_VOID(call.check_reach(*call.query("namespace")));
+    kept = true;
+  }
+  if (call.has_parameter("execution_id")) {
+    FF_TRY(id, call.execution_id());
+    FF_TRY_VOID(call.check_reach(id));
+    kept = true;
+  }
+  if (call.has_parameter("namespace")) {
+    FF_TRY_VOID(call.check_reach(call.parameter("namespace")));
+    kept = true;
+  }
+  if (kept) return {};
+  return fail(Errc::permission_denied, "\"" + call.caller().name + "\" reaches only the namespace " +
+                                           *call.caller().name_space + ", and this call is about all of them");
+}
+
+void refuse(net::Exchange& exchange, const Error& error) { exchange.respond(error_response(error)); }
+
+void refuse(net::Exchange& exchange, Errc code, std::string message) {
+  refuse(exchange, Error{code, std::move(message), {}, {}});
+}
+
+void refuse_method(net::Exchange& exchange, const std::string& allowed) {
+  auto response = error_response(
+      Error{Errc::method_not_allowed, exchange.request().method + " is not allowed here; allowed: " + allowed, {}, {}});
+  response.headers.add("Allow", allowed);
+  exchange.respond(std::move(response));
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(Engine& engine, const ApiOptions& options)
+    : engine_(engine),
+      cors_origins_(options.cors_origins),
+      gatekeeper_(engine, options.api_keys),
+      pool_(options.pool_threads, max_waiting_calls) {
+  std::vector<Route> table = all_routes();
+  openapi_ = openapi_json(table);
+  for (Route& route : table) {
+    auto segments = split(route.pattern);
+    routes_.push_back({std::move(route), std::move(segments)});
+  }
+}
+
+void Dispatcher::handle(std::shared_ptr<net::Exchange> exchange) {
+  const auto counted = std::make_shared<CountedExchange>(std::move(exchange), metrics_);
+  counted->allow_origins(cors_origins_);
+  dispatch(counted);
+}
+
+void Dispatcher::dispatch(const Exchange& exchange) {
+  const net::Request& request = exchange->request();
+  std::string allowed;
+  for (const Prepared& prepared : routes_) {
+    if (!matches(prepared.segments, request.segments)) continue;
+    exchange->matched(prepared.route.pattern);
+    if (prepared.route.method == request.method) {
+      return let_in(exchange, prepared.route.needs,
+                    [this, &prepared, exchange](Caller caller) { run(prepared, exchange, std::move(caller)); });
+    }
+    allowed += (allowed.empty() ? "" : ", ") + prepared.route.method;
+  }
+  if (allowed.empty()) {
+    if (dispatch_plain(exchange)) return;
+    return refuse(*exchange, Errc::not_found, "there is no route " + request.path);
+  }
+  if (exchange->answer_preflight(allowed)) return;
+  refuse_method(*exchange, allowed);
+}
+
+const std::vector<Dispatcher::Plain>& Dispatcher::plain_ones() {
+  static const std::vector<Plain> all = {{"/healthz", true, &Dispatcher::answer_health},
+                                         {"/readyz", true, &Dispatcher::answer_ready},
+                                         {"/openapi.json", true, &Dispatcher::answer_openapi},
+                                         {"/metrics", false, &Dispatcher::answer_metrics}};
+  return all;
+}
+
+bool Dispatcher::dispatch_plain(const Exchange& exchange) {
+  const net::Request& request = exchange->request();
+  for (const Plain& plain : plain_ones()) {
+    if (plain.path != request.path) continue;
+    exchange->matched(plain.path);
+    if (request.method != "GET" && request.method != "HEAD") {
+      refuse_method(*exchange, "GET, HEAD");
+    } else if (plain.anybody) {
+      (this->*plain.answer)(exchange);
+    } else {
+      let_in(exchange, ApiRole::viewer, [this, &plain, exchange](const Caller&) { (this->*plain.answer)(exchange); });
+    }
+    return true;
+  }
+  return false;
+}
+
+void Dispatcher::let_in(const Exchange& exchange, ApiRole needs, std::function<void(Caller)> go_on) {
+  const auto decide = [exchange, needs, go_on = std::move(go_on)](Result<Caller> caller) {
+    if (!caller) return refuse(*exchange, caller.error());
+    if (const auto may = check_role(*caller, needs); !may) return refuse(*exchange, may.error());
+    go_on(std::move(*caller));
+  };
+  if (auto caller = gatekeeper_.recall(exchange->request())) return decide(std::move(*caller));
+  in_pool(exchange, [this, exchange, decide] { decide(gatekeeper_.ask(exchange->request())); });
+}
+
+void Dispatcher::run(const Prepared& prepared, const Exchange& exchange, Caller caller) {
+  const net::Request& request = exchange->request();
+  if (const auto checked = check_query(prepared.route, request); !checked) return refuse(*exchange, checked.error());
+  const bool everywhere = !caller.name_space.has_value();
+  const auto call = std::make_shared<Call>(exchange, Call::Home{engine_, pool_, gatekeeper_}, std::move(caller),
+                                           parameters_of(prepared.segments, request.segments));
+  if (everywhere) return prepared.route.run(call);
+  call->in_pool([&prepared, call] {
+    if (const auto kept = keep_to_namespace(prepared.route, *call); !kept) return call->refuse(kept.error());
+    prepared.route.run(call);
+  });
+}
+
+void Dispatcher::in_pool(const Exchange& exchange, std::function<void()> work) {
+  if (!pool_.submit(std::move(work))) refuse(*exchange, too_many_waiting());
+}
+
+void Dispatcher::answer_health(const Exchange& exchange) {
+  net::Response response;
+  response.body = R"({"status":"ok"})";
+  exchange->respond(std::move(response));
+}
+
+// Ready is who reaches its store, and is not about to leave. Its schema was checked when it was opened.
+void Dispatcher::answer_ready(const Exchange& exchange) {
+  if (draining_) return refuse(*exchange, Errc::shutting_down, "this server is about to stop");
+  in_pool(exchange, [this, exchange] {
+    if (const auto now = engine_.now(); !now) return refuse(*exchange, now.error());
+    net::Response response;
+    response.body = R"({"status":"ready"})";
+    exchange->respond(std::move(response));
+  });
+}
+
+// In the pool, because the engine asks its store for some figures.
+void Dispatcher::answer_metrics(const Exchange& exchange) {
+  in_pool(exchange, [this, exchange] {
+    net::Response response;
+    response.content_type = "text/plain; version=0.0.4";
+    response.body = engine_.metrics() + metrics_->text();
+    exchange->respond(std::move(response));
+  });
+}
+
+void Dispatcher::answer_openapi(const Exchange& exchange) {
+  net::Response response;
+  response.body = openapi_;
+  exchange->respond(std::move(response));
+}
+
+}  // namespace flowfabric::api

@@ -1,0 +1,66 @@
+// The way of a request: its route, its caller, what the caller may, and then the route itself.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/api.hpp"
+#include "api/gatekeeper.hpp"
+#include "api/http_metrics.hpp"
+#include "api/pool.hpp"
+#include "api/route.hpp"
+
+namespace flowfabric::api {
+
+class Dispatcher {
+ public:
+  Dispatcher(Engine& engine, const ApiOptions& options);
+  // What runs in the pool may look at everything here.
+  ~Dispatcher() { pool_.stop(); }
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  void handle(std::shared_ptr<net::Exchange> exchange);
+  HttpMetrics& metrics() { return *metrics_; }
+  void begin_drain() { draining_ = true; }
+  void stop() { pool_.stop(); }
+
+ private:
+  using Exchange = std::shared_ptr<CountedExchange>;
+  struct Prepared {
+    Route route;
+    std::vector<std::string> segments;  // of the pattern: "{name}" for what varies
+  };
+  // What is not part of the API proper and stands in no document: health, metrics, the document itself.
+  struct Plain {
+    std::string_view path;
+    bool anybody;  // may ask without a key
+    void (Dispatcher::*answer)(const Exchange&);
+  };
+  static const std::vector<Plain>& plain_ones();
+
+  void dispatch(const Exchange& exchange);
+  bool dispatch_plain(const Exchange& exchange);
+  // Finds out who is calling and goes on with it. Mostly that is known; else a thread of the pool asks.
+  void let_in(const Exchange& exchange, ApiRole needs, std::function<void(Caller)> go_on);
+  void run(const Prepared& prepared, const Exchange& exchange, Caller caller);
+  void in_pool(const Exchange& exchange, std::function<void()> work);
+
+  void answer_health(const Exchange& exchange);
+  void answer_ready(const Exchange& exchange);
+  void answer_metrics(const Exchange& exchange);
+  void answer_openapi(const Exchange& exchange);
+
+  Engine& engine_;
+  const std::vector<std::string> cors_origins_;
+  Gatekeeper gatekeeper_;
+  std::vector<Prepared> routes_;
+  std::string openapi_;
+  std::shared_ptr<HttpMetrics> metrics_ = std::make_shared<HttpMetrics>();
+  std::atomic<bool> draining_ = false;
+  Pool pool_;
+};
+
+}  // namespace flowfabric::api

@@ -1,0 +1,56 @@
+// Who is calling, and may they.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <flowfabric/engine.hpp>
+
+#include "base/hashing.hpp"
+#include "net/http.hpp"
+
+namespace flowfabric::api {
+
+struct Caller {
+  std::string name = "local";  // stands in the event log
+  ApiRole role = ApiRole::admin;
+  std::optional<std::string> name_space{};  // all that it reaches; absent: everything
+};
+
+// Knows callers by the API key that they send as `Authorization: Bearer KEY`. Without `required` everybody is the local
+// user, who may do everything: such a server listens on loopback only.
+//
+// What was found out about a key is believed for a few seconds, so most requests cost a hash and nothing else, and a
+// revoked key is refused everywhere soon after. Safe from any thread.
+class Gatekeeper {
+ public:
+  Gatekeeper(Engine& engine, bool required) : engine_(engine), required_(required) {}
+
+  bool required() const { return required_; }
+  // What is known without asking the engine; nothing when it must be asked.
+  std::optional<Result<Caller>> recall(const net::Request& request);
+  // Blocks while the engine looks.
+  Result<Caller> ask(const net::Request& request);
+  // After a key was revoked here.
+  void forget();
+
+ private:
+  struct Known {
+    Result<Caller> caller;
+    std::int64_t until_ms = 0;  // of the monotonic clock
+  };
+
+  Engine& engine_;
+  const bool required_;
+  std::mutex mutex_;
+  std::map<Sha256, Known> known_;
+};
+
+// Refuses a role below the one that is needed.
+Result<void> check_role(const Caller& caller, ApiRole needed);
+
+}  // namespace flowfabric::api

@@ -1,0 +1,73 @@
+// What the HTTP server counts, and the process it runs in. docs/operating.md says what each name means.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/http_server.hpp"
+#include "observe/metrics.hpp"
+
+namespace flowfabric::api {
+
+// Thread-safe.
+class HttpMetrics {
+ public:
+  HttpMetrics();
+  // From now on text() has the figures of this server, which must live until the last call of text().
+  void watch(const net::HttpServer& server) { server_ = &server; }
+  void answered(std::string_view route, std::string_view method, int status, std::int64_t nanoseconds);
+  std::string text() const { return registry_.text(); }
+
+  observe::Gauge& in_flight() { return in_flight_; }
+
+ private:
+  using Figure = std::uint64_t net::ServerStatistics::*;
+  observe::Compute figure(Figure figure) const;
+
+  std::atomic<const net::HttpServer*> server_{nullptr};
+  observe::Registry registry_;
+  observe::Family<observe::Counter>& requests_;
+  observe::Family<observe::Histogram>& durations_;
+  observe::Gauge& in_flight_;
+};
+
+// An exchange that counts and logs its answer: when it is given, or, for a stream, when that begins. Every answer has a
+// request id, the caller's own or a new one, and says to browsers which pages may read it.
+class CountedExchange final : public net::Exchange {
+ public:
+  CountedExchange(std::shared_ptr<net::Exchange> exchange, std::shared_ptr<HttpMetrics> metrics);
+  ~CountedExchange() override;
+
+  // The pattern of the route that was found, never the path of the request: there must be few of them. Before the answer.
+  void matched(std::string_view route) { route_ = route; }
+
+  // Pages of these origins may call; "*" stands for all.
+  void allow_origins(const std::vector<std::string>& origins);
+  // Answers a browser that asks beforehand whether a page may call. False when it is none, or when the page may not.
+  bool answer_preflight(const std::string& methods);
+  const std::string& request_id() const { return request_id_; }
+
+  net::Request& request() override { return exchange_->request(); }
+  bool respond(net::Response response) override;
+  std::shared_ptr<net::ResponseStream> begin_stream(net::Response head) override;
+  void on_abandoned(std::function<void()> callback) override { exchange_->on_abandoned(std::move(callback)); }
+
+ private:
+  void count(int status);
+  void sign(net::Response& response) const;
+
+  const std::shared_ptr<net::Exchange> exchange_;
+  const std::shared_ptr<HttpMetrics> metrics_;
+  const observe::Stopwatch watch_{};
+  const std::string_view method_;
+  const std::string target_;  // without the query: what stands there is nobody's business in a log
+  const std::string request_id_;
+  std::string allowed_origin_;  // the one that asks, if it may
+  std::string route_ = "unmatched";
+  std::atomic<bool> counted_ = false;
+};
+
+}  // namespace flowfabric::api

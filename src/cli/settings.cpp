@@ -1,0 +1,275 @@
+#include "cli/settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/core.h>
+
+#include "base/check.hpp"
+#include "base/toml.hpp"
+#include "cli/times.hpp"
+
+namespace flowfabric::cli {
+namespace {
+
+constexpr std::int64_t second_ms = 1000;
+constexpr std::int64_t hour_ms = 3600 * second_ms;
+
+const std::vector<SettingSpec> specs = {
+    {"store", "URL", "", "What to serve: sqlite:PATH, postgres://...; empty: a SQLite file in your data folder."},
+    {"listen", "ADDRESS:PORT", "127.0.0.1:7070", "Where. Port 0 takes a free one. Others than this machine need auth."},
+    {"auth", "none|keys", "none", "`keys` asks every caller for an API key (flowfabric api-keys create)."},
+    {"tls_certificate", "FILE", "", "PEM, with the chain. Read again on SIGHUP."},
+    {"tls_private_key", "FILE", "", "PEM. Read again on SIGHUP."},
+    {"cors_origins", "LIST", "", "Origins of web pages that may call, separated by commas; * for all."},
+    {"io_threads", "N", "1", "Threads that read and write sockets, 1 to 64."},
+    {"pool_threads", "N", "8", "Threads for calls that read the store, 1 to 256."},
+    {"max_connections", "N", "10000", "More are answered 503."},
+    {"max_header_bytes", "N", "16384", "Of a request's head, 1024 to 1048576."},
+    {"max_body_bytes", "N", "8388608", "Of a request's body, 1024 to 1073741824."},
+    {"header_timeout", "DURATION", "10s", "From the first byte of a request to the end of its head."},
+    {"body_timeout", "DURATION", "60s", "From there to the end of its body."},
+    {"idle_timeout", "DURATION", "75s", "Between the requests of a connection."},
+    {"write_timeout", "DURATION", "30s", "While a client takes nothing of its answer."},
+    {"drain_timeout", "DURATION", "10s", "How long running requests may take after SIGTERM."},
+    {"max_payload_bytes", "N", "1048576", "Of an execution's payload."},
+    {"max_result_bytes", "N", "1048576", "Of an execution's result."},
+    {"writers", "N", "0", "Connections that write; 0: what the store prefers."},
+    {"max_queued_commands", "N", "65536", "Beyond it calls are refused as overloaded."},
+    {"default_retention", "DURATION", "7d", "How long ended executions are kept when nothing else says so."},
+    {"on_worker_death", "release_now|wait_for_lease", "release_now", "What becomes of a dead worker's leases."},
+    {"migrate", "true|false", "false", "Bring a server's schema up to date at start; embedded stores always do."},
+    {"log_level", "LEVEL", "info", "debug, info, warn, error or off."},
+    {"log_format", "auto|text|json", "auto", "auto: text on a terminal, JSON elsewhere."},
+};
+
+std::string replaced(std::string_view text, char from, char to) {
+  std::string out(text);
+  std::replace(out.begin(), out.end(), from, to);
+  return out;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return fail(Errc::invalid_argument, "--config: cannot read " + path, "--config");
+  return text.str();
+}
+
+Result<std::map<std::string, std::string>> settings_of_file(const std::string& path) {
+  FF_TRY(text, read_file(path));
+  auto document = read_toml(text);
+  if (!document) return fail(Errc::invalid_argument, path + ": " + document.error().message, "--config");
+  std::map<std::string, std::string> found;
+  for (const TomlEntry& entry : *document) {
+    const std::string name = name_of(entry);
+    const bool known = std::any_of(specs.begin(), specs.end(), [&](const auto& spec) { return spec.name == name; });
+    if (!known) {
+      return fail(Errc::invalid_argument, path + ": there is no setting \"" + name + "\"; --print-config shows all",
+                  name);
+    }
+    found[name] = to_text(entry.value);
+  }
+  return found;
+}
+
+// One setting while it is read: every refusal names it and where it came from.
+class Reader {
+ public:
+  explicit Reader(const Settings& settings) : settings_(settings) {}
+
+  const std::string& text(std::string_view name) const { return settings_.find(name)->second.value; }
+
+  tl::unexpected<Error> refuse(std::string_view name, const std::string& problem) const {
+    const Setting& setting = settings_.find(name)->second;
+    const std::string where = setting.origin == "default" ? "" : " (" + setting.origin + ")";
+    return fail(Errc::invalid_argument, std::string(name) + where + ": is \"" + setting.value + "\"; " + problem,
+                std::string(name));
+  }
+
+  template <class T>
+  Result<void> number(std::string_view name, T& out, std::uint64_t min, std::uint64_t max) const {
+    const std::string& value = text(name);
+    std::uint64_t number = 0;
+    const char* end = value.data() + value.size();
+    const auto [stopped, problem] = std::from_chars(value.data(), end, number);
+    if (problem != std::errc{} || stopped != end || number < min || number > max) {
+      return refuse(name, fmt::format("must be a whole number from {} to {}", min, max));
+    }
+    out = static_cast<T>(number);
+    return {};
+  }
+
+  Result<void> duration(std::string_view name, std::chrono::milliseconds& out, std::int64_t max_ms = hour_ms) const {
+    const auto parsed = parse_duration(text(name), std::string(name));
+    if (!parsed || *parsed < 1 || *parsed > max_ms) {
+      return refuse(name, "must be a duration like 500ms, 30s or 2h, at most " + format_duration(max_ms));
+    }
+    out = std::chrono::milliseconds(*parsed);
+    return {};
+  }
+
+  // The place of the value among those that are allowed.
+  Result<std::size_t> choice(std::string_view name, const std::vector<std::string>& allowed) const {
+    for (std::size_t i = 0; i < allowed.size(); ++i) {
+      if (allowed[i] == text(name)) return i;
+    }
+    std::string list;
+    for (const std::string& one : allowed) list += (list.empty() ? "" : ", ") + one;
+    return refuse(name, "must be one of " + list);
+  }
+
+ private:
+  const Settings& settings_;
+};
+
+bool is_loopback(const std::string& address) { return address == "::1" || address.starts_with("127."); }
+
+// ADDRESS:PORT, [ADDRESS]:PORT or PORT.
+Result<void> read_listen(const Reader& read, api::ApiOptions& options) {
+  const std::string& listen = read.text("listen");
+  const std::size_t colon = listen.rfind(':');
+  std::string address = colon == std::string::npos ? "127.0.0.1" : listen.substr(0, colon);
+  if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
+  if (address == "localhost") address = "127.0.0.1";
+  const std::string port = listen.substr(colon == std::string::npos ? 0 : colon + 1);
+  const bool digits = !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits || std::stoul(port) > 65535) return read.refuse("listen", "must be ADDRESS:PORT or PORT");
+  if (!is_loopback(address) && !options.api_keys) {
+    return read.refuse("listen",
+                       "others can reach this address, and the server would not ask who is calling: set auth to keys, "
+                       "or listen on 127.0.0.1");
+  }
+  options.address = std::move(address);
+  options.port = static_cast<std::uint16_t>(std::stoul(port));
+  return {};
+}
+
+Result<void> read_tls(const Reader& read, net::ServerOptions& http) {
+  http.certificate_file = read.text("tls_certificate");
+  http.private_key_file = read.text("tls_private_key");
+  if (http.certificate_file.empty() == http.private_key_file.empty()) return {};
+  return read.refuse(http.certificate_file.empty() ? "tls_certificate" : "tls_private_key",
+                     "TLS needs both tls_certificate and tls_private_key");
+}
+
+Result<void> read_http(const Reader& read, api::ApiOptions& options) {
+  FF_TRY(auth, read.choice("auth", {"none", "keys"}));
+  options.api_keys = auth == 1;
+  FF_TRY_VOID(read_listen(read, options));
+  FF_TRY_VOID(read_tls(read, options.http));
+  FF_TRY_VOID(read.number("io_threads", options.io_threads, 1, 64));
+  FF_TRY_VOID(read.number("pool_threads", options.pool_threads, 1, 256));
+  FF_TRY_VOID(read.number("max_connections", options.http.max_connections, 1, 1000000));
+  FF_TRY_VOID(read.number("max_header_bytes", options.http.max_header_bytes, 1024, 1048576));
+  FF_TRY_VOID(read.number("max_body_bytes", options.http.max_body_bytes, 1024, 1073741824));
+  FF_TRY_VOID(read.duration("header_timeout", options.http.header_timeout));
+  FF_TRY_VOID(read.duration("body_timeout", options.http.body_timeout));
+  FF_TRY_VOID(read.duration("idle_timeout", options.http.idle_timeout));
+  FF_TRY_VOID(read.duration("write_timeout", options.http.write_timeout));
+  std::stringstream origins(read.text("cors_origins"));
+  for (std::string origin; std::getline(origins, origin, ',');) {
+    if (origin != "*" && !origin.starts_with("http://") && !origin.starts_with("https://")) {
+      return read.refuse("cors_origins", "each must be * or begin with http:// or https://");
+    }
+    options.cors_origins.push_back(origin);
+  }
+  return {};
+}
+
+Result<void> read_engine(const Reader& read, EngineOptions& options) {
+  FF_TRY_VOID(read.number("max_payload_bytes", options.max_payload_bytes, 1, 1073741824));
+  FF_TRY_VOID(read.number("max_result_bytes", options.max_result_bytes, 1, 1073741824));
+  FF_TRY_VOID(read.number("writers", options.writers, 0, 64));
+  FF_TRY_VOID(read.number("max_queued_commands", options.max_queued_commands, 1, 10000000));
+  std::chrono::milliseconds retention{};
+  FF_TRY_VOID(read.duration("default_retention", retention, 3650LL * 24 * hour_ms));
+  options.default_retention_ms = retention.count();
+  FF_TRY(death, read.choice("on_worker_death", {"release_now", "wait_for_lease"}));
+  options.on_worker_death = death == 0 ? OnWorkerDeath::release_now : OnWorkerDeath::wait_for_lease;
+  FF_TRY(migrate, read.choice("migrate", {"false", "true"}));
+  options.migrate = migrate == 1;
+  return {};
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+std::string SettingSpec::option() const { return "--" + replaced(name, '_', '-'); }
+
+std::string SettingSpec::environment() const {
+  std::string upper = "FLOWFABRIC_";
+  for (const char c : name) upper += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return upper;
+}
+
+const std::vector<SettingSpec>& setting_specs() { return specs; }
+
+std::vector<OptionSpec> setting_options() {
+  std::vector<OptionSpec> options = {
+      {"--config", "FILE", "a TOML file with settings (FLOWFABRIC_CONFIG)"},
+      {"--print-config", "", "print all settings and where each comes from, and end"},
+  };
+  for (const SettingSpec& spec : specs) {
+    std::string help(spec.about);
+    if (!spec.otherwise.empty()) help += fmt::format(" ({})", spec.otherwise);
+    options.push_back({spec.option(), std::string(spec.value), std::move(help)});
+  }
+  return options;
+}
+
+Result<Settings> gather_settings(const Arguments& arguments, const Environment& environment) {
+  const char* named = environment("FLOWFABRIC_CONFIG");
+  const std::string path = arguments.text("--config", named == nullptr ? "" : named);
+  std::map<std::string, std::string> in_file;
+  if (!path.empty()) {
+    FF_TRY(found, settings_of_file(path));
+    in_file = std::move(found);
+  }
+  Settings settings;
+  for (const SettingSpec& spec : specs) {
+    const std::string name(spec.name);
+    Setting& setting = settings[name] = {std::string(spec.otherwise), "default"};
+    if (const auto found = in_file.find(name); found != in_file.end()) setting = {found->second, "the file " + path};
+    if (const char* value = environment(spec.environment().c_str())) setting = {value, spec.environment()};
+    if (const auto value = arguments.maybe(spec.option())) setting = {*value, spec.option()};
+  }
+  return settings;
+}
+
+std::string print_settings(const Settings& settings) {
+  std::string text;
+  for (const SettingSpec& spec : specs) {
+    const Setting& setting = settings.find(spec.name)->second;
+    text += fmt::format("# {}\n{} = {}", spec.about, spec.name, quoted(setting.value));
+    text += setting.origin == "default" ? "\n" : "  # from " + setting.origin + "\n";
+  }
+  return text;
+}
+
+Result<ServeConfig> read_settings(const Settings& settings) {
+  const Reader read(settings);
+  ServeConfig config;
+  config.store = read.text("store");
+  FF_TRY_VOID(read_http(read, config.api));
+  FF_TRY_VOID(read_engine(read, config.engine));
+  FF_TRY_VOID(read.duration("drain_timeout", config.drain_timeout));
+  FF_TRY(level, read.choice("log_level", {"debug", "info", "warn", "error", "off"}));
+  config.log_level = static_cast<LogLevel>(level);
+  FF_TRY(format, read.choice("log_format", {"auto", "text", "json"}));
+  config.log_format = static_cast<LogFormat>(format);
+  return config;
+}
+
+}  // namespace flowfabric::cli

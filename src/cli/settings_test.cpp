@@ -1,0 +1,128 @@
+#include "cli/settings.hpp"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "support/temp_dir.hpp"
+
+namespace flowfabric::cli {
+namespace {
+
+struct Given {
+  std::map<std::string, std::string> environment{};
+  Arguments arguments{};
+
+  Given& option(const std::string& name, const std::string& value) {
+    arguments.options[name] = {value};
+    return *this;
+  }
+
+  Result<Settings> gather() const {
+    return gather_settings(arguments, [this](const char* name) -> const char* {
+      const auto found = environment.find(name);
+      return found == environment.end() ? nullptr : found->second.c_str();
+    });
+  }
+  Result<ServeConfig> read() const {
+    auto settings = gather();
+    if (!settings) return tl::unexpected(settings.error());
+    return read_settings(*settings);
+  }
+  std::string problem() const {
+    const auto config = read();
+    return config ? "none" : config.error().message;
+  }
+};
+
+TEST(Settings, AreGoodAsTheyCome) {
+  const auto config = Given{}.read();
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->store, "");
+  EXPECT_EQ(config->api.address, "127.0.0.1");
+  EXPECT_EQ(config->api.port, 7070);
+  EXPECT_FALSE(config->api.api_keys);
+  EXPECT_EQ(config->engine.default_retention_ms, EngineOptions{}.default_retention_ms);
+  EXPECT_EQ(config->engine.max_payload_bytes, EngineOptions{}.max_payload_bytes);
+  EXPECT_EQ(config->api.http.max_body_bytes, net::ServerOptions{}.max_body_bytes);
+  EXPECT_EQ(config->api.http.idle_timeout, net::ServerOptions{}.idle_timeout);
+}
+
+TEST(Settings, TheCommandLineComesFirstThenTheEnvironmentThenTheFile) {
+  const test::TempDir folder;
+  const std::string path = folder.file("ff.toml");
+  std::ofstream(path) << "pool_threads = 3\nio_threads = 4\nwriters = 5\ncors_origins = [\"http://a\", \"http://b\"]\n";
+  Given given;
+  given.option("--config", path).option("--pool-threads", "1");
+  given.environment = {{"FLOWFABRIC_POOL_THREADS", "2"}, {"FLOWFABRIC_IO_THREADS", "2"}};
+  const auto config = given.read();
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->api.pool_threads, 1u);
+  EXPECT_EQ(config->api.io_threads, 2u);
+  EXPECT_EQ(config->engine.writers, 5u);
+  EXPECT_EQ(config->api.cors_origins, (std::vector<std::string>{"http://a", "http://b"}));
+  const std::string printed = print_settings(*given.gather());
+  EXPECT_NE(printed.find("pool_threads = \"1\"  # from --pool-threads"), std::string::npos);
+  EXPECT_NE(printed.find("io_threads = \"2\"  # from FLOWFABRIC_IO_THREADS"), std::string::npos);
+  EXPECT_NE(printed.find("writers = \"5\"  # from the file " + path), std::string::npos);
+
+  // What is printed is a config file that means the same.
+  std::ofstream(path) << printed;
+  Given again;
+  again.option("--config", path);
+  ASSERT_TRUE(again.gather());
+  for (const auto& [name, setting] : *again.gather()) EXPECT_EQ(setting.value, given.gather()->at(name).value) << name;
+}
+
+TEST(Settings, AFileIsReadWholeOrRefused) {
+  const test::TempDir folder;
+  const std::string path = folder.file("ff.toml");
+  Given given;
+  given.option("--config", path);
+  EXPECT_EQ(given.problem(), "--config: cannot read " + path);
+  std::ofstream(path) << "listn = \"x\"\n";
+  EXPECT_EQ(given.problem(), path + ": there is no setting \"listn\"; --print-config shows all");
+  std::ofstream(path) << "listen = x\n";
+  EXPECT_TRUE(given.problem().starts_with(path + ": line 1: ")) << given.problem();
+}
+
+TEST(Settings, RefuseToListenToOthersWithoutKeys) {
+  Given given;
+  given.option("--listen", "0.0.0.0:80");
+  EXPECT_NE(given.problem().find("set auth to keys"), std::string::npos) << given.problem();
+  given.option("--auth", "keys");
+  EXPECT_EQ(given.problem(), "none");
+  for (const std::string good : {"127.0.0.1:1", "[::1]:65535", "localhost:0", "8080"}) {
+    EXPECT_EQ(Given{}.option("--listen", good).problem(), "none") << good;
+  }
+  for (const std::string bad : {"", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", ":"}) {
+    EXPECT_EQ(Given{}.option("--listen", bad).problem(),
+              "listen (--listen): is \"" + bad + "\"; must be ADDRESS:PORT or PORT");
+  }
+}
+
+TEST(Settings, EachRefusalNamesTheSettingAndItsOrigin) {
+  EXPECT_EQ(Given{}.option("--io-threads", "0").problem(),
+            "io_threads (--io-threads): is \"0\"; must be a whole number from 1 to 64");
+  Given given;
+  given.environment = {{"FLOWFABRIC_IDLE_TIMEOUT", "soon"}};
+  EXPECT_EQ(
+      given.problem(),
+      "idle_timeout (FLOWFABRIC_IDLE_TIMEOUT): is \"soon\"; must be a duration like 500ms, 30s or 2h, at most 1h");
+  EXPECT_EQ(Given{}.option("--auth", "maybe").problem(), "auth (--auth): is \"maybe\"; must be one of none, keys");
+  EXPECT_EQ(Given{}.option("--tls-certificate", "x.pem").problem(),
+            "tls_private_key: is \"\"; TLS needs both tls_certificate and tls_private_key");
+  EXPECT_EQ(Given{}.option("--cors-origins", "example.com").problem(),
+            "cors_origins (--cors-origins): is \"example.com\"; each must be * or begin with http:// or https://");
+}
+
+TEST(Settings, EveryOneOfThemIsReadByTheServer) {
+  // A value that nothing can mean is refused for each of them, so none is there for show.
+  for (const SettingSpec& spec : setting_specs()) {
+    if (spec.name == "store" || spec.name == "tls_certificate" || spec.name == "tls_private_key") continue;
+    EXPECT_NE(Given{}.option(spec.option(), "\x01").problem(), "none") << spec.name;
+  }
+}
+
+}  // namespace
+}  // namespace flowfabric::cli

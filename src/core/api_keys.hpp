@@ -1,0 +1,22 @@
+// Keys of the HTTP API: how a secret looks, and whose one is.
+//
+// A secret is "ffk_", the id of its key (12 hex digits), "_" and 43 random characters. The prefix lets scanners of source
+// code find one that was committed by mistake.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/entropy.hpp"
+#include "core/records.hpp"
+
+namespace flowfabric {
+
+NewApiKey make_api_key(const ApiKeyRequest& request, const std::string& created_by, TimestampMs now,
+                       const Entropy& entropy);
+std::string hash_of_secret(std::string_view secret);
+bool has_expired(const ApiKeyInfo& info, TimestampMs now);
+// `unauthenticated` when it is nobody's, with the same words whatever is wrong with it.
+Result<ApiKeyInfo> whose_secret(const ApiKeysRecord& record, std::string_view secret, TimestampMs now);
+
+}  // namespace flowfabric

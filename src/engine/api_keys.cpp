@@ -1,0 +1,38 @@
+#include "engine/api_keys.hpp"
+
+#include <chrono>
+
+#include "base/check.hpp"
+#include "core/api_keys.hpp"
+#include "engine/reads.hpp"
+
+namespace flowfabric {
+namespace {
+
+constexpr std::int64_t max_age_ms = 1000;
+
+std::int64_t steady_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+Result<ApiKeyInfo> ApiKeyCache::whose(Store& store, const std::string& secret) {
+  // The lock is held while reading: those who come meanwhile want the same record.
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now = steady_ms();
+  if (!known_ || now - known_->read_at_ms >= max_age_ms) {
+    FF_TRY(record, reads::api_keys_record(store));
+    FF_TRY(store_now_us, store.now_us());
+    known_ = Known{std::move(record), now, store_now_us / 1000};
+  }
+  return whose_secret(known_->record, secret, known_->store_ms + (now - known_->read_at_ms));
+}
+
+void ApiKeyCache::forget() {
+  const std::lock_guard lock(mutex_);
+  known_.reset();
+}
+
+}  // namespace flowfabric

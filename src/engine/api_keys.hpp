@@ -1,0 +1,32 @@
+// The keys of the HTTP API as this engine last read them.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/records.hpp"
+#include "store/store.hpp"
+
+namespace flowfabric {
+
+// Safe from any thread. What it knows is at most a second old, and however many secrets are tried, it reads once a
+// second.
+class ApiKeyCache {
+ public:
+  Result<ApiKeyInfo> whose(Store& store, const std::string& secret);
+  // After a change that this engine made itself.
+  void forget();
+
+ private:
+  struct Known {
+    ApiKeysRecord record;
+    std::int64_t read_at_ms = 0;  // of the monotonic clock
+    TimestampMs store_ms = 0;     // the store's clock at that moment
+  };
+
+  std::mutex mutex_;
+  std::optional<Known> known_;
+};
+
+}  // namespace flowfabric

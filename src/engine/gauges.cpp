@@ -1,0 +1,54 @@
+// What is not counted but looked up when somebody asks for the figures.
+#include "engine/reads.hpp"
+#include "engine/runtime.hpp"
+
+namespace flowfabric {
+namespace {
+
+using observe::Label;
+using observe::Sample;
+
+constexpr std::uint64_t max_ready_counted = 100000;
+constexpr std::size_t max_lanes = 250;
+
+// A store that is away leaves a gap in the curves. Its errors are counted where they meet somebody.
+std::vector<Sample> ready_executions(Store& store, const RouteTable& routes) {
+  std::vector<Sample> samples;
+  const auto lanes = reads::ready_by_lane(store, routes, max_ready_counted);
+  if (!lanes) return samples;
+  for (const auto& [lane, count] : *lanes) samples.push_back({{lane}, static_cast<double>(count)});
+  return samples;
+}
+
+std::vector<Sample> workers(Store& store) {
+  const auto count = reads::count_workers(store);
+  if (!count) return {};
+  return {{{"working"}, static_cast<double>(count->working)}, {{"draining"}, static_cast<double>(count->draining)}};
+}
+
+}  // namespace
+
+void Runtime::add_gauges() {
+  observe::Registry& registry = metrics_.registry;
+  registry.computed_gauges({"flowfabric_queue_commands", "Commands and claims that wait for a batch."},
+                           observe::one_value([this] {
+                             const std::lock_guard lock(queue_mutex_);
+                             return static_cast<double>(queue_.size() + patient_.size());
+                           }));
+  registry.computed_gauges({"flowfabric_parked_claims", "Claims that wait for work."},
+                           observe::one_value([this] { return static_cast<double>(parking_.parked_claims()); }));
+  registry.computed_gauges({"flowfabric_parked_waiters", "Callers that wait for an execution to end."},
+                           observe::one_value([this] { return static_cast<double>(parking_.parked_waiters()); }));
+  registry.computed_counters({"flowfabric_conflicts_total",
+                              "Changes that were not written because their record had "
+                              "changed meanwhile."},
+                             observe::one_value([this] { return static_cast<double>(statistics_.stale); }));
+  registry.computed_gauges(
+      {"flowfabric_ready_executions", "Executions that can be claimed.", {Label::open("lane")}, max_lanes},
+      observe::seldom([this] { return ready_executions(*store_, routes_); }));
+  registry.computed_gauges(
+      {"flowfabric_workers", "Registered workers that live; state is working or draining.", {Label::closed("state")}},
+      observe::seldom([this] { return workers(*store_); }));
+}
+
+}  // namespace flowfabric

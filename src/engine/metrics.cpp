@@ -1,0 +1,143 @@
+#include "engine/metrics.hpp"
+
+#include <algorithm>
+
+namespace flowfabric {
+namespace {
+
+using observe::Label;
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+
+// Lanes and kinds are what users make of them; nobody can look at more curves than this.
+constexpr std::size_t max_lanes = 250;
+constexpr std::size_t max_lanes_and_kinds = 1000;
+
+// The clock takes leases away from dead workers only; everyone else is an operator.
+std::string_view cause_of_loss(const Event& event) {
+  if (event.type == EventType::lease_expired) return "expired";
+  return event.actor == "clock" ? "worker_dead" : "revoked";
+}
+
+// Enqueue numbers are made of the store's time: see Runtime::next_sequence.
+std::int64_t enqueued_at_us(const ReadyEntry& entry) { return static_cast<std::int64_t>(entry.sequence >> 10); }
+
+}  // namespace
+
+EngineMetrics::EngineMetrics()
+    : commit_duration(
+          registry
+              .histograms({"flowfabric_commit_duration_seconds", "The store's part of a batch that was written."},
+                          observe::durations())
+              .with()),
+      requeued(registry
+                   .counters({"flowfabric_requeued_commands_total",
+                              "Commands and claims that lost a race for a record and were tried again."})
+                   .with()),
+      operations_(registry.counters({"flowfabric_operations_total",
+                                     "Calls of the engine by operation; outcome is ok or the code of the error.",
+                                     {Label::closed("operation"), Label::closed("outcome")}})),
+      operation_duration_(registry.histograms({"flowfabric_operation_duration_seconds",
+                                               "How long a call took, with the time that claims and waits were parked.",
+                                               {Label::closed("operation")}},
+                                              observe::durations())),
+      batches_(registry.counters({"flowfabric_batches_total",
+                                  "Batches by kind (commands, sweep) and outcome: committed, unchanged or the code of "
+                                  "the error.",
+                                  {Label::closed("kind"), Label::closed("outcome")}})),
+      batch_commands_(
+          registry
+              .histograms({"flowfabric_batch_commands", "Commands and claims that shared a batch."}, observe::sizes())
+              .with()),
+      batch_duration_(registry.histograms({"flowfabric_batch_duration_seconds",
+                                           "From taking a batch out of the queue to its commit.",
+                                           {Label::closed("kind")}},
+                                          observe::durations())),
+      due_lag_(registry
+                   .histograms({"flowfabric_due_lag_seconds",
+                                "How late the clock came to what was due, when that was written."},
+                               observe::long_durations())
+                   .with()),
+      events_(registry.counters(
+          {"flowfabric_events_total", "Events that this engine wrote to the log.", {Label::closed("type")}})),
+      created_(registry.counters(
+          {"flowfabric_executions_created_total", "Executions created.", {Label::open("lane")}, max_lanes})),
+      finished_(registry.counters({"flowfabric_executions_finished_total",
+                                   "Executions that ended; outcome is completed, failed, cancelled or expired.",
+                                   {Label::open("lane"), Label::open("kind"), Label::closed("outcome")},
+                                   max_lanes_and_kinds})),
+      lifetime_(registry.histograms({"flowfabric_execution_lifetime_seconds",
+                                     "From the creation of an execution to its end.",
+                                     {Label::closed("outcome")}},
+                                    observe::long_durations())),
+      start_delay_(registry
+                       .histograms({"flowfabric_start_delay_seconds",
+                                    "How long executions were claimable before they were claimed."},
+                                   observe::long_durations())
+                       .with()),
+      retries_(registry.counters({"flowfabric_retries_total",
+                                  "Failed attempts that another attempt follows.",
+                                  {Label::open("lane"), Label::open("kind")},
+                                  max_lanes_and_kinds})),
+      lease_losses_(registry.counters({"flowfabric_lease_losses_total",
+                                       "Leases that were lost; cause is expired, revoked or worker_dead.",
+                                       {Label::open("lane"), Label::closed("cause")},
+                                       max_lanes_and_kinds})),
+      worker_deaths_(registry.counters({"flowfabric_worker_deaths_total",
+                                        "Registered workers that were marked dead (marked_dead) or fell silent "
+                                        "(ttl_swept).",
+                                        {Label::closed("cause")}})) {}
+
+void EngineMetrics::operation_ended(std::string_view operation, const Error* error, std::int64_t nanoseconds) {
+  operations_.with(operation, error == nullptr ? std::string_view("ok") : to_string(error->code)).add();
+  operation_duration_.with(operation).observe(nanoseconds);
+}
+
+void EngineMetrics::batch_ended(bool sweep, std::string_view outcome, std::size_t pieces, std::int64_t nanoseconds) {
+  const std::string_view kind = sweep ? "sweep" : "commands";
+  batches_.with(kind, outcome).add();
+  batch_duration_.with(kind).observe(nanoseconds);
+  if (!sweep) batch_commands_.observe(static_cast<std::int64_t>(pieces));
+}
+
+void EngineMetrics::committed(const Slot& slot, TimestampMs now) {
+  if (slot.rearm_exactly && slot.indexed_due) {
+    due_lag_.observe(std::max<std::int64_t>(now - slot.indexed_due->due_at, 0) * ns_per_ms);
+  }
+  if (slot.erased) return;  // and its events with it
+  for (const Event& event : slot.events) {
+    count(event, slot);
+    if (event.type == EventType::claimed || event.type == EventType::resumed) count_start(slot, now);
+  }
+}
+
+void EngineMetrics::count(const Event& event, const Slot& slot) {
+  events_.with(to_string(event.type)).add();
+  switch (event.type) {
+    case EventType::created: return created_.with(event.lane).add();
+    case EventType::retry_scheduled: return retries_.with(event.lane, event.kind).add();
+    case EventType::lease_expired:
+    case EventType::lease_revoked: return lease_losses_.with(event.lane, cause_of_loss(event)).add();
+    case EventType::worker_marked_dead: return worker_deaths_.with("marked_dead").add();
+    case EventType::worker_ttl_swept: return worker_deaths_.with("ttl_swept").add();
+    default: break;
+  }
+  if (is_terminal(event.type)) count_end(event, std::get<Execution>(slot.record).spec);
+}
+
+void EngineMetrics::count_end(const Event& event, const Spec& spec) {
+  const std::string_view outcome = to_string(event.type);
+  finished_.with(event.lane, event.kind, outcome).add();
+  lifetime_.with(outcome).observe(std::max<std::int64_t>(event.at - spec.created_at, 0) * ns_per_ms);
+}
+
+// Claimed as soon as it was made, or out of the ready index. What came through a grant left the index when that was
+// issued; how long it had waited by then is not known any more.
+void EngineMetrics::count_start(const Slot& slot, TimestampMs now) {
+  if (slot.version == 0) return start_delay_.observe(0);
+  if (!slot.indexed_ready) return;
+  const std::int64_t waited_us = now * 1000 - enqueued_at_us(*slot.indexed_ready);
+  start_delay_.observe(std::max<std::int64_t>(waited_us, 0) * 1000);
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,68 @@
+// What the engine counts. docs/operating.md says what each name means; names and labels stand in metrics.cpp.
+//
+// Nothing here has any influence on what the engine does. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <flowfabric/result.hpp>
+
+#include "core/workspace.hpp"
+#include "observe/metrics.hpp"
+
+namespace flowfabric {
+
+class EngineMetrics {
+ public:
+  EngineMetrics();
+
+  // A call has ended, with an error or (null) without.
+  void operation_ended(std::string_view operation, const Error* error, std::int64_t nanoseconds);
+  // A batch has ended: "committed", "unchanged" or an error's code. `pieces` are the commands and claims in it.
+  void batch_ended(bool sweep, std::string_view outcome, std::size_t pieces, std::int64_t nanoseconds);
+  // What a committed record brought about, at `now` by the store's clock.
+  void committed(const Slot& slot, TimestampMs now);
+
+  observe::Registry registry;
+  observe::Histogram& commit_duration;
+  observe::Counter& requeued;  // commands and claims that lost a race and are tried again
+
+ private:
+  void count(const Event& event, const Slot& slot);
+  void count_end(const Event& event, const Spec& spec);
+  void count_start(const Slot& slot, TimestampMs now);
+
+  observe::Family<observe::Counter>& operations_;
+  observe::Family<observe::Histogram>& operation_duration_;
+  observe::Family<observe::Counter>& batches_;
+  observe::Histogram& batch_commands_;
+  observe::Family<observe::Histogram>& batch_duration_;
+  observe::Histogram& due_lag_;
+  observe::Family<observe::Counter>& events_;
+  observe::Family<observe::Counter>& created_;
+  observe::Family<observe::Counter>& finished_;
+  observe::Family<observe::Histogram>& lifetime_;
+  observe::Histogram& start_delay_;
+  observe::Family<observe::Counter>& retries_;
+  observe::Family<observe::Counter>& lease_losses_;
+  observe::Family<observe::Counter>& worker_deaths_;
+};
+
+// Counts one call of the engine's public face, from here to ended().
+class OperationTimer {
+ public:
+  // `operation` must be a literal.
+  OperationTimer(EngineMetrics& metrics, std::string_view operation) : metrics_(&metrics), operation_(operation) {}
+  template <class T>
+  void ended(const Result<T>& reply) const {
+    metrics_->operation_ended(operation_, reply ? nullptr : &reply.error(), watch_.nanoseconds());
+  }
+
+ private:
+  EngineMetrics* metrics_;
+  std::string_view operation_;
+  observe::Stopwatch watch_{};
+};
+
+}  // namespace flowfabric

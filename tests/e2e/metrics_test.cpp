@@ -1,0 +1,398 @@
+// /metrics of a running server, and what is built on it: the table in docs/operating.md and the Grafana dashboard.
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <future>
+#include <regex>
+#include <sstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "api/api.hpp"
+#include "e2e/promql.hpp"
+#include "net/http_client.hpp"
+#include "support/exposition.hpp"
+#include "support/stores.hpp"
+
+namespace flowfabric::e2e {
+namespace {
+
+namespace json = boost::json;
+using test::Exposition;
+using test::MetricFamily;
+
+constexpr std::chrono::seconds patience{60};
+
+template <class T>
+T must(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
+
+std::string read_source_file(const std::string& path) {
+  std::ifstream file(std::string(FF_SOURCE_DIR) + "/" + path);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string text_of(const json::value& value) { return std::string(value.as_string()); }
+
+// A server on a fresh store.
+class Metrics : public testing::TestWithParam<test::StoreKind> {
+ protected:
+  Metrics()
+      : database_(test::make_database(GetParam().id)),
+        first_handle_(database_->open()),  // makes the schema
+        engine_(must(Engine::open(database_->url()))) {
+    api::ApiOptions options;
+    options.port = 0;
+    server_ = must(api::ApiServer::start(*engine_, options));
+    net::ClientOptions client;
+    client.url = server_->url();
+    client_.emplace(must(net::HttpClient::create(client)));
+  }
+  ~Metrics() override {
+    engine_->stop();
+    server_->drain(std::chrono::milliseconds(5000));
+  }
+
+  Engine& engine() { return *engine_; }
+
+  net::Response call(const std::string& method, const std::string& target, const json::value& body = nullptr) {
+    net::ClientRequest request;
+    request.method = method;
+    request.target = target;
+    if (!body.is_null()) {
+      request.headers.add("Content-Type", "application/json");
+      request.body = json::serialize(body);
+    }
+    return must(client_->request(request));
+  }
+  json::value post(const std::string& target, const json::value& body) {
+    const net::Response response = call("POST", target, body);
+    if (response.status >= 300) throw std::runtime_error(target + ": " + response.body);
+    return json::parse(response.body);
+  }
+  Exposition scrape() { return test::parse_exposition(call("GET", "/metrics").body); }
+  // Until a figure that another thread changes is what it should be.
+  Exposition scrape_until(const std::string& name, double value) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+      Exposition read = scrape();
+      if (read.sum(name) == value) return read;
+      if (std::chrono::steady_clock::now() > end) {
+        ADD_FAILURE() << name << " is " << read.sum(name) << " and not " << value;
+        return read;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
+  std::string create(json::object more = {}) {
+    json::object body = {{"lane", "mail"}, {"kind", "send"}};
+    for (const auto& [name, value] : more) body[name] = value;
+    return text_of(post("/v1/executions", body).at("execution_id"));
+  }
+  json::value claim(const std::string& instance, std::uint32_t wait_ms = 0) {
+    const auto reply = post("/v1/claims", {{"worker_id", "w"},
+                                           {"worker_instance_id", instance},
+                                           {"lanes", {"mail"}},
+                                           {"lease_ttl_ms", 3600 * 1000},
+                                           {"wait_ms", wait_ms}});
+    if (reply.at("executions").as_array().empty()) throw std::runtime_error("nothing to claim");
+    return reply.at("executions").as_array().front();
+  }
+
+  void complete_one() {
+    create();
+    post("/v1/leases/complete", {{"handle", claim("w-1").at("handle")}});
+  }
+  void retry_one() {
+    create({{"policy", {{"retry", {{"max_retries", 1}, {"initial_delay_ms", 1}}}}}});
+    post("/v1/leases/fail", {{"handle", claim("w-1").at("handle")}, {"category", "flaky"}});
+    post("/v1/leases/complete", {{"handle", claim("w-1", 60000).at("handle")}});  // after the clock has come
+  }
+  void lose_one() {
+    const std::string id = create();
+    claim("w-1");
+    post("/v1/executions/" + id + "/revoke-lease", {{"reason", "test"}});
+    post("/v1/executions/" + id + "/cancel", {{"reason", "test"}});
+  }
+  void bury_one() {
+    WorkerRegistration registration;
+    registration.worker_id = "w";
+    registration.worker_instance_id = "w-2";
+    registration.lanes = {"mail"};
+    registration.liveness_ttl_ms = 60000;
+    must(engine().register_worker(registration));
+    must(engine().mark_worker_dead(registration.name_space, "w-2", {"tester", "test"}));
+  }
+  void a_little_of_everything() {
+    complete_one();
+    retry_one();
+    lose_one();
+    bury_one();
+    call("GET", "/v1/nothing/here");
+    call("GET", "/v1/executions/nonsense");
+  }
+
+ private:
+  std::unique_ptr<test::TestDatabase> database_;
+  std::unique_ptr<Store> first_handle_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<api::ApiServer> server_;
+  std::optional<net::HttpClient> client_;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Metrics, testing::ValuesIn(test::store_kinds()),
+                         [](const auto& parameter) { return parameter.param.name; });
+
+TEST_P(Metrics, AreAnsweredAsPrometheusText) {
+  const net::Response response = call("GET", "/metrics");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.content_type, "text/plain; version=0.0.4");
+  EXPECT_NO_THROW(test::parse_exposition(response.body));
+  EXPECT_EQ(call("POST", "/metrics", json::object{}).status, 404);
+}
+
+TEST_P(Metrics, CountWhatHappensToExecutions) {
+  a_little_of_everything();
+  create();
+  const Exposition read = scrape();
+  EXPECT_EQ(read.sum("flowfabric_executions_created_total", {{"lane", "mail"}}), 4);
+  const auto finished = [&](const char* outcome) {
+    return read.sum("flowfabric_executions_finished_total", {{"lane", "mail"}, {"kind", "send"}, {"outcome", outcome}});
+  };
+  EXPECT_EQ(finished("completed"), 2);
+  EXPECT_EQ(finished("cancelled"), 1);
+  EXPECT_EQ(finished("failed"), 0);
+  EXPECT_EQ(read.sum("flowfabric_execution_lifetime_seconds_count", {{"outcome", "completed"}}), 2);
+  EXPECT_EQ(read.sum("flowfabric_start_delay_seconds_count"), 4);
+  EXPECT_EQ(read.sum("flowfabric_retries_total", {{"lane", "mail"}, {"kind", "send"}}), 1);
+  EXPECT_EQ(read.sum("flowfabric_lease_losses_total", {{"lane", "mail"}, {"cause", "revoked"}}), 1);
+  EXPECT_EQ(read.sum("flowfabric_worker_deaths_total", {{"cause", "marked_dead"}}), 1);
+  EXPECT_EQ(read.sum("flowfabric_events_total", {{"type", "created"}}), 4);
+  EXPECT_GE(read.sum("flowfabric_due_lag_seconds_count"), 1) << "the clock brought the retry";
+}
+
+TEST_P(Metrics, CountEveryOperationWithItsOutcome) {
+  a_little_of_everything();
+  const std::string id = create();
+  EXPECT_EQ(call("GET", "/v1/executions/" + id).status, 200);
+  EXPECT_EQ(call("POST", "/v1/leases/complete", {{"handle", "nonsense"}}).status, 400);
+  const Exposition read = scrape();
+  const auto calls = [&](const char* operation, const char* outcome) {
+    return read.sum("flowfabric_operations_total", {{"operation", operation}, {"outcome", outcome}});
+  };
+  EXPECT_EQ(calls("create", "ok"), 4);
+  EXPECT_EQ(calls("claim", "ok"), 4);
+  EXPECT_EQ(calls("complete", "ok"), 2);
+  EXPECT_EQ(calls("complete", "invalid_handle"), 1);
+  EXPECT_EQ(calls("describe_execution", "ok"), 1);
+  EXPECT_EQ(calls("mark_worker_dead", "ok"), 1);
+  EXPECT_EQ(read.sum("flowfabric_operation_duration_seconds_count", {{"operation", "complete"}}), 3);
+  EXPECT_GE(read.sum("flowfabric_batches_total", {{"kind", "commands"}, {"outcome", "committed"}}), 10);
+  EXPECT_EQ(read.sum("flowfabric_batches_total", {{"kind", "commands"}}), read.sum("flowfabric_batch_commands_count"));
+}
+
+TEST_P(Metrics, ShowWhoWaitsAndWhatCanBeClaimed) {
+  EXPECT_EQ(scrape().sum("flowfabric_parked_claims"), 0);
+  std::promise<std::size_t> claimed;
+  ClaimRequest request;
+  request.worker_id = "w";
+  request.worker_instance_id = "w-1";
+  request.lanes = {"mail"};
+  request.lease_ttl_ms = 60000;
+  request.wait_ms = 600000;
+  engine().claim_async(request, [&](const auto& reply) { claimed.set_value(reply ? reply->size() : 0); });
+  scrape_until("flowfabric_parked_claims", 1);
+  create();
+  EXPECT_EQ(claimed.get_future().get(), 1u);
+  EXPECT_EQ(scrape().sum("flowfabric_parked_claims"), 0);
+
+  for (int i = 0; i < 3; ++i) create({{"lane", "bulk"}, {"priority", -32768}});
+  scrape_until("flowfabric_ready_executions", 3);
+  WorkerRegistration registration;
+  registration.worker_id = "w";
+  registration.worker_instance_id = "w-2";
+  registration.lanes = {"mail"};
+  registration.liveness_ttl_ms = 600000;
+  must(engine().register_worker(registration));
+  EXPECT_EQ(scrape_until("flowfabric_workers", 1).sum("flowfabric_workers", {{"state", "working"}}), 1);
+}
+
+TEST_P(Metrics, NameRoutesByTheirPattern) {
+  const std::string id = create();
+  call("GET", "/v1/executions/" + id);
+  call("GET", "/v1/executions/" + id + "?nonsense=1");
+  call("GET", "/v1/no/such/" + id);
+  call("DELETE", "/healthz");
+  call("BREW", "/v1/executions/" + id);
+  call("GET", "/healthz");
+  const Exposition read = scrape();
+  const auto requests = [&](const char* route, const char* method, const char* status) {
+    return read.sum("flowfabric_http_requests_total", {{"route", route}, {"method", method}, {"status", status}});
+  };
+  EXPECT_EQ(requests("/v1/executions", "POST", "201"), 1);
+  EXPECT_EQ(requests("/v1/executions/{execution_id}", "GET", "200"), 1);
+  EXPECT_EQ(requests("/v1/executions/{execution_id}", "GET", "400"), 1);
+  EXPECT_EQ(requests("unmatched", "GET", "404"), 1);
+  EXPECT_EQ(requests("unmatched", "DELETE", "404"), 1);
+  EXPECT_EQ(requests("unmatched", "other", "405"), 1);
+  EXPECT_EQ(requests("/healthz", "GET", "200"), 1);
+  for (const auto& sample : read.samples("flowfabric_http_requests_total")) {
+    EXPECT_EQ(sample.labels.at("route").find(id), std::string::npos);
+  }
+  EXPECT_EQ(read.sum("flowfabric_http_request_duration_seconds_count", {{"route", "unmatched"}}), 3);
+  EXPECT_EQ(read.sum("flowfabric_http_connections"), 1);
+  EXPECT_EQ(read.sum("flowfabric_http_requests_in_flight"), 1) << "the one that asks";
+  EXPECT_GT(read.sum("flowfabric_http_received_bytes_total"), 100);
+  EXPECT_GT(read.sum("flowfabric_http_sent_bytes_total"), 100);
+  EXPECT_EQ(read.sum("flowfabric_build_info"), 1);
+}
+
+// ---------------------------------------------------------------- docs/operating.md
+
+struct Documented {
+  std::string type;
+  std::set<std::string> labels;
+
+  friend bool operator==(const Documented&, const Documented&) = default;
+};
+
+void PrintTo(const Documented& documented, std::ostream* out) {
+  *out << documented.type;
+  for (const std::string& label : documented.labels) *out << ' ' << label;
+}
+
+// The rows of the section's tables: | `name` | type | `label`, `label` | meaning |
+std::map<std::string, Documented> documented_metrics() {
+  const std::string document = read_source_file("docs/operating.md");
+  const std::size_t begin = document.find("\n## Metrics\n");
+  if (begin == std::string::npos) throw std::runtime_error("docs/operating.md has no section Metrics");
+  const std::string section = document.substr(begin, document.find("\n## ", begin + 1) - begin);
+  const std::regex row(R"(\| `([a-z_]+)` \| ([a-z]+) \| ([^|]*) \| [^|]+ \|)");
+  const std::regex label("`([a-z_]+)`");
+  std::map<std::string, Documented> found;
+  for (std::sregex_iterator it(section.begin(), section.end(), row), end; it != end; ++it) {
+    Documented documented{(*it)[2], {}};
+    const std::string labels = (*it)[3];
+    for (std::sregex_iterator one(labels.begin(), labels.end(), label); one != end; ++one) {
+      documented.labels.insert((*one)[1]);
+    }
+    EXPECT_TRUE(found.emplace((*it)[1], documented).second) << (*it)[1] << " is documented twice";
+  }
+  return found;
+}
+
+TEST_P(Metrics, AreDocumented) {
+  a_little_of_everything();
+  std::map<std::string, Documented> exposed;
+  for (const auto& [name, family] : scrape().families) {
+    EXPECT_FALSE(family.samples.empty()) << name << " has no sample, so its labels cannot be compared";
+    exposed[name] = {family.type, family.label_names()};
+  }
+  EXPECT_EQ(documented_metrics(), exposed);
+}
+
+// ---------------------------------------------------------------- deploy/grafana/flowfabric.json
+
+// Labels that Prometheus adds to everything.
+const std::set<std::string> added_by_prometheus = {"instance", "job"};
+
+class Dashboard {
+ public:
+  explicit Dashboard(Exposition exposed) : exposed_(std::move(exposed)) {}
+
+  void check(const json::value& panel) {
+    for (const json::value& target : panel.at("targets").as_array()) {
+      const std::string expression = text_of(target.at("expr"));
+      SCOPED_TRACE(text_of(panel.at("title")) + ": " + expression);
+      check(read_query(expression), text_of(target.at("legendFormat")));
+    }
+  }
+  const std::set<std::string>& metrics() const { return metrics_; }
+
+ private:
+  void check(const Query& query, const std::string& legend) {
+    EXPECT_FALSE(query.selectors.empty());
+    std::set<std::string> available = query.grouped_by;
+    for (const Selector& selector : query.selectors) {
+      metrics_.insert(selector.metric);
+      const auto samples = exposed_.samples(selector.metric);
+      EXPECT_FALSE(samples.empty()) << "there is no " << selector.metric;
+      if (samples.empty()) continue;
+      for (const std::string& label : query.grouped_by) expect_label(samples.front(), label);
+      for (const std::string& label : query.joined_on) EXPECT_TRUE(added_by_prometheus.contains(label)) << label;
+      for (const Matcher& matcher : selector.matchers) check(matcher, samples);
+      if (query.grouped_by.empty()) available.insert(added_by_prometheus.begin(), added_by_prometheus.end());
+    }
+    const std::regex shown("\\{\\{([a-z_]+)\\}\\}");
+    for (std::sregex_iterator it(legend.begin(), legend.end(), shown), end; it != end; ++it) {
+      EXPECT_TRUE(available.contains((*it)[1])) << "the legend shows " << (*it)[1] << ", which the query drops";
+    }
+  }
+
+  static void expect_label(const test::MetricSample& sample, const std::string& label) {
+    EXPECT_TRUE(sample.labels.contains(label)) << sample.name << " has no label " << label;
+  }
+
+  // A value that never occurs would leave a panel empty for ever.
+  static void check(const Matcher& matcher, const std::vector<test::MetricSample>& samples) {
+    expect_label(samples.front(), matcher.label);
+    const bool exact = matcher.relation == "=" || matcher.relation == "!=";
+    const std::regex pattern(exact ? std::string() : matcher.value);
+    const bool occurs = std::any_of(samples.begin(), samples.end(), [&](const test::MetricSample& sample) {
+      const auto found = sample.labels.find(matcher.label);
+      if (found == sample.labels.end()) return false;
+      return exact ? found->second == matcher.value : std::regex_match(found->second, pattern);
+    });
+    EXPECT_TRUE(occurs) << matcher.label << " never is " << matcher.value;
+  }
+
+  Exposition exposed_;
+  std::set<std::string> metrics_;
+};
+
+TEST_P(Metrics, FeedEveryPanelOfTheDashboard) {
+  a_little_of_everything();
+  const json::value document = json::parse(read_source_file("deploy/grafana/flowfabric.json"));
+  Dashboard dashboard(scrape());
+  std::size_t panels = 0;
+  for (const json::value& panel : document.at("panels").as_array()) {
+    if (text_of(panel.at("type")) == "row") continue;
+    ++panels;
+    EXPECT_EQ(text_of(panel.at("datasource").at("uid")), "${datasource}");
+    dashboard.check(panel);
+  }
+  EXPECT_GE(panels, 20u);
+  EXPECT_GE(dashboard.metrics().size(), 25u);
+  const auto& variables = document.at("templating").at("list").as_array();
+  ASSERT_EQ(variables.size(), 1u);
+  EXPECT_EQ(text_of(variables.front().at("name")), "datasource");
+}
+
+TEST(PromQl, SeesWhatAQueryAsksFor) {
+  const Query query = read_query(
+      "histogram_quantile(0.95, sum by (le, route) (rate(a_bucket{x=\"1\",y!~\"2|3\"}[$__rate_interval]))) / "
+      "max(b) and on (instance) c");
+  ASSERT_EQ(query.selectors.size(), 3u);
+  EXPECT_EQ(query.selectors[0].metric, "a_bucket");
+  ASSERT_EQ(query.selectors[0].matchers.size(), 2u);
+  EXPECT_EQ(query.selectors[0].matchers[1].label, "y");
+  EXPECT_EQ(query.selectors[0].matchers[1].relation, "!~");
+  EXPECT_EQ(query.selectors[0].matchers[1].value, "2|3");
+  EXPECT_EQ(query.selectors[1].metric, "b");
+  EXPECT_EQ(query.selectors[2].metric, "c");
+  EXPECT_EQ(query.grouped_by, (std::set<std::string>{"le", "route"}));
+  EXPECT_EQ(query.joined_on, std::set<std::string>{"instance"});
+}
+
+}  // namespace
+}  // namespace flowfabric::e2e
