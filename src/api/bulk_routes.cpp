@@ -31,6 +31,9 @@ Result<BulkReply> act_on_named(Call& call, const BulkOrder& order, const BulkBod
   if (body.dry_run) return refuse("dry_run", "counts what a filter selects; it does not go with ids");
   if (!body.cursor.empty()) return refuse("cursor", "goes with a filter, not with ids");
   BulkReply reply;
+  if (call.caller().name_space) {
+    for (const ExecutionId& id : *body.ids) FF_TRY_VOID(call.check_reach(id));
+  }
   static_cast<BulkTally&>(reply) = act_on(call.engine(), order, *body.ids);
   return reply;
 }
@@ -43,6 +46,8 @@ Result<BulkReply> act_on_page(Call& call, const BulkOrder& order, const BulkBody
     return refuse("limit", "is " + std::to_string(body.limit) + "; allowed are 1 to " + std::to_string(max_items));
   }
   FF_TRY(request, filter_for(order.verb, *body.filter, "filter.states"));
+  if (!request.name_space) request.name_space = call.caller().name_space;
+  if (request.name_space) FF_TRY_VOID(call.check_reach(*request.name_space));
   request.cursor = body.cursor;
   request.limit = body.limit;
   FF_TRY(page, call.engine().list_executions(request));
@@ -69,9 +74,11 @@ Result<BulkReply> bulk(Call& call, const BulkBody& body) {
 }  // namespace
 
 std::vector<Route> bulk_routes() {
+  Route route = blocking_route<BulkBody, BulkReply>(ApiRole::operating, "POST", "/v1/executions/bulk",
+                                                    "Cancel, replay or change the priority of many executions.", bulk);
+  route.keeps_to_namespace = true;
   return {described(
-      blocking_route<BulkBody, BulkReply>(ApiRole::operating, "POST", "/v1/executions/bulk",
-                                          "Cancel, replay or change the priority of many executions.", bulk),
+      std::move(route),
       "A call handles one page of what the filter selects and says where the next begins; repeat it with the cursor "
       "until `done`. So a call is short whatever the filter selects, the caller sees how far it is and can stop "
       "between two pages, and nothing is lost when a server goes down: the cursor is all there is to remember.")};

@@ -43,6 +43,7 @@ std::string_view about_path_parameter(std::string_view name) {
       {"worker_instance_id", "The process, as it was registered."},
       {"lane", "The name of a lane."},
       {"namespace", "The name of a namespace."},
+      {"key", "The id or the name of an API key."},
   };
   for (const auto& [key, about] : known) {
     if (key == name) return about;

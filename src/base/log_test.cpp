@@ -14,8 +14,7 @@ TEST(Log, ALineForProgramsIsJson) {
   EXPECT_EQ(log_line(LogFormat::json, "T", LogLevel::info, "said \"so\"\n", {{"path", "a\\b"}, {"n", "1"}}),
             R"({"time":"T","level":"info","message":"said \"so\"\u000a","path":"a\\b","n":"1"})");
   EXPECT_EQ(log_line(LogFormat::json, "T", LogLevel::error, "\xff", {}),
-            R"({"time":"T","level":"error","message":"(not UTF-8)"
-})");
+            R"x({"time":"T","level":"error","message":"(not UTF-8)"})x");
 }
 
 }  // namespace

@@ -297,6 +297,13 @@ tl::unexpected<Error> refuse(const TomlEntry& entry, const std::string& message)
   return fail(Errc::invalid_argument, "line " + std::to_string(entry.line) + ": " + name + ": " + message, name);
 }
 
+std::string to_text(const TomlValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+  return join(std::get<std::vector<std::string>>(value), ",");
+}
+
 Result<std::string> string_of(const TomlEntry& entry) { return value_of<std::string>(entry, "a text in quotes"); }
 Result<std::int64_t> number_of(const TomlEntry& entry) { return value_of<std::int64_t>(entry, "a whole number"); }
 Result<bool> flag_of(const TomlEntry& entry) { return value_of<bool>(entry, "true or false"); }

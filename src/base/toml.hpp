@@ -15,9 +15,11 @@
 
 namespace flowfabric {
 
+using TomlValue = std::variant<std::string, std::int64_t, bool, std::vector<std::string>>;
+
 struct TomlEntry {
   std::vector<std::string> path{};  // {"profiles", "default", "store"}
-  std::variant<std::string, std::int64_t, bool, std::vector<std::string>> value{};
+  TomlValue value{};
   std::size_t line = 0;
 };
 
@@ -31,6 +33,8 @@ std::string name_of(const TomlEntry& entry);
 // For who finds that an entry is wrong.
 tl::unexpected<Error> refuse(const TomlEntry& entry, const std::string& message);
 
+// As one would write it on a command line; an array with commas between.
+std::string to_text(const TomlValue& value);
 // The value, when it has that type.
 Result<std::string> string_of(const TomlEntry& entry);
 Result<std::int64_t> number_of(const TomlEntry& entry);

@@ -65,6 +65,13 @@ TEST(Toml, EntriesKnowTheirLine) {
   EXPECT_EQ(string_of(document->at(1)).error().field, "b");
 }
 
+TEST(Toml, ValuesAsOneWritesThem) {
+  EXPECT_EQ(to_text(std::string("x")), "x");
+  EXPECT_EQ(to_text(std::int64_t{-5}), "-5");
+  EXPECT_EQ(to_text(true), "true");
+  EXPECT_EQ(to_text(std::vector<std::string>{"a", "b"}), "a,b");
+}
+
 TEST(Toml, MistakesNameTheirLine) {
   const std::pair<const char*, const char*> mistakes[] = {
       {"a", "line 1: the = after a is missing"},

@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include "base/check.hpp"
-#include "base/text.hpp"
 #include "base/toml.hpp"
 #include "cli/times.hpp"
 
@@ -60,14 +59,6 @@ Result<std::string> read_file(const std::string& path) {
   return text.str();
 }
 
-// As one would write it on the command line; an array with commas between.
-std::string to_text(const TomlEntry& entry) {
-  if (const auto* text = std::get_if<std::string>(&entry.value)) return *text;
-  if (const auto* number = std::get_if<std::int64_t>(&entry.value)) return std::to_string(*number);
-  if (const auto* truth = std::get_if<bool>(&entry.value)) return *truth ? "true" : "false";
-  return join(std::get<std::vector<std::string>>(entry.value), ",");
-}
-
 Result<std::map<std::string, std::string>> settings_of_file(const std::string& path) {
   FF_TRY(text, read_file(path));
   auto document = read_toml(text);
@@ -80,7 +71,7 @@ Result<std::map<std::string, std::string>> settings_of_file(const std::string& p
       return fail(Errc::invalid_argument, path + ": there is no setting \"" + name + "\"; --print-config shows all",
                   name);
     }
-    found[name] = to_text(entry);
+    found[name] = to_text(entry.value);
   }
   return found;
 }

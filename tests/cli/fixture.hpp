@@ -51,7 +51,7 @@ class OnAStore : public testing::TestWithParam<Way> {
   bool served() const { return GetParam().served; }
   // A server has its own name for who acts, so nobody can claim another.
   Words by(const std::string& name) const { return served() ? Words{} : Words{"--by", name}; }
-  std::string actor(const std::string& name) const { return served() ? "http" : name; }
+  std::string actor(const std::string& name) const { return served() ? "local" : name; }
   // An engine of this process; close it before the program runs, so that there is one actor at a time.
   std::unique_ptr<Engine> open_engine() const;
   void populate();

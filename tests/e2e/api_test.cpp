@@ -210,7 +210,7 @@ TEST_F(Api, OperatorsActOnOne) {
   EXPECT_TRUE(client.post(path_of(id) + "/cancel", "{}").json.at("already_cancelled").as_bool());
   EXPECT_EQ(client.post(path_of(id) + "/replay", R"({"reason":"again"})").json.at("replay_count").as_int64(), 1);
   const auto events = client.get(path_of(id) + "/history").json.at("events").as_array();
-  EXPECT_EQ(text(events.back().at("actor")), "http");
+  EXPECT_EQ(text(events.back().at("actor")), "local");
   EXPECT_EQ(text(events.back().at("reason")), "again");
 }
 

@@ -62,7 +62,7 @@ TEST_F(FleetApi, AWorkerRegistersLivesAndDies) {
   EXPECT_TRUE(client.get("/v1/workers").json.at("workers").as_array().empty());
   const auto gone = client.get("/v1/workers?include_expired=true").json.at("workers").at(0);
   EXPECT_EQ(text(gone.at("state")), "marked_dead");
-  EXPECT_EQ(text(gone.at("ended_by")), "http");
+  EXPECT_EQ(text(gone.at("ended_by")), "local");
   EXPECT_EQ(client.get("/v1/workers?include_expired=yes").field(), "include_expired");
   EXPECT_EQ(client.post("/v1/workers", R"({"worker_id":"w"})").field(), "worker_instance_id");
   EXPECT_EQ(client.post("/v1/workers", R"({"worker_id":"w","worker_instance_id":"a b"})").field(),
@@ -125,7 +125,7 @@ TEST_F(FleetApi, LanesNamespacesAndCounts) {
   EXPECT_EQ(text(client.put("/v1/lanes/mail", R"({"state":"paused","reason":"storm"})").json.at("state")), "paused");
   const auto lane = client.get("/v1/lanes/mail").json;
   EXPECT_EQ(text(lane.at("reason")), "storm");
-  EXPECT_EQ(text(lane.at("changed_by")), "http");
+  EXPECT_EQ(text(lane.at("changed_by")), "local");
   EXPECT_EQ(client.get("/v1/lanes").json.at("lanes").as_array().size(), 1u);
   EXPECT_EQ(client.get("/v1/lanes/none").code(), "not_found");
   EXPECT_EQ(client.put("/v1/lanes/mail", R"({"state":"closed"})").field(), "state");
@@ -179,7 +179,7 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   client.post(path_of(create()) + "/cancel");
   client.post("/v1/executions/bulk", R"({"action":"cancel","filter":{"lane":"nowhere"}})");
   for (const char* path : {"/v1/executions", "/v1/workers", "/v1/leases/expired", "/v1/lanes", "/v1/counts",
-                           "/v1/namespaces/n", "/v1/signing-keys", "/v1/lanes/default"}) {
+                           "/v1/namespaces/n", "/v1/signing-keys", "/v1/lanes/default", "/v1/whoami", "/v1/api-keys"}) {
     EXPECT_EQ(client.get(path).status, 200) << path;
   }
   client.post("/v1/workers", "{" + worker + "}");
@@ -196,6 +196,8 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   client.put("/v1/lanes/default", R"({"state":"active"})");
   client.put("/v1/namespaces/n", R"({"retention":{}})");
   client.post("/v1/signing-keys/rotate");
+  client.post("/v1/api-keys", R"({"name":"ada","role":"viewer"})");
+  client.send("DELETE", "/v1/api-keys/ada");
   client.post("/v1/retention/run");
   for (const std::string& operation : client.operations()) {
     EXPECT_TRUE(client.succeeded().contains(operation) || is_elsewhere(operation)) << operation;
