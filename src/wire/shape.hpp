@@ -190,7 +190,7 @@ struct Codec<ExecutionId> {
     return {};
   }
   static void write(Writer& writer, const ExecutionId& value) { writer.text(to_string(value)); }
-  static std::string schema(Schemas&) { return R"({"type":"string","description":"An execution id; opaque."})"; }
+  static std::string schema(Schemas&) { return R"({"type":"string"})"; }
 };
 
 template <class T>
