@@ -235,6 +235,13 @@ int Cast::worker_lives() const {
   return lives;
 }
 
+void Cast::verify_logs() const {
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    if (entry.path().extension() != ".log") continue;
+    EXPECT_EQ(content(entry.path()).find("Sanitizer:"), std::string::npos) << entry.path();
+  }
+}
+
 void Cast::keep_database_log() const {
   if (!postgres_) return;
   std::error_code ignored;

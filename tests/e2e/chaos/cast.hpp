@@ -68,6 +68,8 @@ class Cast {
   const std::vector<std::string>& urls() const { return urls_; }
   int worker_lives() const;
   std::uint64_t ended();  // executions, as the servers count them
+  // A sanitizer that only warns lets its process live; here its words are a test failure.
+  void verify_logs() const;
   void keep_database_log() const;
 
  private:

@@ -51,6 +51,7 @@ class Chaos : public ::testing::Test {
       EXPECT_GT(figures.completed, 0u);
       EXPECT_GT(figures.acknowledged_ends, 0u);
     }
+    cast.verify_logs();
     if (HasFailure()) cast.keep_database_log();
   }
 
