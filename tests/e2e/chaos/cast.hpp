@@ -67,7 +67,6 @@ class Cast {
 
   const std::vector<std::string>& urls() const { return urls_; }
   int worker_lives() const;
-  std::uint64_t ended();  // executions, as the servers count them
   // A sanitizer that only warns lets its process live; here its words are a test failure.
   void verify_logs() const;
   void keep_database_log() const;
@@ -76,7 +75,8 @@ class Cast {
   void add_servers();
   void add_workers();
   void look_after_all();
-  bool kill_a_server();  // false: there is none to kill
+  std::uint64_t ended();  // executions, as a server counts them; 0 when it does not answer
+  bool kill_a_server();   // false: there is none to kill
   std::chrono::milliseconds between(int from_ms, int to_ms);
 
   const std::filesystem::path folder_;
