@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <random>
 
 #include "api/bodies.hpp"
 #include "e2e/chaos/caller.hpp"
@@ -14,8 +15,10 @@ namespace {
 
 constexpr std::uint32_t max_claim = 24;
 constexpr std::uint32_t claim_wait_ms = 400;
-// Short, because what dead workers held must run out before the test can end; long enough for a server to come back.
-constexpr std::uint32_t lease_ttl_ms = 4000;
+// Some leases outlast the restart of a server. Others run out while their worker still means to use them, and several
+// workers end the same execution.
+constexpr std::uint32_t min_lease_ttl_ms = 300;
+constexpr std::uint32_t max_lease_ttl_ms = 4000;
 
 // What a worker may hear about a lease that it took too long over. Anything else that is final is a fault.
 bool is_loss_of_lease(Errc code) {
@@ -64,7 +67,7 @@ class Worker {
     request.worker_id = "chaos";
     request.worker_instance_id = name_;
     request.max_executions = static_cast<std::uint32_t>(random_() % max_claim + 1);
-    request.lease_ttl_ms = lease_ttl_ms;
+    request.lease_ttl_ms = std::uniform_int_distribution(min_lease_ttl_ms, max_lease_ttl_ms)(random_);
     request.wait_ms = claim_wait_ms;
     auto reply = persist([&] { return caller_.post<api::ClaimReply>("/v1/claims", request); });
     if (!reply) give_up("claiming", reply.error());
