@@ -46,7 +46,7 @@ std::string encode_log_cursor(const std::string& position) {
 
 Result<std::string> decode_log_cursor(const std::string& cursor) {
   const auto bytes = from_base64url(cursor);
-  if (!bytes || bytes->empty() || bytes->front() != static_cast<char>(log_cursor_version)) {
+  if (!bytes || bytes->size() < 2 || bytes->front() != static_cast<char>(log_cursor_version)) {
     return tl::unexpected(bad_cursor());
   }
   return bytes->substr(1);
