@@ -29,8 +29,9 @@ if(GTest_FOUND)
   ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links})
   ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links})
   if(TARGET cli_tests AND TARGET flowfabric_program)
-    # Where the tests find the program that they run.
-    target_compile_definitions(cli_tests PRIVATE FF_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    # Where the tests find the program that they run, and the documents whose commands they try.
+    target_compile_definitions(cli_tests PRIVATE FF_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+      FF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     add_dependencies(cli_tests flowfabric_program)
   endif()
   ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links})
