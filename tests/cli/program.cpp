@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -17,8 +19,8 @@
 namespace flowfabric::cli_test {
 namespace {
 
-// The part of fork and exec that both ways of running share. Does not return.
-[[noreturn]] void become_program(const Words& arguments, const Words& environment) {
+// Nothing of this user's own settings, and what the caller adds. Only between fork and exec, which needs `words` until then.
+void set_environment(Words& words) {
   for (const char* name :
        {"FLOWFABRIC_STORE", "FLOWFABRIC_PROFILE", "FLOWFABRIC_API_KEY", "FLOWFABRIC_CA_FILE", "NO_COLOR"}) {
     unsetenv(name);
@@ -26,15 +28,20 @@ namespace {
   setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
   setenv("TERM", "xterm", 1);
   setenv("LC_ALL", "C.UTF-8", 1);
-  std::vector<std::string> words = environment;
   for (std::string& word : words) putenv(word.data());
-  std::string program = FF_BIN_DIR "/flowfabric";
-  std::vector<std::string> copies = arguments;
+}
+
+// Does not return.
+[[noreturn]] void become(std::string program, Words arguments, Words environment) {
+  set_environment(environment);
   std::vector<char*> argv = {program.data()};
-  for (std::string& copy : copies) argv.push_back(copy.data());
+  for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  execv(program.c_str(), argv.data());
+  execvp(program.c_str(), argv.data());
   _exit(127);
+}
+[[noreturn]] void become_program(const Words& arguments, const Words& environment) {
+  become(FF_BIN_DIR "/flowfabric", arguments, environment);
 }
 
 int wait_for(pid_t pid) {
@@ -54,22 +61,40 @@ void redirect(int to, const std::string& path, int flags) {
   if (from < 0 || dup2(from, to) < 0) _exit(126);
 }
 
-}  // namespace
-
-Finished run_program(const Words& arguments, const Words& environment) {
-  const test::TempDir folder;
-  const std::string out = folder.file("out");
-  const std::string err = folder.file("err");
+// Without a terminal: its output is in files.
+Finished run_quietly(const std::string& program, const Words& arguments, const Words& environment,
+                     const std::string& folder = {}) {
+  const test::TempDir outputs;
+  const std::string out = outputs.file("out");
+  const std::string err = outputs.file("err");
   const pid_t pid = fork();
   if (pid < 0) throw std::runtime_error("fork failed");
   if (pid == 0) {
     redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
     redirect(STDOUT_FILENO, out, O_WRONLY | O_CREAT);
     redirect(STDERR_FILENO, err, O_WRONLY | O_CREAT);
-    become_program(arguments, environment);
+    if (!folder.empty() && chdir(folder.c_str()) != 0) _exit(125);
+    become(program, arguments, environment);
   }
   const int code = wait_for(pid);
   return {code, content(out), content(err)};
+}
+
+}  // namespace
+
+Finished run_program(const Words& arguments, const Words& environment) {
+  return run_quietly(FF_BIN_DIR "/flowfabric", arguments, environment);
+}
+
+Finished run_script(const std::string& script, const std::string& folder, const Words& environment) {
+  namespace fs = std::filesystem;
+  fs::create_directories(fs::path(folder) / "bin");
+  fs::create_symlink(FF_BIN_DIR "/flowfabric", fs::path(folder) / "bin/flowfabric");
+  const std::string file = folder + "/script.sh";
+  std::ofstream(file) << "set -e\ntrap 'kill -9 $(jobs -p) 2>/dev/null || true' EXIT\nexport PATH=\"$PWD/bin:$PATH\"\n"
+                      << script;
+  // Jobs of the background have groups of their own, so only bash itself can end them.
+  return run_quietly("timeout", {"--signal=TERM", "120", "bash", "-m", file}, environment, folder);
 }
 
 Finished run_on_terminal(const Words& arguments, const std::string& typed, const Words& environment,
@@ -102,6 +127,7 @@ RunningServer::RunningServer(const std::string& store_url) {
   if (pid_ == 0) {
     redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
     if (dup2(pipe_ends[1], STDOUT_FILENO) < 0) _exit(126);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server behind
     become_program({"serve", "--store", store_url, "--listen", "127.0.0.1:0"}, {});
   }
   close(pipe_ends[1]);
@@ -118,9 +144,15 @@ RunningServer::RunningServer(const std::string& store_url) {
 }
 
 RunningServer::~RunningServer() {
-  kill(pid_, SIGTERM);
-  wait_for(pid_);
+  if (pid_ > 0) kill(pid_, SIGTERM);
+  if (pid_ > 0) wait_for(pid_);
   close(output_);
+}
+
+void RunningServer::kill_hard() {
+  kill(pid_, SIGKILL);
+  wait_for(pid_);
+  pid_ = -1;
 }
 
 }  // namespace flowfabric::cli_test

@@ -22,6 +22,10 @@ Finished run_program(const Words& arguments, const Words& environment = {});
 Finished run_on_terminal(const Words& arguments, const std::string& typed, const Words& environment = {},
                          unsigned short columns = 200);
 
+// Runs a script of bash in `folder`, with job control and with the program there as bin/flowfabric and in the PATH. Stops at
+// the first command that fails; what it left running in the background is ended.
+Finished run_script(const std::string& script, const std::string& folder, const Words& environment = {});
+
 // `flowfabric serve` on a store, on a free port. Stopped with this object.
 class RunningServer {
  public:
@@ -31,6 +35,8 @@ class RunningServer {
   ~RunningServer();
 
   const std::string& url() const { return url_; }
+  // kill -9.
+  void kill_hard();
 
  private:
   int pid_ = -1;

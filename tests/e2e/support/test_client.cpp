@@ -133,7 +133,9 @@ std::set<std::string> TestClient::operations() const {
   return all;
 }
 
-TestServer::TestServer(api::ApiOptions options) : engine_(must(Engine::open("memory:"))) {
+TestServer::TestServer(api::ApiOptions options) : TestServer(must(Engine::open("memory:")), std::move(options)) {}
+
+TestServer::TestServer(std::unique_ptr<Engine> engine, api::ApiOptions options) : engine_(std::move(engine)) {
   options.port = 0;
   api_ = must(api::ApiServer::start(*engine_, options));
 }

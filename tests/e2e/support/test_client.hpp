@@ -58,10 +58,11 @@ class TestClient {
   std::set<std::string> succeeded_;
 };
 
-// An engine in memory behind a server of this process.
+// An engine behind a server of this process; in memory, unless it is given.
 class TestServer {
  public:
   explicit TestServer(api::ApiOptions options = {});
+  explicit TestServer(std::unique_ptr<Engine> engine, api::ApiOptions options = {});
   ~TestServer();
 
   Engine& engine() { return *engine_; }

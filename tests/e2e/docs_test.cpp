@@ -1,0 +1,218 @@
+// docs/http-api.md is what the route table says, and its examples are what a server answers.
+//
+// FF_UPDATE_DOCS=1 writes the file instead of comparing it; `./dev docs` does that.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <boost/json/parse.hpp>
+
+#include "api/route.hpp"
+#include "e2e/support/api_reference.hpp"
+#include "engine/engine_impl.hpp"
+#include "open/open.hpp"
+#include "support/manual_clock.hpp"
+
+namespace flowfabric::e2e {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t new_year_us = 1'767'225'600'000'000;
+
+// An engine whose clock stands still unless it is told to move, so that the examples have the same times in every run.
+std::unique_ptr<Engine> engine_with(const test::ManualClock& clock) {
+  StoreOptions options;
+  options.now_us = clock.source();
+  return start_engine(open_store("memory:", std::move(options)).value(), {}).value();
+}
+
+// A day in the life of a server, told so that every route has a good reason to be called.
+class Tour {
+ public:
+  void run() {
+    submit_and_look();
+    work();
+    operate();
+    manage_the_fleet();
+    reserve();
+    care();
+  }
+
+  TestClient& client() { return client_; }
+  const ExampleRecorder& recorder() const { return recorder_; }
+
+  // How the server says no.
+  ExampleRecorder::Example refusal() {
+    const std::string body = R"({"lane":"mail","kind":"send","policy":{"retry":{"max_retries":"three"}}})";
+    return {"POST", "/v1/executions", json::parse(body), client_.post("/v1/executions", body)};
+  }
+
+ private:
+  // Time passes between two calls.
+  Reply send(const std::string& method, const std::string& target, const std::string& body = {}) {
+    clock_.advance_ms(10);
+    Reply reply = recorder_.send(method, target, body);
+    EXPECT_LT(reply.status, 300) << method << " " << target << " " << reply.body;
+    return reply;
+  }
+  Reply get(const std::string& target) { return send("GET", target); }
+  Reply post(const std::string& target, const std::string& body = {}) { return send("POST", target, body); }
+
+  static std::string with_handle(const std::string& handle, const std::string& more = {}) {
+    return R"({"handle":")" + handle + "\"" + more + "}";
+  }
+  std::string create(const std::string& body) { return text(post("/v1/executions", body).json.at("execution_id")); }
+  std::string claim() {
+    const Reply reply = post("/v1/claims", "{" + worker_ + R"(,"lanes":["mail"],"wait_ms":30000})");
+    return text(reply.json.at("executions").at(0).at("handle"));
+  }
+
+  void submit_and_look() {
+    first_ =
+        create(R"({"lane":"mail","kind":"send","payload":{"to":"ada@example.com"},"tags":{"mail.campaign":"welcome"},)"
+               R"("idempotency_key":"welcome-ada","policy":{"retry":{"max_retries":3}}})");
+    post("/v1/executions/batch",
+         R"({"executions":[{"lane":"mail","kind":"send","priority":-5,"payload":{"to":"bob@example.com"}},)"
+         R"({"lane":"mail","kind":"send","priority":40000,"payload":{"to":"eve@example.com"}}]})");
+    get("/v1/executions?lane=mail&state=waiting&limit=1");
+    get(path_of(first_) + "/explain");
+  }
+
+  void work() {
+    const std::string held = claim();
+    get(path_of(first_));
+    get(path_of(first_) + "/state");
+    get(path_of(first_) + "/payload");
+    post("/v1/leases/progress", with_handle(held, R"(,"percent":50,"message":"connected")"));
+    post("/v1/leases/renew", R"({"handles":[")" + held + R"(",")" + made_up_handle + R"("]})");
+    post("/v1/leases/fail", with_handle(held, R"(,"category":"smtp","message":"greylisted","retryable":"force")"));
+    get(path_of(first_) + "/attempts");
+    const std::string second = claim();
+    post("/v1/leases/complete", with_handle(second, R"(,"result":{"sent":true})"));
+    get("/v1/events?cursor=earliest&type=completed");
+    get(path_of(text(client_.get("/v1/executions?state=completed").json.at("executions").at(0).at("execution_id"))) +
+        "/result?wait=30s");
+    put_off_and_give_up();
+  }
+
+  void put_off_and_give_up() {
+    const std::string later = create(R"({"lane":"mail","kind":"send"})");
+    post("/v1/leases/delay", with_handle(claim(), R"(,"delay_until":1767229200000)"));
+    create(R"({"lane":"mail","kind":"send"})");
+    post("/v1/leases/cancel", with_handle(claim(), R"(,"reason":"the address is gone")"));
+    create(R"({"lane":"mail","kind":"send"})");
+    const std::string one = claim();
+    create(R"({"lane":"mail","kind":"send"})");
+    const std::string other = claim();
+    post("/v1/completions", R"({"completions":[{"handle":")" + one + R"(","complete":{"result":{"sent":true}}},)" +
+                                R"({"handle":")" + other +
+                                R"(","fail":{"category":"smtp","message":"no such user"}}]})");
+    post(path_of(later) + "/cancel", R"({"reason":"sent by hand"})");
+    get(path_of(later) + "/history");
+    ended_ = later;
+  }
+
+  void operate() {
+    post(path_of(ended_) + "/replay", R"({"reason":"it was not sent after all"})");
+    send("PUT", path_of(ended_) + "/priority", R"({"priority":10,"reason":"urgent"})");
+    send("PATCH", path_of(ended_) + "/tags", R"({"set":{"mail.team":"growth"},"remove":["mail.campaign"]})");
+    get(path_of(ended_) + "/tags");
+    post("/v1/leases/complete", with_handle(claim(), R"(,"result":{"sent":true})"));
+    get(path_of(ended_) + "/attempts/1/result");
+    post("/v1/executions/bulk", R"({"action":"cancel","filter":{"lane":"mail"},"dry_run":true})");
+  }
+
+  void manage_the_fleet() {
+    post("/v1/workers", "{" + worker_ + R"(,"lanes":["mail"],"capabilities":["smtp"]})");
+    create(R"({"lane":"mail","kind":"send"})");
+    const std::string held = claim();
+    post("/v1/workers/heartbeat", R"({"worker_instance_id":"mailer-1","leases":[")" + held + R"("]})");
+    // The leases of the dead are taken back a little later; this one would make the counts below a matter of luck.
+    post("/v1/leases/complete", with_handle(held));
+    get("/v1/workers?lane=mail");
+    post("/v1/workers/mailer-1/drain", R"({"reason":"new version"})");
+    post("/v1/workers/mailer-1/mark-dead", R"({"reason":"its machine burnt"})");
+  }
+
+  void reserve() {
+    const std::string wanted = create(R"({"lane":"print","kind":"page","policy":{"on_lease_lost":"manual"}})");
+    const std::string request = R"({"execution_id":")" + wanted + "\"," + worker_;
+    const auto grant = post("/v1/claim-grants", request + "}").json;
+    const auto redeeming = [&](const json::value& of) {
+      return request + R"(,"grant_key":")" + text(of.at("grant_key")) + "\"}";
+    };
+    post("/v1/claim-grants/redeem", redeeming(grant));
+    post(path_of(wanted) + "/revoke-lease", R"({"reason":"the printer is jammed"})");
+    get("/v1/leases/expired");
+    const auto again = post("/v1/reclaim-grants", request + "}").json;
+    post("/v1/reclaim-grants/redeem", redeeming(again.at("grant")));
+    create(R"({"lane":"print","kind":"page"})");
+    post("/v1/claim-grants/next", "{" + worker_ + R"(,"lane":"print"})");
+  }
+
+  void care() {
+    send("PUT", "/v1/lanes/mail", R"({"state":"paused","reason":"the mail server is down"})");
+    get("/v1/lanes");
+    get("/v1/lanes/mail");
+    get("/v1/counts");
+    send("PUT", "/v1/namespaces/default", R"({"retention":{"completed_ms":86400000,"failed_ms":2592000000}})");
+    get("/v1/namespaces/default");
+    post("/v1/signing-keys/rotate", R"({"grace_ms":3600000,"reason":"quarterly"})");
+    get("/v1/signing-keys");
+    post("/v1/api-keys", R"({"name":"mailer","role":"worker"})");
+    get("/v1/api-keys");
+    send("DELETE", "/v1/api-keys/mailer");
+    get("/v1/whoami");
+    post("/v1/retention/run", R"({"older_than_ms":0,"lane":"mail"})");
+  }
+
+  const std::string worker_ = R"("worker_id":"mailer","worker_instance_id":"mailer-1")";
+  test::ManualClock clock_{new_year_us};
+  TestServer server_{engine_with(clock_)};
+  TestClient client_{server_.url()};
+  ExampleRecorder recorder_{client_};
+  std::string first_;
+  std::string ended_;
+};
+
+std::string content_of(const std::string& path) {
+  std::ostringstream content;
+  content << std::ifstream(path).rdbuf();
+  return content.str();
+}
+
+std::vector<std::string> lines_of(const std::string& words) {
+  std::vector<std::string> lines;
+  std::istringstream in(words);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Docs, TheApiReferenceIsWhatTheRoutesSayAndTheServerAnswers) {
+  Tour tour;
+  tour.run();
+  for (const api::Route& route : api::all_routes()) {
+    const std::string operation = route.method + " " + route.pattern;
+    EXPECT_TRUE(tour.recorder().examples().contains(operation)) << operation << " has no example";
+  }
+  const std::string now = render_api_reference(tour.client().openapi(), tour.recorder().examples(), tour.refusal());
+  const std::string path = FF_SOURCE_DIR "/docs/http-api.md";
+  if (std::getenv("FF_UPDATE_DOCS") != nullptr) {
+    std::ofstream(path) << now;
+    return;
+  }
+  const auto wanted = lines_of(now);
+  const auto found = lines_of(content_of(path));
+  std::size_t at = 0;
+  while (at < wanted.size() && at < found.size() && wanted[at] == found[at]) ++at;
+  ASSERT_TRUE(at == wanted.size() && at == found.size())
+      << "docs/http-api.md is not up to date; ./dev docs writes it. Line " << at + 1 << " should be\n"
+      << (at < wanted.size() ? wanted[at] : "the end") << "\nand is\n"
+      << (at < found.size() ? found[at] : "the end");
+}
+
+}  // namespace
+}  // namespace flowfabric::e2e

@@ -1,0 +1,42 @@
+// docs/http-api.md: what the route table and its schemas say, with examples that a server has answered.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <boost/json/value.hpp>
+
+#include "e2e/support/test_client.hpp"
+
+namespace flowfabric::e2e {
+
+// A handle that examples may send although no server gave it out.
+inline constexpr const char* made_up_handle = "HANDLE-OF-NOBODY";
+
+// Sends requests and keeps the first one that succeeded of each operation.
+class ExampleRecorder {
+ public:
+  struct Example {
+    std::string method{};
+    std::string target{};
+    boost::json::value body{};  // null when there is none
+    Reply reply{};
+  };
+
+  explicit ExampleRecorder(TestClient& client) : client_(client) {}
+
+  Reply send(const std::string& method, const std::string& target, const std::string& body = {});
+  // "POST /v1/claims" -> its example.
+  const std::map<std::string, Example>& examples() const { return examples_; }
+
+ private:
+  TestClient& client_;
+  std::map<std::string, Example> examples_;
+};
+
+std::string render_api_reference(const boost::json::value& openapi,
+                                 const std::map<std::string, ExampleRecorder::Example>& examples,
+                                 const ExampleRecorder::Example& refusal);
+
+}  // namespace flowfabric::e2e
