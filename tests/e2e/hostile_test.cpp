@@ -278,7 +278,7 @@ TEST_F(Hostile, NothingIsSmuggledInsideARequest) {
   const std::string body = R"({"kind":"smuggled"})";
   const std::string inner = test::post("/v1/executions", body, "Content-Type: application/json\r\n");
   const std::string length = "Content-Length: " + std::to_string(inner.size()) + "\r\n";
-  for (const std::string& fields :
+  for (const std::string fields :
        {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n",
         "Content-Length: 0\r\nContent-Length: 5\r\n", "Content-Length: 0, 5\r\n", "Content-Length: +0\r\n",
         "Transfer-Encoding : chunked\r\n", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"}) {
@@ -484,7 +484,9 @@ TEST_F(HostileCrowd, TenThousandIdleConnectionsCostLittleAndDisturbNobody) {
     const std::size_t after = resident_bytes();
     const std::size_t more = after > before ? after - before : 0;
     RecordProperty("bytes_for_each_connection", static_cast<int>(more / idle_connections));
-    if (!is_sanitized()) EXPECT_LT(more, idle_memory_bytes);
+    if (!is_sanitized()) {
+      EXPECT_LT(more, idle_memory_bytes);
+    }
     for (int i = 0; i < 100; ++i) ASSERT_EQ(client.post("/v1/executions", R"({"kind":"during"})").status, 201);
     TestClient newcomer(server.url());
     EXPECT_EQ(newcomer.get("/v1/executions").status, 200);
