@@ -28,17 +28,16 @@ if(GTest_FOUND)
   ff_program(simulate SOURCES tests/simulation/*.cpp LINK ff_test_support)
   ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links})
   ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links})
-  if(TARGET cli_tests AND TARGET flowfabric_program)
-    # Where the tests find the program that they run, and the documents whose commands they try.
-    target_compile_definitions(cli_tests PRIVATE FF_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
-      FF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    add_dependencies(cli_tests flowfabric_program)
-  endif()
   ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links})
-  if(TARGET e2e_tests)
-    # Where the tests find documents and dashboards that they hold against a running server.
-    target_compile_definitions(e2e_tests PRIVATE FF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  endif()
+  ff_program(chaos_tests SOURCES tests/e2e/chaos/*.cpp LINK ${suite_links})
+  # Where the tests find the program that they run, and the documents that they hold against it.
+  foreach(suite IN ITEMS cli_tests e2e_tests chaos_tests)
+    if(TARGET ${suite})
+      target_compile_definitions(${suite} PRIVATE FF_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+        FF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+      add_dependencies(${suite} flowfabric_program)
+    endif()
+  endforeach()
   if(TARGET rapidcheck)
     ff_program(model_tests SOURCES tests/model/*.cpp
       LINK ${suite_links} rapidcheck_gtest rapidcheck)

@@ -55,11 +55,6 @@ bool has_moved_on(const BulkFailure& failure) {
 
 }  // namespace
 
-std::string_view to_string(BulkVerb verb) {
-  constexpr std::string_view names[] = {"cancel", "replay", "priority"};
-  return names[static_cast<std::size_t>(verb)];
-}
-
 bool is_change(const BulkSuccess& success) { return !success.already_cancelled.value_or(false); }
 
 Result<ListRequest> filter_for(BulkVerb verb, ListRequest filter, const std::string& field) {

@@ -12,7 +12,10 @@
 namespace flowfabric::api {
 
 enum class BulkVerb : std::uint8_t { cancel, replay, priority };
-std::string_view to_string(BulkVerb verb);
+inline std::string_view to_string(BulkVerb verb) {
+  constexpr std::string_view names[] = {"cancel", "replay", "priority"};
+  return names[static_cast<std::size_t>(verb)];
+}
 
 struct BulkOrder {
   BulkVerb verb = BulkVerb::cancel;

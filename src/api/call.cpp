@@ -3,10 +3,30 @@
 #include <charconv>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "wire/shapes.hpp"
 
 namespace flowfabric::api {
-std::string error_json(const Error& error) { return wire::to_json(wire::ErrorBody{error}); }
+namespace {
+
+// What a caller sent wrong is told to him, but not a megabyte of it.
+constexpr std::size_t max_message_bytes = 1000;
+constexpr std::size_t max_field_bytes = 200;
+
+}  // namespace
+
+std::string error_json(const Error& error) {
+  wire::ErrorBody body{error};
+  body.error.message = clipped(error.message, max_message_bytes);
+  body.error.field = clipped(error.field, max_field_bytes);
+  return wire::to_json(body);
+}
+
+bool is_media_type(std::string_view header, std::string_view type) {
+  std::string_view given = header.substr(0, header.find(';'));
+  while (given.ends_with(' ') || given.ends_with('\t')) given.remove_suffix(1);
+  return net::equal_ignoring_case(given, type);
+}
 
 net::Response error_response(const Error& error) {
   net::Response response;

@@ -22,8 +22,12 @@ Error too_many_waiting();
 
 // The media type of bytes that are no JSON, and the header that carries their label.
 inline constexpr std::string_view bytes_type = "application/octet-stream";
+inline constexpr std::string_view json_type = "application/json";
 inline constexpr std::string_view stream_type = "text/event-stream";
 inline constexpr std::string_view label_header = "FlowFabric-Encoding";
+
+// Whether a Content-Type names that type, whatever its parameters are.
+bool is_media_type(std::string_view header, std::string_view type);
 
 class Call : public std::enable_shared_from_this<Call> {
  public:

@@ -11,7 +11,7 @@ Route taking_bytes(Route route, std::function<void(const std::shared_ptr<Call>&)
   route.takes_bytes = true;
   route.run = [as_json = std::move(route.run), as_bytes = std::move(run)](const std::shared_ptr<Call>& call) {
     const auto type = call->request().headers.find("content-type");
-    (type && type->starts_with(bytes_type) ? as_bytes : as_json)(call);
+    (type && is_media_type(*type, bytes_type) ? as_bytes : as_json)(call);
   };
   return route;
 }

@@ -93,7 +93,7 @@ Result<T> read_body(Call& call) {
     if (!call.request().body.empty()) return fail(Errc::invalid_argument, "body: this route takes none", "body");
     return Nothing{};
   } else {
-    if (const auto type = call.request().headers.find("content-type"); type && !type->starts_with("application/json")) {
+    if (const auto type = call.request().headers.find("content-type"); type && !is_media_type(*type, json_type)) {
       return fail(Errc::unsupported_media_type, "content-type: must be application/json, not " + std::string(*type),
                   "content-type");
     }

@@ -19,11 +19,14 @@ class Encoder {
  public:
   void u8(std::uint8_t value) { bytes_ += static_cast<char>(value); }
   void unsigned_number(std::uint64_t value) {
+    char digits[10];
+    std::size_t size = 0;
     while (value >= 128) {
-      bytes_ += static_cast<char>((value & 127) | 128);
+      digits[size++] = static_cast<char>((value & 127) | 128);
       value >>= 7;
     }
-    bytes_ += static_cast<char>(value);
+    digits[size++] = static_cast<char>(value);
+    bytes_.append(digits, size);
   }
   void number(std::int64_t value) {
     unsigned_number((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));

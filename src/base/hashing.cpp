@@ -1,12 +1,12 @@
 #include "base/hashing.hpp"
 
-#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -25,8 +25,41 @@ constexpr std::array<std::uint16_t, 256> make_crc_table() {
 
 constexpr auto crc_table = make_crc_table();
 constexpr std::size_t least_signature_bytes = 16;
+constexpr std::size_t hash_block_bytes = 64;
 
 const unsigned char* raw(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
+
+struct FreeDigest {
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+};
+using Digest = std::unique_ptr<EVP_MD_CTX, FreeDigest>;
+
+Digest new_digest() {
+  Digest digest(EVP_MD_CTX_new());
+  EVP_MD* algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  FF_CHECK(digest != nullptr && algorithm != nullptr);
+  FF_CHECK(EVP_DigestInit_ex2(digest.get(), algorithm, nullptr) == 1);
+  EVP_MD_free(algorithm);  // the digest has its own reference
+  return digest;
+}
+
+void add(const Digest& digest, std::string_view bytes) {
+  FF_CHECK(EVP_DigestUpdate(digest.get(), raw(bytes), bytes.size()) == 1);
+}
+
+// OpenSSL 3 pays more for looking up an algorithm, or for a keyed context, than for the hash of a short text. So each
+// thread keeps one digest that knows its algorithm, and goes on from wherever `start` has come to.
+Sha256 finish_hash(const Digest* start, std::string_view bytes) {
+  thread_local const Digest own = new_digest();
+  FF_CHECK((start != nullptr ? EVP_MD_CTX_copy_ex(own.get(), start->get())
+                             : EVP_DigestInit_ex2(own.get(), nullptr, nullptr)) == 1);
+  add(own, bytes);
+  Sha256 hash;
+  FF_CHECK(EVP_DigestFinal_ex(own.get(), hash.data(), nullptr) == 1);
+  return hash;
+}
+
+std::string_view view(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
 
 }  // namespace
 
@@ -43,11 +76,7 @@ std::uint16_t partition_of(const Uuid& uuid) {
   return partition_of(std::string_view(reinterpret_cast<const char*>(uuid.bytes.data()), uuid.bytes.size()));
 }
 
-Sha256 sha256(std::string_view bytes) {
-  Sha256 digest;
-  SHA256(raw(bytes), bytes.size(), digest.data());
-  return digest;
-}
+Sha256 sha256(std::string_view bytes) { return finish_hash(nullptr, bytes); }
 
 std::uint64_t digest64(std::string_view bytes) {
   const Sha256 digest = sha256(bytes);
@@ -60,7 +89,6 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-// OpenSSL 3 pays for every algorithm look-up and key set-up, so both are done once and each signature starts from a copy.
 std::uint64_t fnv1a64(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : bytes) {
@@ -70,34 +98,30 @@ std::uint64_t fnv1a64(std::string_view bytes) {
   return hash;
 }
 
-struct Signer::Context {
-  EVP_MAC_CTX* keyed = nullptr;
+// HMAC as RFC 2104 defines it: the key, padded to a block, goes in front of both hashes. That part is hashed once.
+struct Signer::Keyed {
+  Digest inner = new_digest();
+  Digest outer = new_digest();
 };
 
-Signer::Signer(std::string key) : context_(std::make_unique<Context>()) {
-  EVP_MAC* mac = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
-  FF_CHECK(mac != nullptr);
-  context_->keyed = EVP_MAC_CTX_new(mac);
-  EVP_MAC_free(mac);
-  FF_CHECK(context_->keyed != nullptr);
-  char digest_name[] = "SHA256";
-  const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest_name, 0),
-                                   OSSL_PARAM_construct_end()};
-  FF_CHECK(EVP_MAC_init(context_->keyed, raw(key), key.size(), parameters) == 1);
+Signer::Signer(std::string key) : keyed_(std::make_unique<Keyed>()) {
+  std::string block = key.size() > hash_block_bytes ? std::string(view(sha256(key))) : key;
+  block.resize(hash_block_bytes);
+  for (const auto& [digest, pad] : {std::pair(&keyed_->inner, 0x36), std::pair(&keyed_->outer, 0x5c)}) {
+    std::string padded = block;
+    for (char& c : padded) c = static_cast<char>(c ^ pad);
+    add(*digest, padded);
+    OPENSSL_cleanse(padded.data(), padded.size());
+  }
+  OPENSSL_cleanse(block.data(), block.size());
   OPENSSL_cleanse(key.data(), key.size());
 }
 
-Signer::~Signer() { EVP_MAC_CTX_free(context_->keyed); }
+Signer::~Signer() = default;
 
 std::string Signer::sign(std::string_view bytes) const {
-  EVP_MAC_CTX* context = EVP_MAC_CTX_dup(context_->keyed);
-  FF_CHECK(context != nullptr);
-  unsigned char digest[32];
-  std::size_t size = 0;
-  FF_CHECK(EVP_MAC_update(context, raw(bytes), bytes.size()) == 1);
-  FF_CHECK(EVP_MAC_final(context, digest, &size, sizeof digest) == 1);
-  EVP_MAC_CTX_free(context);
-  return std::string(reinterpret_cast<const char*>(digest), size);
+  const Sha256 inner = finish_hash(&keyed_->inner, bytes);
+  return std::string(view(finish_hash(&keyed_->outer, view(inner))));
 }
 
 bool Signer::verify(std::string_view bytes, std::string_view signature) const {
@@ -135,7 +159,6 @@ Result<std::string> from_hex(std::string_view text) {
   return bytes;
 }
 
-namespace {
 namespace {
 
 constexpr std::string_view base64url_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -192,7 +215,6 @@ std::optional<std::string> decode_base64(std::string_view text, const Base64Valu
   if (bits >= 6 || (pending & ((1u << bits) - 1)) != 0) return std::nullopt;
   return bytes;
 }
-}  // namespace
 
 }  // namespace
 

@@ -43,8 +43,8 @@ class Signer {
   bool verify(std::string_view bytes, std::string_view signature) const;
 
  private:
-  struct Context;
-  std::unique_ptr<Context> context_;
+  struct Keyed;
+  std::unique_ptr<Keyed> keyed_;
 };
 
 std::string to_hex(std::string_view bytes);

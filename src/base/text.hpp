@@ -12,6 +12,8 @@ namespace flowfabric {
 bool is_valid_utf8(std::string_view text);
 // True when the text has a byte below 0x20 or the byte 0x7f.
 bool has_control_characters(std::string_view text);
+// A text that may be too long to be repeated: its first characters, in at most `max_bytes`, and then an ellipsis.
+std::string clipped(std::string_view text, std::size_t max_bytes);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 // A W3C trace context of version 0: 00-<trace id>-<parent id>-<flags>, in small hex digits, neither id all zeros.
 bool is_traceparent(std::string_view text);

@@ -82,5 +82,12 @@ TEST(Text, ATraceparentHasItsForm) {
   EXPECT_FALSE(is_traceparent("00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"));
 }
 
+TEST(Text, ClippedTextsEndWithAWholeCharacter) {
+  EXPECT_EQ(clipped("short", 5), "short");
+  EXPECT_EQ(clipped("longer", 5), "longe\xe2\x80\xa6");
+  EXPECT_EQ(clipped("abc\xc3\xa9", 4), "abc\xe2\x80\xa6");
+  EXPECT_EQ(clipped("\xf0\x9f\x98\x80", 3), "\xe2\x80\xa6");
+}
+
 }  // namespace
 }  // namespace flowfabric

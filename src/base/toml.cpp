@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/check.hpp"
+#include "base/hashing.hpp"
 #include "base/text.hpp"
 
 namespace flowfabric {
@@ -21,11 +22,25 @@ bool is_bare_key_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+std::string quoted(const std::string& part) {
+  std::string text = "\"";
+  for (const char c : part) {
+    if (is_control(c)) {
+      text += "\\u00" + to_hex({&c, 1});
+    } else {
+      text += (c == '"' || c == '\\') ? std::string{'\\', c} : std::string{c};
+    }
+  }
+  return text + "\"";
+}
+
 std::string dotted(const Path& path) {
   std::string text;
   for (const std::string& part : path) {
     const bool bare = !part.empty() && std::all_of(part.begin(), part.end(), is_bare_key_character);
-    text += (text.empty() ? "" : ".") + (bare ? part : "\"" + part + "\"");
+    text += (text.empty() ? "" : ".") + (bare ? part : quoted(part));
   }
   return text;
 }
@@ -168,12 +183,13 @@ class Reader {
     while (!at_end() && peek() != '\'' && peek() != '\n') ++at_;
     const std::string text(text_.substr(start, at_ - start));
     if (!take('\'')) return fail_at(line_, "the text has no end: a ' is missing");
+    FF_TRY_VOID(check_characters(text));
     return text;
   }
 
   Result<std::string> read_basic_string() {
     if (text_.substr(at_, 3) == "\"\"\"") return fail_at(line_, "texts of several lines are not understood here");
-    ++at_;
+    const std::size_t start = ++at_;
     std::string out;
     while (!at_end() && peek() != '"' && peek() != '\n') {
       if (take('\\')) {
@@ -182,8 +198,16 @@ class Reader {
         out += text_[at_++];
       }
     }
+    const std::string_view text = text_.substr(start, at_ - start);
     if (!take('"')) return fail_at(line_, "the text has no end: a \" is missing");
+    FF_TRY_VOID(check_characters(text));
     return out;
+  }
+
+  Result<void> check_characters(std::string_view text) const {
+    const bool good = std::none_of(text.begin(), text.end(), [](char c) { return is_control(c) && c != '\t'; });
+    if (good) return {};
+    return fail_at(line_, "a text has a control character; write it as \\u and four hexadecimal digits, between \"");
   }
 
   Result<void> read_escape(std::string& out) {

@@ -72,6 +72,17 @@ TEST(Toml, ValuesAsOneWritesThem) {
   EXPECT_EQ(to_text(std::vector<std::string>{"a", "b"}), "a,b");
 }
 
+TEST(Toml, NamesCanStandInAFile) {
+  for (const std::string name :
+       {"a", "a.b", R"("")", R"("a b"."c.d")", R"("say \"x\"".'\')", R"("\u0000\t\u007f"."é")"}) {
+    const auto entry = read_toml(name + " = 1");
+    ASSERT_TRUE(entry) << name << ": " << entry.error().message;
+    const auto again = read_toml(name_of(entry->front()) + " = 1");
+    ASSERT_TRUE(again) << name << ": " << again.error().message;
+    EXPECT_EQ(again->front().path, entry->front().path) << name;
+  }
+}
+
 TEST(Toml, MistakesNameTheirLine) {
   const std::pair<const char*, const char*> mistakes[] = {
       {"a", "line 1: the = after a is missing"},
@@ -110,6 +121,9 @@ TEST(Toml, MistakesNameTheirLine) {
       {"a = 1\na.b = 2", "line 2: a.b is set already, in line 1"},
       {"a = 1\n[a]", "line 2: a is a value, not a table"},
       {"[a]\n[b]\n[a]", "line 3: the table [a] stands there twice"},
+      {"a = \"\x01\"", "line 1: a text has a control character"},
+      {"a = '\x7f'", "line 1: a text has a control character"},
+      {"\"a\r\" = 1", "line 1: a text has a control character"},
       {"a = 1\nb = \"\xff\"", "line 2: is not valid UTF-8"},
   };
   for (const auto& [text, message] : mistakes) {

@@ -70,8 +70,10 @@ TEST(Settings, TheCommandLineComesFirstThenTheEnvironmentThenTheFile) {
   std::ofstream(path) << printed;
   Given again;
   again.option("--config", path);
-  ASSERT_TRUE(again.gather());
-  for (const auto& [name, setting] : *again.gather()) EXPECT_EQ(setting.value, given.gather()->at(name).value) << name;
+  const auto expected = given.gather();
+  const auto read = again.gather();
+  ASSERT_TRUE(read) << read.error().message;
+  for (const auto& [name, setting] : *read) EXPECT_EQ(setting.value, expected->at(name).value) << name;
 }
 
 TEST(Settings, AFileIsReadWholeOrRefused) {

@@ -22,8 +22,9 @@ void put_optional(Encoder& out, const std::optional<T>& value, F put) {
 
 template <class F>
 auto get_optional(Decoder& in, F get) -> std::optional<decltype(get(in))> {
-  if (!in.boolean()) return std::nullopt;
-  return get(in);
+  std::optional<decltype(get(in))> value;
+  if (in.boolean()) value.emplace(get(in));
+  return value;
 }
 
 void put_strings(Encoder& out, const std::vector<std::string>& values) {
@@ -265,9 +266,14 @@ Release get_release(Decoder& in) {
   return release;
 }
 
-template <class T>
-Result<T> finished(Decoder& in, T value, const char* what) {
+Result<void> finished(const Decoder& in, const char* what) {
   if (!in.at_end()) return fail(Errc::corruption, std::string("stored bytes of ") + what + " cannot be decoded");
+  return {};
+}
+
+template <class T>
+Result<T> finished(const Decoder& in, T value, const char* what) {
+  FF_TRY_VOID(finished(in, what));
   return value;
 }
 
@@ -405,11 +411,10 @@ std::string encode(const Spec& spec) {
   return out.take();
 }
 
-Result<Spec> decode_spec(std::string_view bytes) {
+static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   Decoder in(bytes);
   const std::uint8_t layout = layout_of(in);
   if (layout == 0) return tl::unexpected(unknown_layout("an execution's spec"));
-  Spec spec;
   spec.name_space = in.text();
   spec.lane = in.text();
   spec.kind = in.text();
@@ -426,7 +431,13 @@ Result<Spec> decode_spec(std::string_view bytes) {
   spec.created_at = in.number();
   spec.request_digest = in.unsigned_number();
   if (layout == layout_2) spec.traceparent = in.text();
-  return finished(in, std::move(spec), "an execution's spec");
+  return finished(in, "an execution's spec");
+}
+
+Result<Spec> decode_spec(std::string_view bytes) {
+  Spec spec;
+  FF_TRY_VOID(decode_into(spec, bytes));
+  return spec;
 }
 
 std::string encode(const Facts& facts) {
@@ -472,11 +483,10 @@ std::string encode(const Facts& facts) {
   return out.take();
 }
 
-Result<Facts> decode_facts(std::string_view bytes) {
+static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   Decoder in(bytes);
   const std::uint8_t layout = layout_of(in);
   if (layout == 0) return tl::unexpected(unknown_layout("an execution's facts"));
-  Facts facts;
   facts.phase = in.enumerator(Phase::terminal);
   facts.outcome = in.enumerator(Outcome::skipped);
   facts.priority = in.i32();
@@ -515,7 +525,13 @@ Result<Facts> decode_facts(std::string_view bytes) {
     if (facts.lost.cause != LeaseLoss::none) get_lost(in, facts.lost);
     facts.grant = get_optional(in, get_grant);
   }
-  return finished(in, std::move(facts), "an execution's facts");
+  return finished(in, "an execution's facts");
+}
+
+Result<Facts> decode_facts(std::string_view bytes) {
+  Facts facts;
+  FF_TRY_VOID(decode_into(facts, bytes));
+  return facts;
 }
 
 std::string encode(const Attempt& attempt) {
@@ -760,10 +776,16 @@ Result<Event> decode_event(std::string_view bytes) {
   return finished(in, std::move(event), "an event");
 }
 
+Result<void> decode_execution_into(Execution& execution, const Record& record) {
+  execution.id = execution_id_of(record.key);
+  FF_TRY_VOID(decode_into(execution.spec, record.fixed));
+  return decode_into(execution.facts, record.body);
+}
+
 Result<Execution> decode_execution(const Record& record) {
-  FF_TRY(spec, decode_spec(record.fixed));
-  FF_TRY(facts, decode_facts(record.body));
-  return Execution{execution_id_of(record.key), std::move(spec), std::move(facts)};
+  Execution execution;
+  FF_TRY_VOID(decode_execution_into(execution, record));
+  return execution;
 }
 
 std::uint64_t request_digest(const CreateRequest& request) {

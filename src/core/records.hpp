@@ -223,6 +223,10 @@ Result<WorkerRecord> decode_worker(std::string_view bytes);
 Result<Event> decode_event(std::string_view bytes);
 Result<Execution> decode_execution(const Record& record);
 
+// Executions are large and the most often read: this decodes it, a fresh one, where it is to stay. After an error
+// it is of no use.
+Result<void> decode_execution_into(Execution& execution, const Record& record);
+
 // A digest of everything in a request that makes it "the same request". Times are left out: a client that repeats a
 // request computes them anew.
 std::uint64_t request_digest(const CreateRequest& request);

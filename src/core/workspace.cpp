@@ -17,10 +17,10 @@ std::optional<DueEntry> armed_entry(const Key& key, TimestampMs armed_due, const
 Result<void> decode_into(Slot& slot, const Record& record) {
   switch (record.key.kind()) {
     case RecordKind::execution: {
-      FF_TRY(execution, decode_execution(record));
+      Execution& execution = slot.record.emplace<Execution>();
+      FF_TRY_VOID(decode_execution_into(execution, record));
       slot.indexed_ready = ready_entry(execution);
       slot.indexed_due = armed_entry(record.key, execution.facts.armed_due, grouping(execution.facts));
-      slot.record = std::move(execution);
       return {};
     }
     case RecordKind::lane: {
@@ -102,13 +102,13 @@ void set_armed_due(Slot& slot, TimestampMs due) {
   if (auto* worker = std::get_if<WorkerRecord>(&slot.record)) worker->armed_due = due;
 }
 
-RootChange root_change(const Slot& slot) {
-  RootChange change;
+void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change) {
   change.key = slot.key;
+  change.first_version = first_version;
   change.expected_version = slot.version;
   if (slot.erased) {
     change.action = RootChange::Action::erase;
-    return change;
+    return;
   }
   if (const auto* execution = std::get_if<Execution>(&slot.record)) {
     if (slot.version == 0) change.fixed = encode(execution->spec);
@@ -129,63 +129,63 @@ RootChange root_change(const Slot& slot) {
   } else {
     FF_CHECK(false);
   }
-  return change;
 }
 
-void plan_ready(const Slot& slot, ChangeSet& set, PlannedCommit& plan) {
+void plan_ready(Slot& slot, ChangeSet& set) {
   const auto* execution = std::get_if<Execution>(&slot.record);
-  const std::optional<ReadyEntry> wanted =
-      execution != nullptr && !slot.erased ? ready_entry(*execution) : std::nullopt;
+  std::optional<ReadyEntry> wanted = execution != nullptr && !slot.erased ? ready_entry(*execution) : std::nullopt;
   if (wanted == slot.indexed_ready) return;
-  if (slot.indexed_ready) set.ready_drop.push_back(*slot.indexed_ready);
-  if (wanted) {
-    set.ready_put.push_back(*wanted);
-    plan.became_ready.push_back(*wanted);
-  }
+  if (slot.indexed_ready) set.ready_drop.push_back(std::move(*slot.indexed_ready));
+  if (wanted) set.ready_put.push_back(std::move(*wanted));
 }
 
 void plan_due(Slot& slot, ChangeSet& set, PlannedCommit& plan) {
-  const std::optional<DueEntry> wanted = wanted_due(slot);
+  std::optional<DueEntry> wanted = wanted_due(slot);
   set_armed_due(slot, wanted ? wanted->due_at : 0);
   if (wanted == slot.indexed_due) return;
-  if (slot.indexed_due) set.due_drop.push_back(*slot.indexed_due);
+  if (slot.indexed_due) set.due_drop.push_back(std::move(*slot.indexed_due));
   if (wanted) {
-    set.due_put.push_back(*wanted);
     if (plan.earliest_due == 0 || wanted->due_at < plan.earliest_due) plan.earliest_due = wanted->due_at;
+    set.due_put.push_back(std::move(*wanted));
   }
 }
 
-void plan_log(const Slot& slot, ChangeSet& set, PlannedCommit& plan) {
+void plan_log(const Slot& slot, ChangeSet& set) {
   if (slot.erased) return;
+  set.log.reserve(set.log.size() + slot.events.size());
   for (const Event& event : slot.events) {
     set.log.push_back(
         {slot.key, static_cast<std::uint8_t>(event.type), event.at, event.name_space, event.lane, encode(event)});
-    plan.has_log = true;
   }
+}
+
+// Without clearing the room for the record first, which is large and mostly stays empty.
+std::unique_ptr<Slot> make_slot(const Key& key) {
+  auto slot = std::make_unique_for_overwrite<Slot>();
+  slot->key = key;
+  return slot;
 }
 
 }  // namespace
 
 Result<Slot*> Workspace::admit(const Record& record) {
   if (Slot* known = find(record.key); known != nullptr) return known;
-  auto slot = std::make_unique<Slot>();
-  slot->key = record.key;
+  auto slot = make_slot(record.key);
   slot->version = record.version;
   FF_TRY_VOID(decode_into(*slot, record));
-  slot->set = static_cast<std::uint32_t>(order_.size());
-  Slot* raw = slot.get();
-  slots_.emplace(record.key.bytes, std::move(slot));
-  order_.push_back(raw);
-  return raw;
+  return &add(std::move(slot));
 }
 
 void Workspace::note_looked_up(const Key& key) {
-  if (knows(key)) return;
-  auto slot = std::make_unique<Slot>();
-  slot->key = key;
-  slot->set = static_cast<std::uint32_t>(order_.size());
-  order_.push_back(slot.get());
-  slots_.emplace(key.bytes, std::move(slot));
+  if (!knows(key)) add(make_slot(key));
+}
+
+Slot& Workspace::add(std::unique_ptr<Slot> slot) {
+  Slot& added = *slot;
+  added.set = static_cast<std::uint32_t>(order_.size());
+  order_.push_back(&added);
+  slots_.emplace(added.key.bytes, std::move(slot));
+  return added;
 }
 
 Slot* Workspace::find(const Key& key) {
@@ -209,23 +209,28 @@ void Workspace::tie(Slot& a, Slot& b) {
 }
 
 PlannedCommit Workspace::plan(std::uint64_t first_version) {
+  constexpr std::size_t none = SIZE_MAX;
   PlannedCommit plan;
-  std::unordered_map<std::uint32_t, std::size_t> set_index;
+  std::vector<std::size_t> set_index(order_.size(), none);  // of each Slot::set
+  plan.sets.reserve(order_.size());
+  plan.set_of_key.reserve(order_.size());
   for (Slot* slot : order_) {
     if (!slot->changed) continue;
     if (slot->erased && slot->version == 0) continue;  // made and removed within the batch
-    const auto [where, is_new] = set_index.try_emplace(slot->set, plan.sets.size());
-    if (is_new) plan.sets.emplace_back();
-    ChangeSet& set = plan.sets[where->second];
-    plan_ready(*slot, set, plan);
+    std::size_t& index = set_index[slot->set];
+    if (index == none) {
+      index = plan.sets.size();
+      plan.sets.emplace_back();
+    }
+    ChangeSet& set = plan.sets[index];
+    plan_ready(*slot, set);
     plan_due(*slot, set, plan);
-    set.roots.push_back(root_change(*slot));
-    set.roots.back().first_version = first_version;
-    plan_log(*slot, set, plan);
+    plan_root(*slot, first_version, set.roots.emplace_back());
+    plan_log(*slot, set);
     if (!slot->erased) {
       for (auto& satellite : slot->satellites) set.satellites.push_back(std::move(satellite));
     }
-    plan.set_of_key[slot->key.bytes] = where->second;
+    plan.set_of_key[slot->key.bytes] = index;
   }
   return plan;
 }

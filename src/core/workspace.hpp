@@ -43,10 +43,9 @@ struct Slot {
 
 struct PlannedCommit {
   std::vector<ChangeSet> sets;
-  std::unordered_map<std::string, std::size_t> set_of_key;  // key bytes -> index in `sets`, changed slots only
-  std::vector<ReadyEntry> became_ready;
+  // Key bytes -> index in `sets`, changed slots only. The bytes are those of the workspace's slots.
+  std::unordered_map<std::string_view, std::size_t> set_of_key;
   TimestampMs earliest_due = 0;  // among entries put; 0: none
-  bool has_log = false;
 };
 
 class Workspace {
@@ -65,11 +64,14 @@ class Workspace {
   // Says that two slots commit together or not at all.
   void tie(Slot& a, Slot& b);
 
-  // Records that come into being get `first_version`; it must differ from batch to batch (see RootChange).
+  // What has changed. Comes once, at the end: it takes along what the slots no longer need. Records that come into being
+  // get `first_version`; it must differ from batch to batch (see RootChange).
   PlannedCommit plan(std::uint64_t first_version = 1);
 
  private:
-  std::unordered_map<std::string, std::unique_ptr<Slot>> slots_;
+  Slot& add(std::unique_ptr<Slot> slot);
+
+  std::unordered_map<std::string_view, std::unique_ptr<Slot>> slots_;  // by the bytes of their own keys
   std::vector<Slot*> order_;  // in order of arrival, so that a run is reproducible
 };
 

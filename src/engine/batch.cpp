@@ -56,6 +56,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
     : runtime_(runtime), session_(session), work_(std::move(work)) {
   commands_.reserve(work_.size());
   claims_.reserve(work_.size());
+  order_.reserve(work_.size());
   for (Work& piece : work_) {
     if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&piece)) {
       order_.emplace_back(commands_.size());

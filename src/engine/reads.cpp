@@ -46,7 +46,7 @@ std::string encode_log_cursor(const std::string& position) {
 
 Result<std::string> decode_log_cursor(const std::string& cursor) {
   const auto bytes = from_base64url(cursor);
-  if (!bytes || bytes->empty() || bytes->front() != static_cast<char>(log_cursor_version)) {
+  if (!bytes || bytes->size() < 2 || bytes->front() != static_cast<char>(log_cursor_version)) {
     return tl::unexpected(bad_cursor());
   }
   return bytes->substr(1);
@@ -54,6 +54,7 @@ Result<std::string> decode_log_cursor(const std::string& cursor) {
 
 // The store speaks of positions, our callers of cursors.
 Error with_cursor(Error error) {
+  if (error.code == Errc::invalid_argument) return bad_cursor();
   if (error.code != Errc::cursor_expired) return error;
   error.message = "cursor: events after it have been removed by retention; go on from details.earliest";
   error.field = "cursor";
@@ -227,13 +228,14 @@ Result<EventPage> history(Store& store, const ExecutionId& id, const std::string
     FF_TRY(position, decode_log_cursor(cursor));
     after = std::move(position);
   }
-  FF_TRY(entries, store.history(execution_key(id), after, limit));
+  const auto entries = store.history(execution_key(id), after, limit);
+  if (!entries) return tl::unexpected(with_cursor(entries.error()));
   EventPage page;
-  for (const LoggedEntry& logged : entries) {
+  for (const LoggedEntry& logged : *entries) {
     FF_TRY(event, event_of(logged));
     page.events.push_back(std::move(event));
   }
-  if (entries.size() == limit) page.next_cursor = page.events.back().cursor;
+  if (entries->size() == limit) page.next_cursor = page.events.back().cursor;
   return page;
 }
 

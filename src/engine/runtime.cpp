@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -297,6 +298,7 @@ std::vector<Work> Runtime::take_batch() {
   std::vector<ClaimPtr> handed_over;
   {
     const std::lock_guard lock(queue_mutex_);
+    batch.reserve(std::min(queue_.size(), limits::max_batch_commands) + patient_.size());
     while (!queue_.empty() && batch.size() < limits::max_batch_commands && bytes < limits::max_batch_bytes) {
       const bool sweep = std::holds_alternative<QueuedSweep>(queue_.front());
       if (sweep && !batch.empty()) break;
@@ -343,9 +345,9 @@ bool Runtime::pump(std::size_t i) {
 // A lone writer does not let commands wait for long while it sweeps.
 std::uint32_t Runtime::sweep_limit() {
   const std::lock_guard lock(queue_mutex_);
-  const bool share = writers_.size() == 1 && commands_since_sweep_;
-  commands_since_sweep_ = false;
-  return share ? limits::max_due_batch / 4 : limits::max_due_batch;
+  const bool share = std::exchange(commands_since_sweep_, false);
+  if (writers_.size() > 1) return limits::max_due_batch;
+  return share ? limits::shared_due_batch : limits::lone_due_batch;
 }
 
 void Runtime::wait_for_work(std::size_t) {

@@ -233,7 +233,7 @@ bool Connection::parse_head() {
     return true;
   }
   if (scanner_.end() > limit) {
-    refuse({scanner_.in_first_line() ? 414 : 431,
+    refuse({scanner_.first_line() > limit ? 414 : 431,
             Error{Errc::invalid_argument, "the head of the request is longer than " + std::to_string(limit), {}, {}}});
     return true;
   }

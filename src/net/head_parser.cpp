@@ -140,6 +140,7 @@ HeadScanner::Verdict HeadScanner::scan(std::string_view text) {
     if (byte == '\n') {
       const bool empty_line = position_ - line_start_ == 1;
       line_start_ = position_ + 1;
+      if (first_line_ == 0) first_line_ = line_start_;
       if (!empty_line) continue;
       ++position_;
       return Verdict::complete;

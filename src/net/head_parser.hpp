@@ -20,11 +20,14 @@ class HeadScanner {
   // `text` must start with the bytes of the earlier calls.
   Verdict scan(std::string_view text);
   std::size_t end() const { return position_; }  // after complete: the size of the head with its empty line
-  bool in_first_line() const { return line_start_ == 0; }
+  std::size_t first_line() const {
+    return first_line_ > 0 ? first_line_ : position_;
+  }  // its size, as far as it is here
 
  private:
   std::size_t position_ = 0;
   std::size_t line_start_ = 0;
+  std::size_t first_line_ = 0;  // 0: its end has not come
 };
 
 struct RequestHead {

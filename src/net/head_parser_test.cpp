@@ -20,6 +20,18 @@ HeadScanner::Verdict scan_bytewise(std::string_view text, std::size_t& end) {
   return verdict;
 }
 
+TEST(HeadScanner, KnowsTheFirstLineHoweverTheBytesCome) {
+  const std::string head = "GET /path HTTP/1.1\r\nHost: x\r\n\r\n";
+  HeadScanner whole;
+  whole.scan(head);
+  EXPECT_EQ(whole.first_line(), 20u);
+  HeadScanner drops;
+  for (std::size_t size = 0; size <= head.size(); ++size) {
+    drops.scan(std::string_view(head).substr(0, size));
+    EXPECT_EQ(drops.first_line(), std::min<std::size_t>(size, 20u));
+  }
+}
+
 TEST(HttpHeadScanner, FindsTheEndHoweverTheBytesAreSplit) {
   const std::string_view text = "GET / HTTP/1.1\r\nHost: x\r\n\r\nrest";
   HeadScanner whole;

@@ -243,6 +243,16 @@ TEST_P(EngineReads, a_subscription_from_now_sees_only_what_follows) {
   EXPECT_EQ(events[0].execution_id, id);
 }
 
+TEST_P(EngineReads, a_cursor_of_another_call_is_refused_by_the_name_that_callers_know) {
+  const ExecutionId id = make(job());
+  const std::string other = to_base64url("\x01no position");
+  for (const Error& error : {reads::events(engine().store(), {}, other, 10).error(),
+                             reads::history(engine().store(), id, other, 10).error()}) {
+    EXPECT_EQ(error.code, Errc::invalid_argument);
+    EXPECT_EQ(error.field, "cursor") << error.message;
+  }
+}
+
 TEST_P(EngineReads, a_subscription_from_the_earliest_sees_everything_once_and_every_event_is_a_cursor) {
   for (int i = 0; i < 10; ++i) {
     engine().make();

@@ -158,9 +158,10 @@ TEST_P(EngineRetention, removal_takes_everything_and_expires_the_cursors_that_po
 }
 
 TEST_P(EngineRetention, many_are_removed_in_bounded_batches) {
+  constexpr std::size_t many = limits::max_due_batch + 200;
   CreateRequest request = job();
   request.policy.retention.cancelled_ms = 1000;
-  const std::vector<ExecutionId> ids = make_many(std::vector<CreateRequest>(1200, request));
+  const std::vector<ExecutionId> ids = make_many(std::vector<CreateRequest>(many, request));
   std::vector<Command> cancels;
   for (const auto& id : ids) cancels.emplace_back(CancelCommand{id, {}});
   for (const auto& reply : call_together(engine(), std::move(cancels))) EXPECT_TRUE(reply);
@@ -168,7 +169,7 @@ TEST_P(EngineRetention, many_are_removed_in_bounded_batches) {
   const std::uint64_t sweeps = engine().runtime().statistics().sweeps;
   engine().jump(1000);
   engine().advance(1);
-  EXPECT_GE(engine().runtime().statistics().sweeps - sweeps, 1200 / limits::max_due_batch);
+  EXPECT_GE(engine().runtime().statistics().sweeps - sweeps, 2u);
   const auto counts = value_of(reads::counts(engine().store(), {}));
   ASSERT_EQ(counts.size(), 1u);
   EXPECT_EQ(counts[0].counts, (std::map<PublicState, std::uint64_t>{{PublicState::waiting, 1}}));

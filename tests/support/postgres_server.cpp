@@ -1,14 +1,11 @@
 #include "support/postgres_server.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <libpq-fe.h>
-#include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +24,7 @@
 #include <thread>
 #include <utility>
 
+#include "support/free_port.hpp"
 #include "support/temp_dir.hpp"
 
 namespace flowfabric::test {
@@ -70,18 +68,11 @@ fs::path find_binaries() {
   return root / std::to_string(newest) / "bin";
 }
 
-int free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  const bool ok = fd >= 0 && bind(fd, generic, size) == 0 && getsockname(fd, generic, &size) == 0;
-  const int cause = errno;
-  if (fd >= 0) close(fd);
-  if (!ok) throw std::system_error(cause, std::generic_category(), "no free loopback port");
-  return ntohs(address.sin_port);
+// The processes of the server: the postmaster's children, as the kernel lists them.
+std::vector<pid_t> children_of(pid_t parent) {
+  const std::string number = std::to_string(parent);
+  std::ifstream list("/proc/" + number + "/task/" + number + "/children");
+  return {std::istream_iterator<pid_t>(list), {}};
 }
 
 // What a child needs, laid out before the fork: afterwards only async-signal-safe calls are
@@ -178,6 +169,7 @@ class Child {
   }
 
   void signal(int number) const { kill(pid_, number); }
+  pid_t pid() const { return pid_; }
 
   bool has_ended() const {
     siginfo_t info{};
@@ -253,10 +245,28 @@ class PostgresServer::Impl {
     postmaster_.reset();
   }
 
+  void kill_all() {
+    if (!postmaster_) return;
+    // The postmaster first, or it would note that a child crashed. Children that it makes meanwhile end by themselves
+    // when they see that it is gone.
+    const std::vector<pid_t> children = children_of(postmaster_->pid());
+    postmaster_->signal(SIGKILL);
+    for (const pid_t child : children) ::kill(child, SIGKILL);
+    postmaster_->wait();
+    postmaster_.reset();
+  }
+
+  // A server refuses to start while a process of the one before still uses the shared memory.
   void start_again() {
     if (postmaster_) throw std::logic_error("start_again() needs a server that is down");
-    if (!launch_and_wait()) fail("PostgreSQL ended while starting again");
+    const auto limit = std::chrono::steady_clock::now() + ready_limit;
+    while (!launch_and_wait()) {
+      if (std::chrono::steady_clock::now() > limit) fail("PostgreSQL ended while starting again");
+      std::this_thread::sleep_for(ready_pause);
+    }
   }
+
+  const std::string& log_file() const { return log_; }
 
  private:
   void make_cluster() {
@@ -332,7 +342,9 @@ PostgresServer PostgresServer::start(Options options) {
 }
 
 const std::string& PostgresServer::url() const { return impl_->url(); }
+const std::string& PostgresServer::log_file() const { return impl_->log_file(); }
 void PostgresServer::crash() { impl_->crash(); }
+void PostgresServer::kill() { impl_->kill_all(); }
 void PostgresServer::start_again() { impl_->start_again(); }
 
 PostgresServer& shared_postgres() {

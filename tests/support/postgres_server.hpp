@@ -29,11 +29,16 @@ class PostgresServer {
 
   // postgres://postgres@127.0.0.1:PORT/postgres; stays the same after crash() and start_again().
   const std::string& url() const;
+  // What all its lives have said. Gone with this object.
+  const std::string& log_file() const;
 
   // Immediate shutdown: no checkpoint, connections are cut, committed data is in the WAL only.
   void crash();
 
-  // Starts after crash() on the same data and port; returns when recovery has finished.
+  // SIGKILL to every process of the server.
+  void kill();
+
+  // Starts after crash() or kill() on the same data and port; returns when recovery has finished.
   void start_again();
 
  private:

@@ -1,0 +1,59 @@
+// Calls one of several servers of a store, a different one each time, as behind a load balancer.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "net/http_client.hpp"
+#include "wire/shapes.hpp"
+
+namespace flowfabric::chaos {
+
+// One thread. What was not answered, and what the answer says to repeat, is an error whose code is retryable.
+class Caller {
+ public:
+  Caller(const std::vector<std::string>& urls, std::uint64_t seed);
+
+  template <class Reply>
+  Result<Reply> get(const std::string& target) {
+    return read<Reply>(send("GET", target, {}), 200);
+  }
+  template <class Reply, class Body>
+  Result<Reply> post(const std::string& target, const Body& body, int wanted_status = 200) {
+    return read<Reply>(send("POST", target, wire::to_json(body)), wanted_status);
+  }
+
+ private:
+  Result<net::Response> send(const std::string& method, const std::string& target, const std::string& body);
+  static Error error_of(const net::Response& response);
+
+  template <class Reply>
+  static Result<Reply> read(const Result<net::Response>& response, int wanted_status) {
+    if (!response) return tl::unexpected(response.error());
+    if (response->status != wanted_status) return tl::unexpected(error_of(*response));
+    return wire::from_reply<Reply>(response->body);
+  }
+
+  std::vector<net::HttpClient> servers_;
+  std::mt19937_64 random_;
+};
+
+bool is_worth_repeating(const Error& error);
+// A little while, so that one who repeats does not keep the machine from getting better.
+void pause_before_repeating();
+// Ends the process: what was answered must never be answered. Whoever started the process takes that as a failure.
+[[noreturn]] void give_up(const std::string& doing, const Error& error);
+
+// Until there is an answer that is final.
+template <class Call>
+auto persist(const Call& call) {
+  for (;;) {
+    auto reply = call();
+    if (reply || !is_worth_repeating(reply.error())) return reply;
+    pause_before_repeating();
+  }
+}
+
+}  // namespace flowfabric::chaos

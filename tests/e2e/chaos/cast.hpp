@@ -1,0 +1,94 @@
+// All the processes of one run: servers, workers, a submitter and, where there is one, the database.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "e2e/chaos/process.hpp"
+#include "support/postgres_server.hpp"
+
+namespace flowfabric::chaos {
+
+// A role that is played by one process after the other. Each life has its own log, and its number in its name.
+class Role {
+ public:
+  using WordsOf = std::function<Words(const std::string& life)>;
+  // Whether a life may end by itself in this way.
+  using Judge = std::function<bool(int status, const std::string& log)>;
+
+  Role(std::filesystem::path folder, std::string name, WordsOf words, Judge may_end);
+
+  void start_at(std::chrono::steady_clock::time_point when);
+  void kill_now();
+  // Starts the next life when there is none and it is time. A life that ended as it must not is a test failure.
+  void look_after();
+  bool is_alive();
+  std::string log() const;  // what this life has said
+  int lives() const { return lives_; }
+
+ private:
+  std::string log_file() const;
+
+  std::filesystem::path folder_;
+  std::string name_;
+  WordsOf words_;
+  Judge may_end_;
+  int lives_ = 0;
+  std::chrono::steady_clock::time_point next_start_{};
+  std::unique_ptr<Process> process_;
+};
+
+enum class StoreChoice : std::uint8_t { sqlite, postgres };
+
+struct Kills {
+  int workers = 0;
+  int servers = 0;
+  int databases = 0;
+};
+
+class Cast {
+ public:
+  Cast(std::filesystem::path folder, StoreChoice store, std::uint64_t executions, std::uint64_t seconds,
+       std::uint64_t seed);
+
+  // Kills at random for so long, and until each kind has been killed at least once.
+  Kills rage();
+  // Waits until everything that was to be submitted has ended. False when that stands still.
+  bool settle();
+  // Kills everything, and starts what is needed to look at what is left.
+  void start_over_for_reading();
+
+  const std::vector<std::string>& urls() const { return urls_; }
+  int worker_lives() const;
+  // A sanitizer that only warns lets its process live; here its words are a test failure.
+  void verify_logs() const;
+  void keep_database_log() const;
+
+ private:
+  void add_servers();
+  void add_workers();
+  void look_after_all();
+  std::uint64_t ended();  // executions, as a server counts them; 0 when it does not answer
+  bool kill_a_server();   // false: there is none to kill
+  std::chrono::milliseconds between(int from_ms, int to_ms);
+
+  const std::filesystem::path folder_;
+  const std::uint64_t executions_;
+  const std::uint64_t seconds_;
+  std::mt19937_64 random_;
+  std::optional<test::PostgresServer> postgres_;
+  std::string store_url_;
+  std::vector<std::string> urls_;
+  std::vector<Role> servers_;
+  std::vector<Role> workers_;
+  std::unique_ptr<Process> submitter_;
+};
+
+}  // namespace flowfabric::chaos

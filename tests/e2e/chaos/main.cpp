@@ -1,0 +1,9 @@
+#include <gtest/gtest.h>
+
+#include "e2e/chaos/clients.hpp"
+
+int main(int argc, char** argv) {
+  if (flowfabric::chaos::is_client_process(argc, argv)) return flowfabric::chaos::run_client_process(argc, argv);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

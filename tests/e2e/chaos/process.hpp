@@ -1,0 +1,32 @@
+// A program that is started, killed and started again.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace flowfabric::chaos {
+
+using Words = std::vector<std::string>;
+
+// One life of a program. Owned by one thread; the process dies with this object, and with the thread that made it.
+class Process {
+ public:
+  // What it prints goes to the end of the file. No variable of FlowFabric is passed on.
+  Process(const Words& words, const std::string& log);
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process();
+
+  void kill_now();  // SIGKILL
+  // As of waitpid(), once it has ended.
+  std::optional<int> status();
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<int> status_;
+};
+
+}  // namespace flowfabric::chaos

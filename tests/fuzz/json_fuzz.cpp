@@ -1,0 +1,96 @@
+// JSON from outside. The first line of an input names what its rest is read as: the shape of a request, `policy`, or
+// anything else for a document of no shape. What is accepted must come out of writing and reading again unchanged.
+#include <flowfabric/types.hpp>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "fuzz/request_shapes.hpp"
+#include "fuzz/same.hpp"
+
+namespace flowfabric::fuzz {
+namespace {
+
+void rewrite(const wire::Value& value, wire::Writer& writer, std::size_t depth) {
+  FF_CHECK(depth <= wire::max_request_depth);
+  switch (value.kind()) {
+    case wire::Value::Kind::object:
+      writer.begin_object();
+      for (const wire::Value::Member& member : value.members()) {
+        FF_CHECK(is_valid_utf8(member.key));
+        writer.key(member.key);
+        rewrite(member.value, writer, depth + 1);
+      }
+      return writer.end_object();
+    case wire::Value::Kind::array:
+      writer.begin_array();
+      for (const wire::Value& element : value.elements()) rewrite(element, writer, depth + 1);
+      return writer.end_array();
+    case wire::Value::Kind::text: FF_CHECK(is_valid_utf8(value.text())); return writer.text(value.text());
+    case wire::Value::Kind::boolean: return writer.boolean(value.boolean());
+    case wire::Value::Kind::null: return writer.null();
+    case wire::Value::Kind::number:
+      if (const auto whole = value.whole_number()) return writer.number(*whole);
+      return writer.raw(value.raw());
+  }
+}
+
+// Strings lose their escapes and objects their space, and then nothing changes any more.
+void check_document(std::string_view text) {
+  const auto document = wire::parse_document(text);
+  if (!document) return FF_CHECK(!document.error().message.empty());
+  FF_CHECK(is_valid_utf8(text));
+  wire::Writer first;
+  rewrite(*document, first, 0);
+  const std::string written = first.take();
+  const auto again = wire::parse_document(written);
+  FF_CHECK(again);
+  wire::Writer second;
+  rewrite(*again, second, 0);
+  FF_CHECK(second.take() == written);
+}
+
+void check_refusal(const Error& error) {
+  FF_CHECK(error.code == Errc::invalid_argument);
+  FF_CHECK(!error.field.empty());
+  FF_CHECK(is_valid_utf8(error.message));
+  FF_CHECK(wire::parse_document(wire::to_json(wire::ErrorBody{error})));
+}
+
+template <class T>
+void check_shape(std::string_view text) {
+  const auto value = wire::from_json<T>(text);
+  if (!value) return check_refusal(value.error());
+  const std::string written = wire::to_json(*value);
+  const auto again = wire::from_json<T>(written);
+  FF_CHECK(again);
+  FF_CHECK(same(*value, *again));
+  FF_CHECK(wire::to_json(*again) == written);
+}
+
+void check_policy(std::string_view text) {
+  const auto policy = parse_policy_json(text);
+  if (!policy) return check_refusal(policy.error());
+  const auto again = parse_policy_json(policy_to_json(*policy));
+  FF_CHECK(again);
+  FF_CHECK(same(*policy, *again));
+}
+
+void check(std::string_view input) {
+  const std::size_t line = input.find('\n');
+  const std::string_view name = input.substr(0, line);
+  const std::string_view text = line == std::string_view::npos ? std::string_view{} : input.substr(line + 1);
+  check_document(text);
+  if (name == "policy") return check_policy(text);
+  for_each_request_shape([&](const auto& shape) {
+    using T = std::decay_t<decltype(shape)>;
+    if (name == wire::Shape<T>::name) check_shape<T>(text);
+  });
+}
+
+}  // namespace
+}  // namespace flowfabric::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  flowfabric::fuzz::check({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,25 @@
+// The bodies that requests can have, as types. A test of the API holds the list against the route table, so that a new
+// route cannot be left out.
+#pragma once
+
+#include <tuple>
+
+#include "api/bulk_bodies.hpp"
+#include "api/fleet_bodies.hpp"
+
+namespace flowfabric::fuzz {
+
+using RequestShapes =
+    std::tuple<ApiKeyRequest, api::BulkBody, api::CancelHeldBody, ClaimForWorkerRequest, ClaimRequest,
+               api::CompleteBody, api::CompletionsBody, api::CreateManyBody, CreateRequest, api::DelayBody,
+               api::FailBody, GrantRequest, api::HandlesBody, HeartbeatRequest, api::LaneBody, api::NamespaceBody,
+               api::PriorityBody, api::ProgressBody, api::ReasonBody, RedeemRequest, RetentionRun, api::RevokeBody,
+               api::RotateBody, api::TagsBody, api::WorkerBody, WorkerRegistration>;
+
+// Calls visit(T{}) for each of them.
+template <class Visit>
+void for_each_request_shape(Visit visit) {
+  std::apply([&](const auto&... shapes) { (visit(shapes), ...); }, RequestShapes{});
+}
+
+}  // namespace flowfabric::fuzz
