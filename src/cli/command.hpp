@@ -17,6 +17,7 @@ struct Command {
 std::vector<Command> store_commands();      // migrate, integrity
 std::vector<Command> execution_commands();  // executions list, show, ...: one at a time
 std::vector<Command> bulk_commands();       // executions cancel, replay, priority: many at a time
+std::vector<Command> top_commands();
 std::vector<Command> lane_commands();
 std::vector<Command> worker_commands();
 std::vector<Command> api_key_commands();

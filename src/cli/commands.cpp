@@ -70,8 +70,8 @@ Command serve_command() {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> table = {demo_command(), serve_command()};
-    for (auto part : {store_commands(), execution_commands(), bulk_commands(), lane_commands(), worker_commands(),
-                      care_commands(), api_key_commands()}) {
+    for (auto part : {top_commands(), store_commands(), execution_commands(), bulk_commands(), lane_commands(),
+                      worker_commands(), care_commands(), api_key_commands()}) {
       std::move(part.begin(), part.end(), std::back_inserter(table));
     }
     return table;

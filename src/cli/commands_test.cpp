@@ -28,7 +28,7 @@ TEST(Commands, HelpAndVersion) {
   EXPECT_EQ(call({"--version"}).out, "flowfabric " FLOWFABRIC_VERSION "\n");
   const Outcome overview = call({"--help"});
   for (const char* name :
-       {"demo", "migrate", "integrity", "executions", "lanes", "workers", "leases", "keys", "retention"}) {
+       {"demo", "migrate", "integrity", "top", "executions", "lanes", "workers", "leases", "keys", "retention"}) {
     EXPECT_TRUE(contains(overview.out, name)) << name;
     const Outcome help = call({"help", name});
     EXPECT_EQ(help.code, 0);

@@ -291,6 +291,30 @@ std::string to_json(const BulkReport& report) {
 
 std::string to_json(const LaneInfo& lane) { return line(As::of(lane)); }
 
+std::string to_json(const TopSnapshot& snapshot) {
+  const auto maybe = [](const auto& value) { return value ? json::value(*value) : json::value(nullptr); };
+  json::array lanes;
+  for (const LaneFigures& lane : snapshot.lanes) {
+    lanes.push_back(json::object({{"lane", lane.lane},
+                                  {"state", std::string(to_string(lane.state))},
+                                  {"waiting", lane.waiting},
+                                  {"active", lane.active},
+                                  {"delayed", lane.delayed},
+                                  {"other", lane.other},
+                                  {"completed", lane.completed},
+                                  {"failed", lane.failed},
+                                  {"gone", lane.gone},
+                                  {"created_per_s", maybe(lane.created_per_s)},
+                                  {"finished_per_s", maybe(lane.finished_per_s)},
+                                  {"oldest_waiting_ms", maybe(lane.oldest_waiting_ms)}}));
+  }
+  return line(json::object({{"at", snapshot.pulse.now},
+                            {"workers_live", snapshot.workers_live},
+                            {"workers_draining", snapshot.workers_draining},
+                            {"parked_claims", maybe(snapshot.pulse.parked_claims)},
+                            {"due_lag_ms", maybe(snapshot.pulse.due_lag_ms)},
+                            {"lanes", std::move(lanes)}}));
+}
 std::string to_json(const std::vector<LaneView>& lanes) { return line(json::object({{"lanes", As::of(lanes)}})); }
 
 std::string to_json(const ListWorkersReply& reply) {

@@ -12,6 +12,7 @@
 
 #include "cli/bulk.hpp"
 #include "cli/target.hpp"
+#include "cli/top_snapshot.hpp"
 
 namespace flowfabric::cli {
 
@@ -32,6 +33,7 @@ std::string to_json(const ListWorkersReply& reply);
 std::string to_json(const ListExpiredLeasesReply& reply);
 std::string to_json(const std::vector<SigningKeyInfo>& keys);
 std::string to_json(const KeyRotation& rotation);
+std::string to_json(const TopSnapshot& snapshot);
 std::string explanation_to_json(const ExecutionDescription& description);
 std::string tags_to_json(const ExecutionId& id, const Tags& tags);
 std::string revocation_to_json(const ExecutionId& id, const RevokeReply& reply);

@@ -1,4 +1,7 @@
 // The operator's commands on a server, through its HTTP API.
+#include <chrono>
+#include <cstdlib>
+
 #include "api/bulk_bodies.hpp"
 #include "api/fleet_bodies.hpp"
 #include "base/check.hpp"
@@ -61,6 +64,13 @@ Error error_of(const net::Response& response) {
           {}};
 }
 
+// The value of a metric without labels.
+std::optional<double> metric(const std::string& text, const std::string& name) {
+  const std::size_t at = text.find("\n" + name + " ");
+  if (at == std::string::npos) return std::nullopt;
+  return std::strtod(text.c_str() + at + name.size() + 2, nullptr);
+}
+
 class ServerTarget final : public Target {
  public:
   ServerTarget(net::HttpClient http, std::string api_key) : http_(std::move(http)), api_key_(std::move(api_key)) {}
@@ -118,6 +128,24 @@ class ServerTarget final : public Target {
   Result<std::vector<ApiKeyInfo>> api_keys() override {
     FF_TRY(reply, get<api::ApiKeysReply>(Url("/v1/api-keys")));
     return std::move(reply.keys);
+  }
+
+  // The server's figures count from its start, so what is new since the last call is the difference.
+  Result<Pulse> pulse() override {
+    FF_TRY(metrics, answer_to("GET", "/metrics", {}, usual_patience));
+    Pulse pulse;
+    pulse.now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    if (const auto parked = metric(metrics, "flowfabric_parked_claims")) {
+      pulse.parked_claims = static_cast<std::uint64_t>(*parked);
+    }
+    const double lag = metric(metrics, "flowfabric_due_lag_seconds_sum").value_or(0);
+    const double count = metric(metrics, "flowfabric_due_lag_seconds_count").value_or(0);
+    if (count < due_count_) due_lag_ = due_count_ = 0;  // it was started again
+    const double came = count - due_count_;
+    pulse.due_lag_ms = came > 0 ? static_cast<std::int64_t>((lag - due_lag_) / came * 1000) : 0;
+    due_lag_ = lag;
+    due_count_ = count;
+    return pulse;
   }
 
   // ---- Acting
@@ -207,6 +235,8 @@ class ServerTarget final : public Target {
 
   net::HttpClient http_;
   std::string api_key_;
+  double due_lag_ = 0;  // seconds and number, as of the last pulse
+  double due_count_ = 0;
 };
 
 }  // namespace

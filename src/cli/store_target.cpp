@@ -1,4 +1,5 @@
 // The operator's commands on a store. What looks opens the store alone, what acts opens an engine on it.
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -70,6 +71,17 @@ class StoreTarget final : public Target {
   Result<std::vector<ApiKeyInfo>> api_keys() override {
     FF_TRY(store, opened_store());
     return reads::api_keys(*store);
+  }
+
+  // What is due by now and still there is late. Nobody is late when nothing is due.
+  Result<Pulse> pulse() override {
+    FF_TRY(store, opened_store());
+    FF_TRY(now_us, store->now_us());
+    FF_TRY(next_due, store->next_due());
+    Pulse pulse;
+    pulse.now = now_us / 1000;
+    pulse.due_lag_ms = next_due ? std::max<std::int64_t>(0, pulse.now - *next_due) : 0;
+    return pulse;
   }
 
   Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) override {

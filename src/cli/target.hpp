@@ -28,6 +28,13 @@ struct MarkedDead {
   bool released = false;  // it holds no leases any more; else somebody goes on taking them back
 };
 
+// How a store or a server is at this moment.
+struct Pulse {
+  TimestampMs now = 0;
+  std::optional<std::int64_t> due_lag_ms{};      // how late the clock is
+  std::optional<std::uint64_t> parked_claims{};  // known to servers only
+};
+
 class Target {
  public:
   Target() = default;
@@ -47,6 +54,8 @@ class Target {
   virtual Result<ListExpiredLeasesReply> expired_leases(const ListExpiredLeasesRequest& request) = 0;
   virtual Result<std::vector<SigningKeyInfo>> keys() = 0;
   virtual Result<std::vector<ApiKeyInfo>> api_keys() = 0;
+
+  virtual Result<Pulse> pulse() = 0;
 
   // ---- Acting. A server knows by itself who calls; it takes only the reason.
   virtual Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) = 0;

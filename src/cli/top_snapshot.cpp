@@ -1,0 +1,119 @@
+#include "cli/top_snapshot.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace flowfabric::cli {
+namespace {
+
+constexpr std::uint32_t page = 100;
+constexpr int max_pages = 20;  // of one lane and look; what is not found with these is not shown
+constexpr std::int64_t first_step_ms = 60'000;
+
+// People read the age in whole seconds, minutes, hours.
+bool is_close_enough(TimestampMs at_least, TimestampMs at_most, TimestampMs now) {
+  return at_most - at_least <= std::max<std::int64_t>(1000, (now - at_most) / 20);
+}
+
+// What has appeared since then. Retention takes ended executions away, so there may be less than before.
+double rate(std::uint64_t before, std::uint64_t now, double seconds) {
+  return now <= before || seconds <= 0 ? 0 : static_cast<double>(now - before) / seconds;
+}
+
+}  // namespace
+
+LaneFigures figures_of(const LaneView& view) {
+  LaneFigures lane;
+  lane.lane = view.info.lane;
+  lane.state = view.info.state;
+  for (const auto& [state, count] : view.counts) {
+    switch (state) {
+      case PublicState::waiting: lane.waiting += count; break;
+      case PublicState::active: lane.active += count; break;
+      case PublicState::delayed: lane.delayed += count; break;
+      case PublicState::completed: lane.completed += count; break;
+      case PublicState::failed: lane.failed += count; break;
+      case PublicState::cancelled:
+      case PublicState::expired:
+      case PublicState::skipped: lane.gone += count; break;
+      default: lane.other += count; break;
+    }
+  }
+  return lane;
+}
+
+Result<TopSnapshot> TopObserver::look() {
+  TopSnapshot snapshot;
+  FF_TRY(pulse, target_.pulse());
+  snapshot.pulse = pulse;
+  FF_TRY(views, target_.lanes(name_space_));
+  for (const LaneView& view : views) snapshot.lanes.push_back(figures_of(view));
+  add_rates(snapshot);
+  FF_TRY_VOID(count_workers(snapshot));
+  for (LaneFigures& lane : snapshot.lanes) {
+    FF_TRY(since, oldest_waiting(lane, pulse.now));
+    if (since) lane.oldest_waiting_ms = std::max<std::int64_t>(0, pulse.now - *since);
+  }
+  return snapshot;
+}
+
+void TopObserver::add_rates(TopSnapshot& snapshot) {
+  const auto now = std::chrono::steady_clock::now();
+  if (looked_at_) {
+    const double seconds = std::chrono::duration<double>(now - *looked_at_).count();
+    for (LaneFigures& lane : snapshot.lanes) {
+      const LaneFigures& before = before_[lane.lane];
+      lane.created_per_s = rate(before.all(), lane.all(), seconds);
+      lane.finished_per_s = rate(before.ended(), lane.ended(), seconds);
+    }
+  }
+  looked_at_ = now;
+  before_.clear();
+  for (const LaneFigures& lane : snapshot.lanes) before_[lane.lane] = lane;
+}
+
+Result<void> TopObserver::count_workers(TopSnapshot& snapshot) {
+  ListWorkersRequest request;
+  request.name_space = name_space_;
+  request.limit = 1000;
+  do {
+    FF_TRY(reply, target_.workers(request));
+    for (const auto& worker : reply.workers) {
+      if (worker.state == WorkerState::live) ++(worker.draining ? snapshot.workers_draining : snapshot.workers_live);
+    }
+    request.cursor = std::move(reply.next_cursor);
+  } while (!request.cursor.empty());
+  return {};
+}
+
+// Listings begin with the newest. When one page does not reach the oldest, further pages begin ever farther back, until
+// there is nothing; then in between.
+Result<std::optional<TimestampMs>> TopObserver::oldest_waiting(const LaneFigures& lane, TimestampMs now) {
+  if (lane.waiting == 0) return std::nullopt;
+  ListRequest request;
+  request.name_space = name_space_;
+  request.lane = lane.lane;
+  request.states = {PublicState::waiting};
+  request.limit = page;
+  TimestampMs nothing_before = 0;
+  TimestampMs something_at = now;
+  std::int64_t step = first_step_ms;
+  for (int i = 0; i < max_pages; ++i) {
+    FF_TRY(reply, target_.list(request));
+    if (!reply.executions.empty()) {
+      something_at = reply.executions.back().created_at;
+      if (reply.next_cursor.empty()) return something_at;
+      step *= 4;
+    } else {
+      if (!request.created_before) return std::nullopt;  // it has gone meanwhile
+      nothing_before = *request.created_before;
+    }
+    if (is_close_enough(nothing_before, something_at, now)) return something_at;
+    const TimestampMs back = something_at - step;
+    request.created_before = back > nothing_before ? back : nothing_before + (something_at - nothing_before) / 2;
+  }
+  return std::nullopt;
+}
+
+}  // namespace flowfabric::cli

@@ -1,0 +1,60 @@
+// What `flowfabric top` shows: a look at a store or a server, and how it differs from the look before.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/target.hpp"
+
+namespace flowfabric::cli {
+
+struct LaneFigures {
+  std::string lane{};
+  LaneState state = LaneState::active;
+  std::uint64_t waiting = 0;
+  std::uint64_t active = 0;
+  std::uint64_t delayed = 0;
+  std::uint64_t other = 0;  // has not ended either: suspended, resumable, ...
+  std::uint64_t completed = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t gone = 0;                 // cancelled, expired or skipped
+  std::optional<double> created_per_s{};  // absent on the first look
+  std::optional<double> finished_per_s{};
+  std::optional<std::int64_t> oldest_waiting_ms{};  // absent when nothing waits, or when it was not found cheaply
+
+  std::uint64_t ended() const { return completed + failed + gone; }
+  std::uint64_t all() const { return waiting + active + delayed + other + ended(); }
+};
+
+struct TopSnapshot {
+  Pulse pulse{};
+  std::uint64_t workers_live = 0;
+  std::uint64_t workers_draining = 0;
+  std::vector<LaneFigures> lanes{};  // by name
+};
+
+// Looks again and again, and remembers what makes the next look cheap.
+class TopObserver {
+ public:
+  TopObserver(Target& target, std::optional<std::string> name_space)
+      : target_(target), name_space_(std::move(name_space)) {}
+
+  Result<TopSnapshot> look();
+
+ private:
+  Result<void> count_workers(TopSnapshot& snapshot);
+  void add_rates(TopSnapshot& snapshot);
+  Result<std::optional<TimestampMs>> oldest_waiting(const LaneFigures& lane, TimestampMs now);
+
+  Target& target_;
+  const std::optional<std::string> name_space_;
+  std::map<std::string, LaneFigures> before_;
+  std::optional<std::chrono::steady_clock::time_point> looked_at_;
+};
+
+LaneFigures figures_of(const LaneView& view);
+
+}  // namespace flowfabric::cli
