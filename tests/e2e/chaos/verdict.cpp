@@ -102,7 +102,7 @@ class Case {
       const Event& event = history_[i];
       EXPECT_EQ(event.type == EventType::created, i == 0) << id_ << ", event " << i;
       EXPECT_EQ(is_terminal(event.type), i + 1 == history_.size()) << id_ << ", event " << i;
-      if (i > 0) EXPECT_GE(event.lease_epoch, history_[i - 1].lease_epoch) << id_ << ", event " << i;
+      EXPECT_GE(event.lease_epoch, history_[i == 0 ? 0 : i - 1].lease_epoch) << id_ << ", event " << i;
     }
     EXPECT_EQ(to_string(history_.back().state_after), to_string(summary_.public_state)) << id_;
   }
