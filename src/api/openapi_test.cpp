@@ -86,15 +86,23 @@ TEST(Routes, AreUniqueAndSayWhoMayCallThem) {
     EXPECT_TRUE(seen.insert(route.method + " " + route.pattern).second) << route.pattern;
     const bool bodiless = route.method == "GET" || route.method == "DELETE";
     EXPECT_EQ(bodiless, route.request_schema == nullptr) << route.pattern;
-    if (route.method == "GET") EXPECT_TRUE(route.needs == ApiRole::viewer || route.needs == ApiRole::admin);
-    if (route.method != "GET") EXPECT_NE(route.needs, ApiRole::viewer) << route.pattern;
+    if (route.method == "GET") {
+      EXPECT_TRUE(route.needs == ApiRole::viewer || route.needs == ApiRole::admin);
+    }
+    if (route.method != "GET") {
+      EXPECT_NE(route.needs, ApiRole::viewer) << route.pattern;
+    }
   }
 }
 
 TEST(Routes, ABodyIsRequiredWhenAFieldOfItIs) {
   for (const Route& route : all_routes()) {
-    if (route.pattern == "/v1/executions/{execution_id}/cancel") EXPECT_FALSE(route.body_required);
-    if (route.pattern == "/v1/claims") EXPECT_TRUE(route.body_required);
+    if (route.pattern == "/v1/executions/{execution_id}/cancel") {
+      EXPECT_FALSE(route.body_required);
+    }
+    if (route.pattern == "/v1/claims") {
+      EXPECT_TRUE(route.body_required);
+    }
   }
 }
 

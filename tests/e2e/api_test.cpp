@@ -136,7 +136,9 @@ TEST_F(Api, ListsByEveryFilter) {
                                                         {"colour=red", "colour"}}) {
     const Reply reply = client.get("/v1/executions?" + query);
     EXPECT_EQ(reply.status, 400) << query;
-    if (field != "uuid") EXPECT_EQ(reply.field(), field) << reply.body;
+    if (field != "uuid") {
+      EXPECT_EQ(reply.field(), field) << reply.body;
+    }
   }
 }
 

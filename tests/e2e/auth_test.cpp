@@ -73,7 +73,9 @@ TEST_F(Auth, EveryRouteNeedsItsRole) {
       // A parameter that nobody knows is looked at after the role, and before anything happens.
       const Reply reply = call(keys[i], route.method, path + "?no-such-parameter=1");
       EXPECT_EQ(reply.status, enough ? 400 : denied) << route.method << " " << path << " as " << i << reply.body;
-      if (!enough) EXPECT_EQ(reply.code(), "permission_denied");
+      if (!enough) {
+        EXPECT_EQ(reply.code(), "permission_denied");
+      }
     }
   }
 }
