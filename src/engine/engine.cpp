@@ -24,7 +24,11 @@ void refuse(const OperationTimer& timer, const Engine::Done<T>& done, const Erro
 
 }  // namespace
 
-Engine::Impl::~Impl() { stop(); }
+Engine::Impl::~Impl() {
+  stop();
+  // Other engines' news come in until it is gone and ring the clock, so it goes before the bell.
+  runtime.reset();
+}
 
 Result<void> Engine::Impl::start(std::unique_ptr<Store> store, RuntimeOptions options) {
   options.alarm = [this] {
