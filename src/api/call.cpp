@@ -130,7 +130,7 @@ std::shared_ptr<net::ResponseStream> Call::begin_stream(net::Response head) {
 }
 
 void Call::in_pool(std::function<void()> work) {
-  if (!home_.pool.submit(std::move(work))) {
+  if (!home_.pool->submit(std::move(work))) {
     refuse(too_many_waiting());
   }
 }

@@ -31,16 +31,17 @@ bool is_media_type(std::string_view header, std::string_view type);
 
 class Call : public std::enable_shared_from_this<Call> {
  public:
+  // The engine may answer after the server is gone, so a call keeps what it needs for that.
   struct Home {
     Engine& engine;
-    Pool& pool;
-    Gatekeeper& gatekeeper;
+    std::shared_ptr<Pool> pool;
+    std::shared_ptr<Gatekeeper> gatekeeper;
   };
   Call(std::shared_ptr<net::Exchange> exchange, const Home& home, Caller caller,
        std::map<std::string, std::string, std::less<>> parameters);
 
   Engine& engine() const { return home_.engine; }
-  Gatekeeper& gatekeeper() const { return home_.gatekeeper; }
+  Gatekeeper& gatekeeper() const { return *home_.gatekeeper; }
   const Caller& caller() const { return caller_; }
   // Who acts, for the event log.
   Operator as_operator(std::string reason) const { return {caller_.name, std::move(reason)}; }

@@ -97,8 +97,8 @@ void refuse_method(net::Exchange& exchange, const std::string& allowed) {
 Dispatcher::Dispatcher(Engine& engine, const ApiOptions& options)
     : engine_(engine),
       cors_origins_(options.cors_origins),
-      gatekeeper_(engine, options.api_keys),
-      pool_(options.pool_threads, max_waiting_calls) {
+      gatekeeper_(std::make_shared<Gatekeeper>(engine, options.api_keys)),
+      pool_(std::make_shared<Pool>(options.pool_threads, max_waiting_calls)) {
   std::vector<Route> table = all_routes(options.streams);
   openapi_ = openapi_json(table);
   for (Route& route : table) {
@@ -164,8 +164,8 @@ void Dispatcher::let_in(const Exchange& exchange, ApiRole needs, std::function<v
     if (const auto may = check_role(*caller, needs); !may) return refuse(*exchange, may.error());
     go_on(std::move(*caller));
   };
-  if (auto caller = gatekeeper_.recall(exchange->request())) return decide(std::move(*caller));
-  in_pool(exchange, [this, exchange, decide] { decide(gatekeeper_.ask(exchange->request())); });
+  if (auto caller = gatekeeper_->recall(exchange->request())) return decide(std::move(*caller));
+  in_pool(exchange, [this, exchange, decide] { decide(gatekeeper_->ask(exchange->request())); });
 }
 
 void Dispatcher::run(const Prepared& prepared, const Exchange& exchange, Caller caller) {
@@ -182,7 +182,7 @@ void Dispatcher::run(const Prepared& prepared, const Exchange& exchange, Caller 
 }
 
 void Dispatcher::in_pool(const Exchange& exchange, std::function<void()> work) {
-  if (!pool_.submit(std::move(work))) refuse(*exchange, too_many_waiting());
+  if (!pool_->submit(std::move(work))) refuse(*exchange, too_many_waiting());
 }
 
 void Dispatcher::answer_health(const Exchange& exchange) {

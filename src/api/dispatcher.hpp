@@ -18,14 +18,14 @@ class Dispatcher {
  public:
   Dispatcher(Engine& engine, const ApiOptions& options);
   // What runs in the pool may look at everything here.
-  ~Dispatcher() { pool_.stop(); }
+  ~Dispatcher() { pool_->stop(); }
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
   void handle(std::shared_ptr<net::Exchange> exchange);
   HttpMetrics& metrics() { return *metrics_; }
   void begin_drain() { draining_ = true; }
-  void stop() { pool_.stop(); }
+  void stop() { pool_->stop(); }
 
  private:
   using Exchange = std::shared_ptr<CountedExchange>;
@@ -55,12 +55,12 @@ class Dispatcher {
 
   Engine& engine_;
   const std::vector<std::string> cors_origins_;
-  Gatekeeper gatekeeper_;
+  std::shared_ptr<Gatekeeper> gatekeeper_;
   std::vector<Prepared> routes_;
   std::string openapi_;
   std::shared_ptr<HttpMetrics> metrics_ = std::make_shared<HttpMetrics>();
   std::atomic<bool> draining_ = false;
-  Pool pool_;
+  std::shared_ptr<Pool> pool_;
 };
 
 }  // namespace flowfabric::api
