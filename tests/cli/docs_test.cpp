@@ -1,7 +1,5 @@
 // What docs/start.md and docs/operating.md tell people to type is typed here, and what they promise is checked.
-#include <arpa/inet.h>
 #include <libpq-fe.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,6 +14,7 @@
 #include "cli/settings.hpp"
 #include "net/http_client.hpp"
 #include "net/target.hpp"
+#include "support/free_port.hpp"
 #include "support/postgres_server.hpp"
 #include "support/temp_dir.hpp"
 
@@ -57,23 +56,11 @@ std::string replaced(std::string content, const std::string& from, const std::st
   return content;
 }
 
-std::string free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (bind(fd, generic, size) != 0 || getsockname(fd, generic, &size) != 0) throw std::runtime_error("no free port");
-  close(fd);
-  return std::to_string(ntohs(address.sin_port));
-}
-
 // ---- docs/start.md
 
 TEST(Start, ItsCommandsDoWhatItPromises) {
   const test::TempDir folder;
-  const std::string port = free_port();
+  const std::string port = std::to_string(test::free_port());
   std::string script;
   for (const std::string& block : commands_of(document("start.md"))) script += "echo; echo '== next'\n" + block;
   script = replaced(replaced(script, "./dev setup && ./dev build\n", ""), "7070", port);
