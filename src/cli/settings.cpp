@@ -251,8 +251,13 @@ Result<void> read_tracing(const Reader& read, std::optional<ServeConfig::Tracing
   FF_TRY_VOID(read_otlp_headers(read, tracing.exporter.headers));
   FF_TRY_VOID(read_ratio(read, tracing.tracer.ratio));
   tracing.exporter.ca_file = read.text("otlp_ca_file");
+  if (!tracing.exporter.ca_file.empty() && !std::ifstream(tracing.exporter.ca_file)) {
+    return read.refuse("otlp_ca_file", "cannot be read; name a PEM file, or none to trust whom the system trusts");
+  }
   const std::string& name = read.text("service_name");
-  if (name.empty() || !is_valid_utf8(name)) return read.refuse("service_name", "must be a name");
+  if (name.empty() || !is_valid_utf8(name) || has_control_characters(name)) {
+    return read.refuse("service_name", "must be a name of one line");
+  }
   tracing.exporter.resource = {name, FLOWFABRIC_VERSION, {}};
   if (read.text("otlp_endpoint").empty()) return {};
   auto endpoint = otlp::read_endpoint(read.text("otlp_endpoint"));
