@@ -66,7 +66,7 @@ HttpMetrics::HttpMetrics(std::shared_ptr<observe::Tracer> tracer)
 
 void HttpMetrics::add_figures_of_tracing() {
   using observe::Sample;
-  const auto value = [this](observe::Counter observe::Tracer::*counter) {
+  const auto value = [this](observe::Counter observe::Tracer::* counter) {
     return tracer_ ? static_cast<double>(((*tracer_).*counter).value()) : 0;
   };
   registry_.computed_counters({"flowfabric_spans_exported_total", "Spans that the collector took."},
@@ -82,9 +82,9 @@ void HttpMetrics::add_figures_of_tracing() {
       });
   registry_.computed_counters({"flowfabric_span_export_failures_total", "Tries to send spans that failed."},
                               observe::one_value([value] { return value(&observe::Tracer::failed_exports); }));
-  registry_.computed_gauges(
-      {"flowfabric_spans_queued", "Spans that wait to be sent."},
-      observe::one_value([this] { return tracer_ ? static_cast<double>(tracer_->queued()) : 0; }));
+  registry_.computed_gauges({"flowfabric_spans_queued", "Spans that wait to be sent."}, observe::one_value([this] {
+                              return tracer_ ? static_cast<double>(tracer_->queued()) : 0;
+                            }));
 }
 
 observe::Compute HttpMetrics::figure(Figure figure) const {

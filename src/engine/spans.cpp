@@ -45,6 +45,7 @@ bool is_failure(EventType type) {
 }
 
 void describe(Span& span, const Stretch& stretch, const Execution& execution) {
+  span.attributes.reserve(13);  // as many as there can be
   span.start_ns = stretch.from * ns_per_ms;
   span.end_ns = stretch.to * ns_per_ms;
   span.add("flowfabric.execution.id", to_string(execution.id));

@@ -210,8 +210,10 @@ TEST_F(EngineSpans, TheIdsAreTheSameWhoeverMakesThem) {
   claim();
   const auto spans = batch({CancelCommand{id, {"clara", ""}}});
   ASSERT_EQ(spans.size(), 2u);
-  EXPECT_EQ(hex(spans[0].span_id), to_hex({reinterpret_cast<const char*>(sha256(to_string(id) + " life 0").data()), 8}));
-  EXPECT_EQ(hex(spans[1].span_id), to_hex({reinterpret_cast<const char*>(sha256(to_string(id) + " turn 1").data()), 8}));
+  EXPECT_EQ(hex(spans[0].span_id),
+            to_hex({reinterpret_cast<const char*>(sha256(to_string(id) + " life 0").data()), 8}));
+  EXPECT_EQ(hex(spans[1].span_id),
+            to_hex({reinterpret_cast<const char*>(sha256(to_string(id) + " turn 1").data()), 8}));
 }
 
 TEST_F(EngineSpans, NobodyWantsATraceThatIsNotSampled) {

@@ -22,17 +22,18 @@ observe::Span example() {
 
 TEST(OtlpJson, ASpanIsWrittenAsTheProtocolSays) {
   const std::string written = encode({"shop", "1.2", "i-1"}, {example()});
-  EXPECT_EQ(written,
-            R"({"resourceSpans":[{"resource":{"attributes":[)"
-            R"({"key":"service.name","value":{"stringValue":"shop"}},)"
-            R"({"key":"service.version","value":{"stringValue":"1.2"}},)"
-            R"({"key":"service.instance.id","value":{"stringValue":"i-1"}}]},)"
-            R"("scopeSpans":[{"scope":{"name":"flowfabric","version":"1.2"},"spans":[)"
-            R"({"traceId":"ab000000000000000000000000000001","spanId":"000000000000000f","parentSpanId":"f000000000000000",)"
-            R"("name":"GET /a \"b\"","kind":2,)"
-            R"("startTimeUnixNano":"1700000000000000001","endTimeUnixNano":"1700000000000000002",)"
-            R"("attributes":[{"key":"text","value":{"stringValue":"line\nbreak"}},)"
-            R"({"key":"number","value":{"intValue":"-9007199254740993"}}],"status":{}}]}]}]})");
+  EXPECT_EQ(
+      written,
+      R"({"resourceSpans":[{"resource":{"attributes":[)"
+      R"({"key":"service.name","value":{"stringValue":"shop"}},)"
+      R"({"key":"service.version","value":{"stringValue":"1.2"}},)"
+      R"({"key":"service.instance.id","value":{"stringValue":"i-1"}}]},)"
+      R"("scopeSpans":[{"scope":{"name":"flowfabric","version":"1.2"},"spans":[)"
+      R"({"traceId":"ab000000000000000000000000000001","spanId":"000000000000000f","parentSpanId":"f000000000000000",)"
+      R"("name":"GET /a \"b\"","kind":2,)"
+      R"("startTimeUnixNano":"1700000000000000001","endTimeUnixNano":"1700000000000000002",)"
+      R"("attributes":[{"key":"text","value":{"stringValue":"line\nbreak"}},)"
+      R"({"key":"number","value":{"intValue":"-9007199254740993"}}],"status":{}}]}]}]})");
 }
 
 TEST(OtlpJson, TheFirstSpanOfATraceHasNoParentAndAFailedOneSaysWhy) {
@@ -51,8 +52,9 @@ TEST(OtlpJson, TheAnswerSaysWhatWasRejected) {
   EXPECT_EQ(text.spans, 3u);
   EXPECT_EQ(text.message, "too old");
   EXPECT_EQ(read_answer(R"({"partialSuccess":{"rejectedSpans":4}})").spans, 4u);
-  for (const char* none : {"", "{}", "nonsense", "[]", R"({"partialSuccess":{}})", R"({"partialSuccess":7})",
-                           R"({"partialSuccess":{"rejectedSpans":"-1"}})", R"({"partialSuccess":{"rejectedSpans":[]}})"}) {
+  for (const char* none :
+       {"", "{}", "nonsense", "[]", R"({"partialSuccess":{}})", R"({"partialSuccess":7})",
+        R"({"partialSuccess":{"rejectedSpans":"-1"}})", R"({"partialSuccess":{"rejectedSpans":[]}})"}) {
     EXPECT_EQ(read_answer(none).spans, 0u) << none;
   }
 }

@@ -33,7 +33,8 @@ std::map<std::string, std::string> attributes_of(const json::value& list) {
     const json::object& value = attribute.at("value").as_object();
     demand(value.size() == 1, "an attribute has one value");
     const json::value* number = value.if_contains("intValue");
-    const std::string shown = number != nullptr ? std::to_string(number_as_text(*number)) : text(value.at("stringValue"));
+    const std::string shown =
+        number != nullptr ? std::to_string(number_as_text(*number)) : text(value.at("stringValue"));
     demand(found.emplace(text(attribute.at("key")), shown).second, "an attribute comes once");
   }
   return found;
