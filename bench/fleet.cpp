@@ -24,10 +24,6 @@
 namespace flowfabric::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 template <class T>
 T must(Result<T> result, const char* what) {
   if (result) return std::move(*result);

@@ -18,10 +18,6 @@
 namespace flowfabric::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 struct Samples {
   std::vector<float> create, claim, complete;
 };

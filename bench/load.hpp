@@ -2,12 +2,19 @@
 // over, and wait for the durable answer of each.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
 #include <flowfabric/engine.hpp>
 
 namespace flowfabric::bench {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct LoadOptions {
   int callers = 64;

@@ -9,6 +9,10 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
 set(FF_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
+# Most of the time a file takes to compile goes into headers that its neighbours parse too. So a few files of a target are
+# compiled as one (ff_unity). What a file has in its unnamed namespace is then seen by the others, so such names differ
+# within a room. The preset gcc does without: it proves that each file includes what it uses.
+option(FF_UNITY "Compile several files of a target as one" ${PROJECT_IS_TOP_LEVEL})
 option(FF_FUZZ "Build the fuzz targets, and only them; needs clang" OFF)
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -20,6 +24,12 @@ add_compile_options(-fno-omit-frame-pointer)
 # Someone who adds this tree to his own project keeps his own idea of warnings.
 if(PROJECT_IS_TOP_LEVEL)
   add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+  if(FF_UNITY)
+    add_compile_options(-Wno-shadow)  # a local name may be one that a neighbour has at the top of its file
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND FF_UNITY)
+    add_compile_options(-Wno-subobject-linkage)  # it takes the included files for headers
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++ 12 reports these inside libstdc++'s own std::string and std::variant code.
     add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)

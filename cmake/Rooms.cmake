@@ -5,6 +5,44 @@
 set(FF_LIBRARY_ROOMS "")  # rooms with objects that belong into the installed archive
 set(FF_PROGRAMS "")       # names under <build>/bin, written to <build>/programs.txt
 
+set(FF_UNITY_FILES 8)
+
+# Writes the file that includes those in `some`, and begins a new group.
+macro(ff_unity_group)
+  set(text "")
+  foreach(member IN LISTS some)
+    cmake_path(RELATIVE_PATH member BASE_DIRECTORY "${place}")
+    string(APPEND text "#include \"${member}\"\n")
+  endforeach()
+  list(LENGTH gathered number)
+  file(CONFIGURE OUTPUT "${place}/${target}_${number}.cpp" CONTENT "${text}" @ONLY)
+  list(APPEND gathered "${place}/${target}_${number}.cpp")
+  set(some "")
+endmacro()
+
+# ff_unity(<variable> <target> <source>...): the sources to compile instead of these. They include by relative paths, so
+# that ccache knows them again in another clone.
+function(ff_unity variable target)
+  if(NOT FF_UNITY)
+    set(${variable} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
+  set(place "${PROJECT_BINARY_DIR}/unity")
+  set(gathered "")
+  set(some "")
+  foreach(file IN LISTS ARGN)
+    cmake_path(GET file PARENT_PATH room)
+    list(LENGTH some count)
+    if(some AND (count EQUAL FF_UNITY_FILES OR NOT room STREQUAL room_of_some))
+      ff_unity_group()
+    endif()
+    set(room_of_some "${room}")
+    list(APPEND some "${file}")
+  endforeach()
+  ff_unity_group()
+  set(${variable} ${gathered} PARENT_SCOPE)
+endfunction()
+
 # ff_room(<directory under src> [NOT_IN_LIBRARY] [PUBLIC target...] [PRIVATE target...])
 #
 # Makes the static library ff_<room>, with every / as _, of all its *.cpp except *_test.cpp and
@@ -16,6 +54,7 @@ function(ff_room room)
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
 
   if(sources)
+    ff_unity(sources ${target} ${sources})
     add_library(${target} STATIC ${sources})
     target_include_directories(${target} PUBLIC
       "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
@@ -47,6 +86,7 @@ function(ff_program target)
   if(NOT sources)
     return()
   endif()
+  ff_unity(sources ${target} ${sources})
   add_executable(${target} ${sources})
   target_link_libraries(${target} PRIVATE ${arg_LINK})
   if(arg_OUTPUT_NAME)

@@ -8,14 +8,9 @@ set(FF_EVERYTHING ff_cli ff_net ff_open ff_store_memory ff_store_sqlite ff_store
   SQLite::SQLite3 PostgreSQL::PostgreSQL OpenSSL::SSL ZLIB::ZLIB)
 
 if(GTest_FOUND)
-  # What the sanitizers look for lies in the rooms. Tests built plainly halve the time that the whole takes to build; they
-  # still see every bad access.
-  if(FF_SANITIZE MATCHES "undefined")
-    add_compile_options(-O0 -fno-sanitize=undefined)
-  endif()
-
   file(GLOB support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
   if(support)
+    ff_unity(support ff_test_support ${support})
     add_library(ff_test_support STATIC ${support})
     target_include_directories(ff_test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
     target_link_libraries(ff_test_support PUBLIC ${FF_EVERYTHING} GTest::gmock GTest::gtest)
@@ -25,13 +20,23 @@ if(GTest_FOUND)
     target_link_libraries(ff_test_support INTERFACE ${FF_EVERYTHING} GTest::gmock GTest::gtest)
   endif()
 
+  ff_program(simulate SOURCES tests/simulation/*.cpp LINK ff_test_support)
+  # Benchmarks start their own PostgreSQL, so they use the test support too.
+  ff_program(bench SOURCES bench/*.cpp LINK ff_test_support)
+
+  # The other tests spend their time in the rooms, and are themselves run once: optimizing them costs more than it saves.
+  # What the sanitizers look for lies in the rooms too; tests without UBSan still see every bad access.
+  add_compile_options(-O0)
+  if(FF_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize=undefined)
+  endif()
+
   # gtest_main is an archive: a suite that defines its own main() simply does not pull it in.
   set(suite_links ff_test_support GTest::gtest_main)
 
   file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*_test.cpp")
   ff_program(unit_tests SOURCES ${unit_sources} LINK ${suite_links})
   ff_program(conformance_tests SOURCES tests/conformance/*.cpp LINK ${suite_links})
-  ff_program(simulate SOURCES tests/simulation/*.cpp LINK ff_test_support)
   ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links})
   ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links})
   ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links})
@@ -48,8 +53,6 @@ if(GTest_FOUND)
     ff_program(model_tests SOURCES tests/model/*.cpp
       LINK ${suite_links} rapidcheck_gtest rapidcheck)
   endif()
-  # Benchmarks start their own PostgreSQL, so they use the test support too.
-  ff_program(bench SOURCES bench/*.cpp LINK ff_test_support)
 endif()
 
 # Examples are written as a user writes them: they see the public library and headers only.

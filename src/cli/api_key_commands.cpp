@@ -58,7 +58,7 @@ Result<int> run_create(const Arguments& arguments) {
   return 0;
 }
 
-Result<int> run_list(const Arguments& arguments) {
+Result<int> run_list_of_keys(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(keys, target->api_keys());
   if (arguments.has("--json")) {
@@ -103,7 +103,7 @@ std::vector<Command> api_key_commands() {
         "list the keys of the HTTP API",
         "Lists the keys, oldest first, without their secrets.",
         options_of_reading({})},
-       run_list},
+       run_list_of_keys},
       {{"api-keys revoke",
         {"KEY", 1, 1},
         "revoke a key of the HTTP API",

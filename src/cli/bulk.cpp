@@ -23,7 +23,6 @@
 namespace flowfabric::cli {
 namespace {
 
-constexpr int exit_interrupted = 130;
 constexpr std::size_t worth_progress = 200;  // fewer are done before one could read it
 constexpr std::size_t at_a_time = 100;       // between two looks at the clock and at Ctrl-C
 

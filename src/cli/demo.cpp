@@ -25,10 +25,9 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int exit_wrong = 1;
-constexpr int exit_interrupted = 130;
 constexpr std::uint64_t default_executions = 10000;
 constexpr std::uint64_t max_executions = 1000000;
-constexpr std::uint64_t default_workers = 16;
+constexpr std::uint64_t usual_workers = 16;
 constexpr std::uint64_t max_workers = 256;
 constexpr std::size_t submitters = 2;
 constexpr milliseconds refresh{100};
@@ -49,7 +48,7 @@ struct DemoOptions {
 Result<DemoOptions> read_options(const Arguments& arguments) {
   DemoOptions options;
   FF_TRY(executions, arguments.number("--executions", default_executions, 1, max_executions));
-  FF_TRY(workers, arguments.number("--workers", default_workers, 1, max_workers));
+  FF_TRY(workers, arguments.number("--workers", usual_workers, 1, max_workers));
   FF_TRY(seed, arguments.number("--seed", 1, 0, UINT64_MAX));
   options.store = arguments.text("--store", "");
   options.executions = static_cast<std::uint32_t>(executions);

@@ -5,7 +5,7 @@
 namespace flowfabric::cli {
 namespace {
 
-constexpr std::uint32_t page = 1000;
+constexpr std::uint32_t events_a_read = 1000;
 constexpr std::uint32_t wait_ms = 100;
 
 }  // namespace
@@ -70,7 +70,7 @@ void follow(Subscription& subscription, Tally& tally, Complaints& complaints, co
   for (;;) {
     // After the stop the rest is still read: an execution that ends twice would do so there.
     const bool last_round = stop;
-    const auto events = subscription.next(last_round ? 0 : wait_ms, page);
+    const auto events = subscription.next(last_round ? 0 : wait_ms, events_a_read);
     if (!events) {
       if (!stop) complaints.add("the event log cannot be read: " + events.error().message);
       return;

@@ -205,7 +205,7 @@ Result<void> read_engine(const Reader& read, EngineOptions& options) {
   return {};
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -318,7 +318,7 @@ std::string print_settings(const Settings& settings) {
   std::string text;
   for (const SettingSpec& spec : specs) {
     const Setting& setting = settings.find(spec.name)->second;
-    text += fmt::format("# {}\n{} = {}", spec.about, spec.name, quoted(setting.value));
+    text += fmt::format("# {}\n{} = {}", spec.about, spec.name, in_quotes(setting.value));
     text += setting.origin == "default" ? "\n" : "  # from " + setting.origin + "\n";
   }
   return text;

@@ -18,7 +18,7 @@ constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l";  // the other page, w
 constexpr std::string_view leave = "\x1b[?25h\x1b[?1049l";
 
 termios before{};
-std::atomic<bool> stop_came{false};
+std::atomic<bool> quit_came{false};
 
 void write_all(std::string_view text) {
   while (!text.empty()) {
@@ -36,7 +36,7 @@ void restore() {
 // The first one is for the loop. Should that hang, the second one ends the process, and the terminal is still put right:
 // everything here may be called in a handler.
 void on_stop(int) {
-  if (!stop_came.exchange(true)) return;
+  if (!quit_came.exchange(true)) return;
   restore();
   _exit(130);
 }
@@ -48,7 +48,7 @@ void handle_stops(void (*handler)(int)) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 
-std::size_t rows() {
+std::size_t screen_rows() {
   winsize size{};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 ? 24 : size.ws_row;
 }
@@ -59,7 +59,7 @@ bool can_have_screen() { return isatty(STDIN_FILENO) != 0 && stdout_is_terminal(
 
 Screen::Screen() {
   tcgetattr(STDIN_FILENO, &before);
-  stop_came = false;
+  quit_came = false;
   handle_stops(on_stop);
   termios raw = before;
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
@@ -77,7 +77,7 @@ Screen::~Screen() {
 
 void Screen::draw(const std::string& text) const {
   std::string out = "\x1b[H";
-  const std::size_t height = rows();
+  const std::size_t height = screen_rows();
   std::size_t at = 0;
   for (std::size_t line = 0; line < height && at < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -90,7 +90,7 @@ void Screen::draw(const std::string& text) const {
 
 bool Screen::left_within(std::chrono::milliseconds patience) const {
   const auto until = std::chrono::steady_clock::now() + patience;
-  while (!stop_came) {
+  while (!quit_came) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (left.count() <= 0) return false;
     // Short turns: a signal that comes just before the call does not interrupt it.

@@ -7,7 +7,7 @@
 namespace flowfabric::cli {
 namespace {
 
-constexpr std::uint32_t page = 100;
+constexpr std::uint32_t rows_a_page = 100;
 constexpr int max_pages = 20;  // of one lane and look; what is not found with these is not shown
 constexpr std::int64_t first_step_ms = 60'000;
 
@@ -95,7 +95,7 @@ Result<std::optional<TimestampMs>> TopObserver::oldest_waiting(const LaneFigures
   request.name_space = name_space_;
   request.lane = lane.lane;
   request.states = {PublicState::waiting};
-  request.limit = page;
+  request.limit = rows_a_page;
   TimestampMs nothing_before = 0;
   TimestampMs something_at = now;
   std::int64_t step = first_step_ms;

@@ -14,7 +14,7 @@
 namespace flowfabric::cli {
 namespace {
 
-constexpr std::uint32_t default_workers = 100;
+constexpr std::uint32_t workers_shown = 100;
 
 Cell worker_state_cell(const WorkerInfo& worker) {
   if (worker.state != WorkerState::live) return {std::string(to_string(worker.state)), Tone::bad};
@@ -50,7 +50,7 @@ Result<int> run_workers_list(const Arguments& arguments) {
   request.capability = arguments.maybe("--capability");
   request.include_expired = arguments.has("--all");
   request.cursor = arguments.text("--cursor", "");
-  FF_TRY(limit, arguments.number("--limit", default_workers, 1, limits::max_page));
+  FF_TRY(limit, arguments.number("--limit", workers_shown, 1, limits::max_page));
   request.limit = static_cast<std::uint32_t>(limit);
   FF_TRY(target, find_target(arguments));
   FF_TRY(reply, target->workers(request));
@@ -126,7 +126,7 @@ std::vector<Command> worker_commands() {
                             {"--lane", "NAME", "only workers that serve this lane"},
                             {"--capability", "WORD", "only workers that offer this"},
                             {"--all", "", "also those that lapsed or died within the last day"},
-                            {"--limit", "N", fmt::format("how many to show ({})", default_workers)},
+                            {"--limit", "N", fmt::format("how many to show ({})", workers_shown)},
                             {"--cursor", "CURSOR", "go on where an earlier page ended"}})},
        run_workers_list},
       {{"workers mark-dead", instance, "declare a worker dead and take its leases back",

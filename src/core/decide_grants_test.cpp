@@ -7,14 +7,14 @@
 namespace flowfabric {
 namespace {
 
-CreateRequest job() {
+CreateRequest grantable() {
   CreateRequest request;
   request.kind = "job";
   return request;
 }
 
 CreateRequest manual_job(std::uint32_t max_reclaims = 1000) {
-  CreateRequest request = job();
+  CreateRequest request = grantable();
   request.policy.on_lease_lost = OnLeaseLost::manual;
   request.policy.max_reclaims = max_reclaims;
   return request;
@@ -50,7 +50,7 @@ std::uint64_t version(const Rehearsal& stage, const ExecutionId& id) { return st
 
 TEST(ClaimGrants, SayWhatTheyReserveForWhomAndHowLong) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = grantable();
   request.lane = "fast";
   const ExecutionId id = stage.create(request);
   const Grant grant = stage.expect<Grant>(GrantCommand{GrantKind::claim, {id, "w", "w-7", {}, 5000}});
@@ -72,7 +72,7 @@ TEST(ClaimGrants, SayWhatTheyReserveForWhomAndHowLong) {
 
 TEST(ClaimGrants, AreLoggedByTheirIdAndNeverByTheirKey) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   const Grant grant = stage.claim_grant(id);
   ASSERT_EQ(stage.last_events.size(), 1u);
   const Event& event = stage.last_events[0];
@@ -87,7 +87,7 @@ TEST(ClaimGrants, AreLoggedByTheirIdAndNeverByTheirKey) {
 
 TEST(ClaimGrants, AreNoTransition) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   const TimestampMs created = stage.now;
   stage.now += 5;
   stage.claim_grant(id);
@@ -100,9 +100,9 @@ TEST(ClaimGrants, AreNoTransition) {
 
 TEST(ClaimGrants, KeepItFromEverybodyElseUntilTheyRunOut) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   const ReadyEntry place = *stage.ready(id);
-  stage.create(job());
+  stage.create(grantable());
   stage.claim_grant(id);
   EXPECT_FALSE(stage.ready(id));
   EXPECT_EQ(stage.refusal(LeaseCommand{id, "default", "v", "v-1", 500}), Errc::not_active);
@@ -120,7 +120,7 @@ TEST(ClaimGrants, KeepItFromEverybodyElseUntilTheyRunOut) {
 
 TEST(ClaimGrants, BecomeALease) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = grantable();
   request.payload = "work";
   const ExecutionId id = stage.create(request);
   const Grant grant = stage.claim_grant(id);
@@ -144,7 +144,7 @@ TEST(ClaimGrants, BecomeALease) {
 
 TEST(ClaimGrants, AreUsedOnce) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   const Grant grant = stage.claim_grant(id);
   const auto claim = stage.expect<ClaimedExecution>(Rehearsal::redeem_command(grant));
   const std::uint64_t before = version(stage, id);
@@ -160,7 +160,7 @@ TEST(ClaimGrants, EndAtTheirExpiryNotAfterIt) {
   for (const bool clock_first : {false, true}) {
     for (const std::int64_t off : {-1, 0, 1}) {
       Rehearsal stage;
-      const ExecutionId id = stage.create(job());
+      const ExecutionId id = stage.create(grantable());
       const Grant grant = stage.claim_grant(id);
       stage.now = grant.expires_at + off;
       if (clock_first) stage.due_now(id);
@@ -175,7 +175,7 @@ TEST(ClaimGrants, EndAtTheirExpiryNotAfterIt) {
 
 TEST(ClaimGrants, AnOlderOneDoesNotOpenANewerOne) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   const Grant first = stage.claim_grant(id);
   stage.now = first.expires_at;
   const Grant second = stage.claim_grant(id);
@@ -185,7 +185,7 @@ TEST(ClaimGrants, AnOlderOneDoesNotOpenANewerOne) {
 
 TEST(ClaimGrants, ResumeWhatWasPutOff) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   stage.expect<DelayReply>(DelayCommand{fence_of(stage.lease(id)), stage.now});
   const auto claim = stage.expect<ClaimedExecution>(Rehearsal::redeem_command(stage.claim_grant(id)));
   EXPECT_EQ(claim.handle_kind, HandleKind::resumed);
@@ -195,7 +195,7 @@ TEST(ClaimGrants, ResumeWhatWasPutOff) {
 
 TEST(ClaimGrants, CountAsAReclaimWhereOneIsPending) {
   Rehearsal stage;
-  const ExecutionId id = lost(stage, job());
+  const ExecutionId id = lost(stage, grantable());
   const auto claim = stage.expect<ClaimedExecution>(Rehearsal::redeem_command(stage.claim_grant(id)));
   EXPECT_EQ(claim.handle_kind, HandleKind::reclaimed);
   EXPECT_EQ(stage.facts(id).reclaim_count, 1u);
@@ -203,7 +203,7 @@ TEST(ClaimGrants, CountAsAReclaimWhereOneIsPending) {
 
 TEST(ClaimGrants, NeedEveryCapabilityTwice) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = grantable();
   request.required_capabilities = {"cuda", "gpu", "tpu"};
   const ExecutionId id = stage.create(request);
   GrantCommand command = Rehearsal::grant_command(GrantKind::claim, id);
@@ -228,8 +228,8 @@ TEST(ClaimGrants, ObeyTheLane) {
     SCOPED_TRACE(to_string(state));
     const bool serves = state == LaneState::active || state == LaneState::draining;
     Rehearsal stage;
-    const ExecutionId granted = stage.create(job());
-    const ExecutionId id = stage.create(job());
+    const ExecutionId granted = stage.create(grantable());
+    const ExecutionId id = stage.create(grantable());
     const Grant grant = stage.claim_grant(granted);
     stage.expect<LaneInfo>(LaneCommand{"default", state, {}});
     const auto issued = stage.run(Rehearsal::grant_command(GrantKind::claim, id));
@@ -246,7 +246,7 @@ TEST(ClaimGrants, ObeyTheLane) {
 
 TEST(ClaimGrants, LetAPriorityChangeMeanwhile) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   const ReadyEntry place = *stage.ready(id);
   stage.claim_grant(id);
   stage.expect<Done>(PriorityCommand{id, 9, {}});
@@ -259,12 +259,12 @@ TEST(ClaimGrants, LetAPriorityChangeMeanwhile) {
 
 TEST(ClaimGrants, EndWithTheExecution) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = grantable();
   request.deadline_at = stage.now + 30;
   const ExecutionId expires = stage.create(request);
   const Grant late = stage.claim_grant(expires);
   EXPECT_EQ(stage.due(expires), request.deadline_at);
-  const ExecutionId cancelled = stage.create(job());
+  const ExecutionId cancelled = stage.create(grantable());
   const Grant useless = stage.claim_grant(cancelled);
   stage.expect<CancelReply>(CancelCommand{cancelled, {}});
   EXPECT_EQ(stage.refusal(Rehearsal::redeem_command(useless)), Errc::already_terminal);
@@ -279,8 +279,8 @@ TEST(ClaimGrants, EndWithTheExecution) {
 
 TEST(ClaimGrants, OfOneExecutionDoNotOpenAnother) {
   Rehearsal stage;
-  const ExecutionId first = stage.create(job());
-  const ExecutionId second = stage.create(job());
+  const ExecutionId first = stage.create(grantable());
+  const ExecutionId second = stage.create(grantable());
   RedeemCommand redeem = Rehearsal::redeem_command(stage.claim_grant(first));
   stage.claim_grant(second);
   redeem.request.execution_id = second;
@@ -298,7 +298,7 @@ TEST(ReclaimGrants, MakeANewAttemptOfWhatWasLost) {
   for (const bool manual : {false, true}) {
     SCOPED_TRACE(manual);
     Rehearsal stage;
-    const ExecutionId id = lost(stage, manual ? manual_job() : job());
+    const ExecutionId id = lost(stage, manual ? manual_job() : grantable());
     const Facts before = stage.facts(id);
     const Grant grant = stage.reclaim_grant(id);
     EXPECT_EQ(grant.kind, GrantKind::reclaim);
@@ -335,9 +335,9 @@ TEST(ReclaimGrants, GiveTheNewAttemptItsWholeTime) {
 TEST(ReclaimGrants, AreForLostLeasesOnly) {
   Rehearsal stage;
   const auto ask = [](const ExecutionId& id) { return Rehearsal::grant_command(GrantKind::reclaim, id); };
-  const ExecutionId waiting = stage.create(job());
+  const ExecutionId waiting = stage.create(grantable());
   EXPECT_NE(why_not(stage, ask(waiting)).find("waiting"), std::string::npos);
-  const ExecutionId held = stage.create(job());
+  const ExecutionId held = stage.create(grantable());
   const ClaimedExecution claim = stage.lease(held);
   const std::uint64_t before = version(stage, held);
   EXPECT_NE(why_not(stage, ask(held)).find("w-1 holds a live lease"), std::string::npos);
@@ -346,7 +346,7 @@ TEST(ReclaimGrants, AreForLostLeasesOnly) {
   why_not(stage, ask(held));
   stage.now += 1;
   stage.reclaim_grant(held);
-  const ExecutionId ended = stage.create(job());
+  const ExecutionId ended = stage.create(grantable());
   stage.expect<CancelReply>(CancelCommand{ended, {}});
   EXPECT_NE(why_not(stage, ask(ended)).find("cancelled"), std::string::npos);
   EXPECT_EQ(stage.refusal(ask({7, Uuid{{99}}})), Errc::not_found);
@@ -354,7 +354,7 @@ TEST(ReclaimGrants, AreForLostLeasesOnly) {
 
 TEST(ReclaimGrants, AReclaimOnceTakenUpIsNoLongerLost) {
   Rehearsal stage;
-  const ExecutionId id = lost(stage, job());
+  const ExecutionId id = lost(stage, grantable());
   const Fence fence = fence_of(stage.lease(id));
   const GrantCommand ask = Rehearsal::grant_command(GrantKind::reclaim, id);
   why_not(stage, ask);
@@ -385,7 +385,7 @@ TEST(ReclaimGrants, AskForCapabilitiesAndLane) {
 
 TEST(ReclaimGrants, WithoutOneNothingChanges) {
   Rehearsal stage;
-  for (const CreateRequest& request : {job(), manual_job(), manual_job(1)}) {
+  for (const CreateRequest& request : {grantable(), manual_job(), manual_job(1)}) {
     const ExecutionId id = lost(stage, request);
     RedeemCommand redeem;
     redeem.kind = GrantKind::reclaim;
@@ -406,7 +406,7 @@ TEST(ReclaimGrants, WithoutOneNothingChanges) {
 
 TEST(ReclaimGrants, HoldOffTheEndOfTheGrace) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = grantable();
   request.policy.reclaim_grace_ms = 20;
   const ExecutionId id = lost(stage, request);
   const Grant grant = stage.reclaim_grant(id, 50);
@@ -427,7 +427,7 @@ TEST(ReclaimGrants, HoldOffTheEndOfTheGrace) {
 
 TEST(ReclaimGrants, AShortOneLeavesTheRestOfTheGrace) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = grantable();
   request.policy.reclaim_grace_ms = 200;
   const ExecutionId id = lost(stage, request);
   const TimestampMs end = stage.now + 200;
@@ -454,7 +454,7 @@ TEST(ReclaimGrants, PutAManualOneBackWhereItWaited) {
 TEST(ReclaimGrants, TheCapEndsItAndSaysSo) {
   for (const bool manual : {false, true}) {
     Rehearsal stage;
-    CreateRequest request = manual ? manual_job(2) : job();
+    CreateRequest request = manual ? manual_job(2) : grantable();
     request.policy.max_reclaims = 2;
     const ExecutionId id = lost(stage, request);
     for (int i = 0; i < 2; ++i) {
@@ -476,11 +476,11 @@ TEST(ReclaimGrants, TheCapEndsItAndSaysSo) {
 // A worker may call its failures what it likes.
 TEST(ReclaimGrants, OnlyTheCapIsCalledTheCap) {
   Rehearsal stage;
-  const ExecutionId failed = stage.create(job());
+  const ExecutionId failed = stage.create(grantable());
   const Fence fence = fence_of(stage.lease(failed));
   stage.expect<FailReply>(FailCommand{fence, {reclaim_cap_category, "", "", FailRequest::Retryable::never}});
   why_not(stage, Rehearsal::grant_command(GrantKind::reclaim, failed));
-  CreateRequest retried = job();
+  CreateRequest retried = grantable();
   retried.policy.retry = RetryPolicy{};
   const ExecutionId cancelled = stage.create(retried);
   stage.expect<FailReply>(FailCommand{fence_of(stage.lease(cancelled)), {reclaim_cap_category, "", "", {}}});
@@ -515,12 +515,12 @@ TEST(ReclaimGrants, ADeadlineEndsWhatIsGranted) {
 // A grant of one kind is no grant of the other.
 TEST(Grants, KindsAreNotMixedUp) {
   Rehearsal stage;
-  const ExecutionId id = lost(stage, job());
+  const ExecutionId id = lost(stage, grantable());
   RedeemCommand as_reclaim = Rehearsal::redeem_command(stage.claim_grant(id));
   as_reclaim.kind = GrantKind::reclaim;
   outcome_of<GrantNotFound>(stage.expect<ReclaimExecutionOutcome>(as_reclaim));
   EXPECT_EQ(stage.refusal(Rehearsal::grant_command(GrantKind::reclaim, id)), Errc::grant_already_exists);
-  const ExecutionId other = lost(stage, job());
+  const ExecutionId other = lost(stage, grantable());
   RedeemCommand as_claim = Rehearsal::redeem_command(stage.reclaim_grant(other));
   as_claim.kind = GrantKind::claim;
   EXPECT_EQ(stage.refusal(as_claim), Errc::invalid_claim_grant);
@@ -530,7 +530,7 @@ TEST(Grants, KindsAreNotMixedUp) {
 // What a grant becomes is met by the clock at the end of its lease, not once more at that of the grant.
 TEST(Grants, LeaveNoEarlyEntryBehind) {
   Rehearsal stage;
-  const ExecutionId claimed = stage.create(job());
+  const ExecutionId claimed = stage.create(grantable());
   stage.expect<ClaimedExecution>(Rehearsal::redeem_command(stage.claim_grant(claimed)));
   EXPECT_EQ(stage.due(claimed), stage.facts(claimed).lease->expires_at);
   const ExecutionId reclaimed = lost(stage, manual_job());
@@ -543,7 +543,7 @@ TEST(Grants, LeaveNoEarlyEntryBehind) {
 TEST(GrantBatches, OneGrantIsIssuedAndUsedOnce) {
   Rehearsal stage;
   Workspace batch;
-  const CreateCommand create = stage.create_command(job());
+  const CreateCommand create = stage.create_command(grantable());
   ASSERT_TRUE(stage.decide_in(batch, create));
   const auto issued = stage.decide_in(batch, Rehearsal::grant_command(GrantKind::claim, create.id));
   ASSERT_TRUE(issued);
@@ -575,7 +575,7 @@ TEST(GrantBatches, AReclaimGrantIsIssuedAndUsedOnce) {
 
 TEST(GrantBatches, ACancelTakesTheGrantAlong) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   Workspace batch;
   const auto issued = stage.decide_in(batch, Rehearsal::grant_command(GrantKind::claim, id));
   ASSERT_TRUE(stage.decide_in(batch, CancelCommand{id, {}}));
@@ -591,7 +591,7 @@ TEST(GrantBatches, ACancelTakesTheGrantAlong) {
 TEST(GrantBatches, ALeaseAndAGrantDoNotBothWin) {
   for (const bool lease_first : {false, true}) {
     Rehearsal stage;
-    const ExecutionId id = stage.create(job());
+    const ExecutionId id = stage.create(grantable());
     Workspace batch;
     const Command lease = LeaseCommand{id, "default", "v", "v-1", 500};
     const Command grant = Rehearsal::grant_command(GrantKind::claim, id);
@@ -606,7 +606,7 @@ TEST(GrantBatches, ALeaseAndAGrantDoNotBothWin) {
 
 TEST(GrantBatches, APauseInTheSameBatchCounts) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   Workspace batch;
   ASSERT_TRUE(stage.decide_in(batch, LaneCommand{"default", LaneState::paused, {}}));
   EXPECT_EQ(stage.decide_in(batch, Rehearsal::grant_command(GrantKind::claim, id)).error().code, Errc::not_eligible);
@@ -619,7 +619,7 @@ TEST(GrantBatches, APauseInTheSameBatchCounts) {
 
 TEST(Removing, TakesWhatEndedBeforeATimeWhateverItsPolicy) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   stage.expect<CancelReply>(CancelCommand{id, {}});
   const TimestampMs end = stage.now;
   EXPECT_FALSE(stage.expect<RemoveReply>(RemoveCommand{id, end}).removed);
@@ -632,7 +632,7 @@ TEST(Removing, TakesWhatEndedBeforeATimeWhateverItsPolicy) {
 
 TEST(Removing, WithoutATimeObeysRetention) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   stage.expect<CancelReply>(CancelCommand{id, {}});
   stage.now += stage.default_retention_ms - 1;
   EXPECT_FALSE(stage.expect<RemoveReply>(RemoveCommand{id, {}}).removed);
@@ -645,7 +645,7 @@ TEST(Removing, WithoutATimeObeysRetention) {
 
 TEST(Removing, LeavesTheEndToBeLoggedFirst) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = grantable();
   request.deadline_at = stage.now + 10;
   request.policy.retention.expired_ms = 0;
   const ExecutionId id = stage.create(request);
@@ -657,7 +657,7 @@ TEST(Removing, LeavesTheEndToBeLoggedFirst) {
 
 TEST(Removing, InABatchWithOthers) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   stage.expect<CancelReply>(CancelCommand{id, {}});
   stage.now += 5;
   Workspace batch;
@@ -759,9 +759,9 @@ TEST(KeyRotations, HandlesAndGrantsOutliveThemForTheGrace) {
   Rehearsal stage;
   rotate(stage, 0);
   stage.reload_keys();
-  const ExecutionId held = stage.create(job());
+  const ExecutionId held = stage.create(grantable());
   const ClaimedExecution claim = stage.lease(held, 60000);
-  const ExecutionId granted = stage.create(job());
+  const ExecutionId granted = stage.create(grantable());
   const Grant grant = stage.claim_grant(granted, 60000);
   rotate(stage, 1000);
   stage.reload_keys();
@@ -777,7 +777,7 @@ TEST(KeyRotations, AndGrantsInOneBatch) {
   Rehearsal stage;
   rotate(stage, 0);
   stage.reload_keys();
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(grantable());
   Workspace batch;
   ASSERT_TRUE(stage.decide_in(batch, RotateKeysCommand{1000, {}}));
   const auto issued = stage.decide_in(batch, Rehearsal::grant_command(GrantKind::claim, id));

@@ -9,14 +9,14 @@ namespace {
 
 using Retryable = FailRequest::Retryable;
 
-CreateRequest job() {
+CreateRequest ruled() {
   CreateRequest request;
   request.kind = "job";
   return request;
 }
 
 CreateRequest retried_job(std::uint32_t max_retries = 3) {
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.policy.retry = RetryPolicy{};
   request.policy.retry->max_retries = max_retries;
   request.policy.retry->initial_delay_ms = 100;
@@ -31,7 +31,7 @@ FailRequest failure(const std::string& category, Retryable retryable = Retryable
 
 TEST(Repeats, CompleteAnswersAgainAndEmitsNothing) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Fence fence = fence_of(stage.lease(id));
   stage.expect<Done>(CompleteCommand{fence, {"42", "json"}});
   const std::uint64_t version = stage.version(execution_key(id));
@@ -64,7 +64,7 @@ TEST(Repeats, FailAnswersWithTheFirstDecision) {
 
 TEST(Repeats, FinalFailureAnswersAgain) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Fence fence = fence_of(stage.lease(id));
   const auto first = stage.expect<FailReply>(FailCommand{fence, failure("error")});
   EXPECT_EQ(first.reason, "no_retry_policy");
@@ -75,7 +75,7 @@ TEST(Repeats, FinalFailureAnswersAgain) {
 
 TEST(Repeats, DelayAnswersAgain) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Fence fence = fence_of(stage.lease(id));
   const TimestampMs until = stage.now + 100;
   const auto first = stage.expect<DelayReply>(DelayCommand{fence, until});
@@ -88,7 +88,7 @@ TEST(Repeats, DelayAnswersAgain) {
 
 TEST(Repeats, HeldCancelGivesTheFirstAnswerAgain) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Fence fence = fence_of(stage.lease(id));
   const auto first = stage.expect<CancelReply>(CancelHeldCommand{fence, "enough"});
   EXPECT_FALSE(first.already_cancelled);
@@ -100,7 +100,7 @@ TEST(Repeats, HeldCancelGivesTheFirstAnswerAgain) {
 
 TEST(Repeats, AnotherOperationByTheSameFenceIsNoRepeat) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Fence fence = fence_of(stage.lease(id));
   stage.expect<DelayReply>(DelayCommand{fence, stage.now + 100});
   EXPECT_EQ(stage.refusal(CompleteCommand{fence, {}}), Errc::stale_lease);
@@ -112,7 +112,7 @@ TEST(Repeats, AnotherOperationByTheSameFenceIsNoRepeat) {
 
 TEST(Fences, EveryMemberIsCompared) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Fence good = fence_of(stage.lease(id));
   Fence lease = good;
   lease.lease_id.bytes[15] ^= 1;
@@ -137,7 +137,7 @@ TEST(Fences, EveryMemberIsCompared) {
 
 TEST(Fences, TerminalRefusesWithItsOutcome) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Fence fence = fence_of(stage.lease(id));
   stage.expect<CancelReply>(CancelCommand{id, {"ops", "enough"}});
   const auto complete = stage.run(CompleteCommand{fence, {}});
@@ -153,7 +153,7 @@ TEST(Fences, TerminalRefusesWithItsOutcome) {
 
 TEST(Fences, TheLoserOfALeaseIsToldHowItLostIt) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Fence first = fence_of(stage.lease(id));
   stage.expect<RevokeReply>(RevokeCommand{id, first.lease_id, {"ops", ""}});
   EXPECT_EQ(stage.refusal(CompleteCommand{first, {}}), Errc::lease_revoked);
@@ -169,7 +169,7 @@ TEST(Fences, TheLoserOfALeaseIsToldHowItLostIt) {
 TEST(Leases, ALeaseEndsAtItsExpiryNotAfterIt) {
   for (const std::int64_t off : {-1, 0, 1}) {
     Rehearsal stage;
-    const ExecutionId id = stage.create(job());
+    const ExecutionId id = stage.create(ruled());
     const ClaimedExecution claim = stage.lease(id);
     stage.now = claim.lease.expires_at + off;
     const auto reply = stage.run(RenewCommand{fence_of(claim), 0});
@@ -185,7 +185,7 @@ TEST(Leases, ALeaseEndsAtItsExpiryNotAfterIt) {
 
 TEST(Leases, RenewKeepsTheTtlUnlessGivenOneAndMovesTheEntryOnlyWhenEarlier) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const ClaimedExecution claim = stage.lease(id, 1000);
   const Fence fence = fence_of(claim);
   stage.now += 100;
@@ -204,7 +204,7 @@ TEST(Leases, RenewKeepsTheTtlUnlessGivenOneAndMovesTheEntryOnlyWhenEarlier) {
 
 TEST(Leases, TheClaimCarriesTheWork) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.payload = std::string("a\0b", 3);
   request.payload_encoding = "raw";
   request.tags = {{"app.k", "v"}};
@@ -228,7 +228,7 @@ TEST(Leases, TheClaimCarriesTheWork) {
 
 TEST(Leases, ProgressKeepsWhatIsNotGiven) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Fence fence = fence_of(stage.lease(id));
   stage.expect<Done>(ProgressCommand{fence, {30, "third"}});
   stage.now += 1;
@@ -242,7 +242,7 @@ TEST(Leases, ProgressKeepsWhatIsNotGiven) {
 
 TEST(LeaseLoss, RequeueMakesANewAttemptWithLineage) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const ClaimedExecution first = stage.lease(id);
   const auto reply = stage.expect<RevokeReply>(RevokeCommand{id, {}, {"ops", "stuck"}});
   EXPECT_EQ(reply.lease_id, first.lease.lease_id);
@@ -262,7 +262,7 @@ TEST(LeaseLoss, RequeueMakesANewAttemptWithLineage) {
 
 TEST(LeaseLoss, TheCapEndsItAsFailed) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.policy.max_reclaims = 2;
   const ExecutionId id = stage.create(request);
   for (int i = 0; i < 3; ++i) {
@@ -282,7 +282,7 @@ TEST(LeaseLoss, TheCapEndsItAsFailed) {
 
 TEST(LeaseLoss, ACapOfZeroAllowsNoReclaim) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.policy.max_reclaims = 0;
   const ExecutionId id = stage.create(request);
   stage.lease(id);
@@ -291,7 +291,7 @@ TEST(LeaseLoss, ACapOfZeroAllowsNoReclaim) {
 
 TEST(LeaseLoss, ManualWaitsToBeFoundAndReclaimed) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.policy.on_lease_lost = OnLeaseLost::manual;
   request.policy.max_reclaims = 1;
   const ExecutionId id = stage.create(request);
@@ -306,7 +306,7 @@ TEST(LeaseLoss, ManualWaitsToBeFoundAndReclaimed) {
 
 TEST(LeaseLoss, TheCapEndsAManualOneToo) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.policy.on_lease_lost = OnLeaseLost::manual;
   request.policy.max_reclaims = 0;
   const ExecutionId id = stage.create(request);
@@ -319,7 +319,7 @@ TEST(LeaseLoss, TheCapEndsAManualOneToo) {
 
 TEST(LeaseLoss, ReclaimsAreCountedWhenTheyStart) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   stage.lease(id);
   stage.expect<RevokeReply>(RevokeCommand{id, {}, {}});
   EXPECT_EQ(stage.facts(id).reclaim_count, 0u) << "nobody has taken it up yet";
@@ -329,7 +329,7 @@ TEST(LeaseLoss, ReclaimsAreCountedWhenTheyStart) {
 
 TEST(LeaseLoss, WhatWasLostIsRemembered) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Lease lease = stage.lease(id).lease;
   stage.now = lease.expires_at + 30;
   stage.due_now(id);
@@ -344,7 +344,7 @@ TEST(LeaseLoss, WhatWasLostIsRemembered) {
 
 TEST(LeaseLoss, RevokeNamesTheLeaseItMeans) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   stage.lease(id);
   const auto reply = stage.run(RevokeCommand{id, Uuid{}, {}});
   ASSERT_FALSE(reply);
@@ -384,7 +384,7 @@ TEST(Retries, TheDecision) {
   for (const RetryRow& row : retry_rows) {
     SCOPED_TRACE(row.what);
     Rehearsal stage;
-    CreateRequest request = job();
+    CreateRequest request = ruled();
     if (row.has_policy) {
       request = retried_job();
       request.policy.retry->retryable_categories = row.categories;
@@ -500,7 +500,7 @@ TEST(Backoff, JitterStaysInBoundsAndFollowsItsSeed) {
 
 TEST(Delays, TheSameAttemptGoesOn) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const ClaimedExecution first = stage.lease(id);
   stage.expect<Done>(ProgressCommand{fence_of(first), {40, "here"}});
   stage.expect<DelayReply>(DelayCommand{fence_of(first), stage.now + 100});
@@ -521,7 +521,7 @@ TEST(Delays, TheSameAttemptGoesOn) {
 
 TEST(Delays, ATimeThatHasPassedIsAnImmediateReturn) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const Fence fence = fence_of(stage.lease(id));
   EXPECT_EQ(stage.expect<DelayReply>(DelayCommand{fence, stage.now}).delay_until, stage.now);
   EXPECT_EQ(stage.state(id), PublicState::resumable);
@@ -532,7 +532,7 @@ TEST(Delays, ATimeThatHasPassedIsAnImmediateReturn) {
 
 TEST(Creating, ADelayInThePastRunsAtOnce) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.delay_until = stage.now;
   EXPECT_EQ(stage.state(stage.create(request)), PublicState::waiting);
   request.delay_until = stage.now + 1;
@@ -541,7 +541,7 @@ TEST(Creating, ADelayInThePastRunsAtOnce) {
 
 TEST(Creating, LargePayloadsLieBesideTheRecord) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.payload = std::string(limits::max_inline_bytes, 'p');
   const ExecutionId at_limit = stage.create(request);
   EXPECT_TRUE(stage.execution(at_limit).spec.payload_is_inline());
@@ -556,7 +556,7 @@ TEST(Creating, LaneStates) {
   for (const LaneState state : {LaneState::active, LaneState::paused, LaneState::draining, LaneState::disabled}) {
     Rehearsal stage;
     stage.expect<LaneInfo>(LaneCommand{"default", state, {"ops", "why"}});
-    const auto reply = stage.run(stage.create_command(job()));
+    const auto reply = stage.run(stage.create_command(ruled()));
     const bool takes = state == LaneState::active || state == LaneState::paused;
     EXPECT_EQ(reply.has_value(), takes) << to_string(state);
     if (!reply) {
@@ -573,7 +573,7 @@ TEST(Creating, LaneStates) {
 
 TEST(Creating, ASuppliedIdMakesRepeatsSafe) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.id = Uuid{{9}};
   const auto first = stage.expect<Created>(stage.create_command(request));
   EXPECT_FALSE(first.duplicate);
@@ -590,7 +590,7 @@ TEST(Creating, ASuppliedIdMakesRepeatsSafe) {
 
 TEST(Creating, AnIdempotencyKeyMakesRepeatsSafe) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.idempotency_key = "k";
   request.policy.dedup_window_ms = 1000;
   const ExecutionId id = stage.create(request);
@@ -610,7 +610,7 @@ TEST(Creating, AnIdempotencyKeyMakesRepeatsSafe) {
 
 TEST(Creating, AnIdempotencyKeyIsForgottenAtItsExpiry) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.idempotency_key = "k";
   request.policy.dedup_window_ms = 1000;
   const ExecutionId first = stage.create(request);
@@ -630,7 +630,7 @@ TEST(Creating, AnIdempotencyKeyIsForgottenAtItsExpiry) {
 
 TEST(Creating, RepeatsWithinOneBatchSeeEachOther) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.idempotency_key = "k";
   Workspace workspace;
   const auto first = stage.decide_in(workspace, stage.create_command(request));
@@ -645,7 +645,7 @@ TEST(Creating, RepeatsWithinOneBatchSeeEachOther) {
 
 TEST(Creating, AnIdThatWasJustRemovedGetsAWholeNewRecord) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.id = Uuid{{9}};
   const ExecutionId id = stage.create(request);
   stage.expect<CancelReply>(CancelCommand{id, {}});
@@ -665,7 +665,7 @@ TEST(Creating, AnIdThatWasJustRemovedGetsAWholeNewRecord) {
 
 TEST(Operating, APriorityMovesTheReadyEntryButKeepsItsSequence) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const ReadyEntry before = *stage.ready(id);
   stage.expect<Done>(PriorityCommand{id, 9, {"ops", ""}});
   const ReadyEntry after = *stage.ready(id);
@@ -678,7 +678,7 @@ TEST(Operating, APriorityMovesTheReadyEntryButKeepsItsSequence) {
 
 TEST(Operating, APriorityGivenBeforeTheDelayEndsCounts) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.delay_until = stage.now + 10;
   const ExecutionId id = stage.create(request);
   stage.expect<Done>(PriorityCommand{id, 4, {"ops", ""}});
@@ -689,7 +689,7 @@ TEST(Operating, APriorityGivenBeforeTheDelayEndsCounts) {
 
 TEST(Operating, TagsAreSetAndRemovedTogether) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.tags = {{"app.a", "1"}, {"app.b", "2"}};
   const ExecutionId id = stage.create(request);
   const Tags expected = {{"app.b", "3"}, {"app.c", "4"}};
@@ -702,7 +702,7 @@ TEST(Operating, TagsAreSetAndRemovedTogether) {
 
 TEST(Operating, TheNumberOfTagsIsBounded) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   TagChanges changes;
   for (std::size_t i = 0; i < limits::max_tags; ++i) changes.set["app.k" + std::to_string(i)] = "";
   EXPECT_EQ(stage.expect<Tags>(TagsCommand{id, changes, {}}).size(), limits::max_tags);
@@ -714,7 +714,7 @@ TEST(Operating, TheNumberOfTagsIsBounded) {
 
 TEST(Operating, ChangesThatAreNoTransitionLeaveItsTimeAlone) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const ClaimedExecution claim = stage.lease(id);
   const TimestampMs transition_at = stage.now;
   const std::vector<Command> commands = {RenewCommand{fence_of(claim), 0}, ProgressCommand{fence_of(claim), {1, {}}},
@@ -793,7 +793,7 @@ TEST(Replaying, StartsOverAndKeepsHistory) {
 
 TEST(Replaying, LargeResultsStayWhereTheyAre) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   const std::string large(limits::max_inline_bytes + 1, 'r');
   stage.expect<Done>(CompleteCommand{fence_of(stage.lease(id)), {large, ""}});
   EXPECT_FALSE(stage.facts(id).result_is_inline);
@@ -805,7 +805,7 @@ TEST(Replaying, LargeResultsStayWhereTheyAre) {
 
 TEST(Replaying, AnyOutcomeCanBeReplayedUpToTheLimit) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = ruled();
   request.policy.max_replays = 2;
   const ExecutionId id = stage.create(request);
   stage.expect<CancelReply>(CancelCommand{id, {"ops", "no"}});
@@ -822,7 +822,7 @@ TEST(Replaying, AnyOutcomeCanBeReplayedUpToTheLimit) {
 
 TEST(Replaying, LeavesTheDueEntryOfRetention) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(ruled());
   stage.expect<CancelReply>(CancelCommand{id, {}});
   EXPECT_EQ(stage.due(id), stage.now + stage.default_retention_ms);
   stage.expect<ReplayReply>(ReplayCommand{id, {}});
@@ -834,7 +834,7 @@ TEST(Replaying, LeavesTheDueEntryOfRetention) {
 TEST(Batches, LaterCommandsSeeEarlierOnes) {
   Rehearsal stage;
   Workspace batch;
-  const CreateCommand create = stage.create_command(job());
+  const CreateCommand create = stage.create_command(ruled());
   ASSERT_TRUE(stage.decide_in(batch, create));
   const auto claim = stage.decide_in(batch, LeaseCommand{create.id, "default", "w", "w-1", 500});
   ASSERT_TRUE(claim);
@@ -849,7 +849,7 @@ TEST(Batches, LaterCommandsSeeEarlierOnes) {
 TEST(Batches, AMintedIdIsNotLookedUp) {
   Rehearsal stage;
   Workspace workspace;
-  CreateCommand command = stage.create_command(job());
+  CreateCommand command = stage.create_command(ruled());
   for (const Key& key : keys_needed(workspace, command)) EXPECT_NE(key, execution_key(command.id));
   command.id_is_supplied = true;
   Workspace other;

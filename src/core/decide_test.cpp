@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t backoff = 100;
 constexpr std::int64_t grace = 200;
 constexpr std::int64_t delay = 300;
-constexpr std::uint32_t ttl = 500;
+constexpr std::uint32_t short_ttl = 500;
 constexpr std::uint32_t grant_ttl = 50;
 
 struct Stage {
@@ -34,7 +34,7 @@ struct Stage {
     return fence;
   }
   RedeemCommand redeem(GrantKind kind) const {
-    RedeemCommand command = Rehearsal::redeem_command(grant, ttl);
+    RedeemCommand command = Rehearsal::redeem_command(grant, short_ttl);
     command.kind = kind;
     return command;
   }
@@ -85,7 +85,7 @@ Stage delayed() {
 
 Stage active(const CreateRequest& request = ordinary_request()) {
   Stage stage = waiting(request);
-  stage.holder = fence_of(stage.rehearsal.lease(stage.id, ttl));
+  stage.holder = fence_of(stage.rehearsal.lease(stage.id, short_ttl));
   stage.rehearsal.now += 10;
   return stage;
 }
@@ -93,7 +93,7 @@ Stage active(const CreateRequest& request = ordinary_request()) {
 // The lease has run out and nobody has looked yet.
 Stage overdue(const CreateRequest& request = ordinary_request()) {
   Stage stage = active(request);
-  stage.rehearsal.now += ttl;
+  stage.rehearsal.now += short_ttl;
   return stage;
 }
 
@@ -298,7 +298,7 @@ const std::vector<NamedCommand>& commands() {
   static const std::vector<NamedCommand> all = {
       {"create_same", create_same},
       {"create_other", create_other},
-      {"lease", [](Stage& s) { return Command{LeaseCommand{s.id, "default", "w", "w-2", ttl}}; }},
+      {"lease", [](Stage& s) { return Command{LeaseCommand{s.id, "default", "w", "w-2", short_ttl}}; }},
       {"renew", [](Stage& s) { return Command{RenewCommand{s.holder, 0}}; }},
       {"renew_stale", [](Stage& s) { return Command{RenewCommand{s.stale(), 0}}; }},
       {"progress", [](Stage& s) { return Command{ProgressCommand{s.holder, {50, "half"}}}; }},

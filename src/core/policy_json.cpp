@@ -19,7 +19,7 @@ namespace json = boost::json;
 // The policy itself needs three levels; deeper text is refused before it costs anything.
 constexpr std::size_t max_depth = 8;
 
-tl::unexpected<Error> refuse(const std::string& field, const std::string& message) {
+tl::unexpected<Error> refuse_policy(const std::string& field, const std::string& message) {
   return fail(Errc::invalid_argument, field + ": " + message, field);
 }
 
@@ -143,8 +143,8 @@ class TreeBuilder {
 
 Result<Node> parse_tree(std::string_view text) {
   if (text.size() > limits::max_policy_json_bytes) {
-    return refuse("policy", "has " + std::to_string(text.size()) + " bytes of JSON; allowed are at most " +
-                                std::to_string(limits::max_policy_json_bytes));
+    return refuse_policy("policy", "has " + std::to_string(text.size()) + " bytes of JSON; allowed are at most " +
+                                       std::to_string(limits::max_policy_json_bytes));
   }
   json::parse_options options;
   options.max_depth = max_depth;
@@ -152,13 +152,13 @@ Result<Node> parse_tree(std::string_view text) {
   json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   TreeBuilder& tree = parser.handler();
-  if (!tree.duplicate.empty()) return refuse(tree.duplicate, "stands there twice; every field is allowed once");
+  if (!tree.duplicate.empty()) return refuse_policy(tree.duplicate, "stands there twice; every field is allowed once");
   if (error == json::error::too_deep) {
-    return refuse("policy", "is nested too deeply; allowed are " + std::to_string(max_depth) + " levels");
+    return refuse_policy("policy", "is nested too deeply; allowed are " + std::to_string(max_depth) + " levels");
   }
   if (error || used != text.size()) {
-    return refuse("policy", "is not well-formed JSON (" + (error ? error.message() : "text after the end") +
-                                " near byte " + std::to_string(used) + "); allowed is one JSON object");
+    return refuse_policy("policy", "is not well-formed JSON (" + (error ? error.message() : "text after the end") +
+                                       " near byte " + std::to_string(used) + "); allowed is one JSON object");
   }
   return std::move(tree.root);
 }
@@ -173,7 +173,7 @@ struct Field {
 
 template <class Owner>
 Result<void> read_object(const Node& node, const std::string& path, Owner& into, std::span<const Field<Owner>> fields) {
-  if (node.kind != Node::Kind::object) return refuse(path, "must be a JSON object");
+  if (node.kind != Node::Kind::object) return refuse_policy(path, "must be a JSON object");
   for (const Node& value : node.children) {
     const std::string& name = value.key;
     const auto same = [&](const Field<Owner>& candidate) { return candidate.name == name; };
@@ -181,7 +181,7 @@ Result<void> read_object(const Node& node, const std::string& path, Owner& into,
     if (field == fields.end()) {
       std::string allowed;
       for (const auto& known : fields) allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
-      return refuse(path + "." + name, "there is no such field; allowed are " + allowed);
+      return refuse_policy(path + "." + name, "there is no such field; allowed are " + allowed);
     }
     FF_TRY_VOID(field->read(value, path + "." + name, into));
   }
@@ -191,10 +191,10 @@ Result<void> read_object(const Node& node, const std::string& path, Owner& into,
 Result<std::int64_t> read_number(const Node& node, const std::string& path, std::int64_t min, std::int64_t max) {
   const std::string allowed = "allowed are whole numbers from " + std::to_string(min) + " to " + std::to_string(max);
   if (node.kind == Node::Kind::other_number) {
-    return refuse(path, "has a fraction, an exponent or too many digits; " + allowed);
+    return refuse_policy(path, "has a fraction, an exponent or too many digits; " + allowed);
   }
-  if (node.kind != Node::Kind::whole_number) return refuse(path, "is not a number; " + allowed);
-  if (node.number < min || node.number > max) return refuse(path, "is " + node.text + "; " + allowed);
+  if (node.kind != Node::Kind::whole_number) return refuse_policy(path, "is not a number; " + allowed);
+  if (node.number < min || node.number > max) return refuse_policy(path, "is " + node.text + "; " + allowed);
   return node.number;
 }
 
@@ -221,7 +221,7 @@ Result<Enum> read_choice(const Node& node, const std::string& path, std::span<co
   }
   std::string allowed;
   for (const auto name : names) allowed += (allowed.empty() ? "\"" : ", \"") + std::string(name) + "\"";
-  return refuse(path, "is not one of the allowed texts: " + allowed);
+  return refuse_policy(path, "is not one of the allowed texts: " + allowed);
 }
 
 constexpr std::string_view backoff_names[] = {"exponential", "fixed"};
@@ -237,9 +237,10 @@ Result<void> read_enum(const Node& node, const std::string& path, Owner& into) {
 }
 
 Result<void> read_categories(const Node& node, const std::string& path, RetryPolicy& into) {
-  if (node.kind != Node::Kind::array) return refuse(path, "must be a JSON array of strings");
+  if (node.kind != Node::Kind::array) return refuse_policy(path, "must be a JSON array of strings");
   for (const Node& element : node.children) {
-    if (element.kind != Node::Kind::text) return refuse(path, "has an entry that is not a string; allowed are strings");
+    if (element.kind != Node::Kind::text)
+      return refuse_policy(path, "has an entry that is not a string; allowed are strings");
     into.retryable_categories.push_back(element.text);
   }
   return {};

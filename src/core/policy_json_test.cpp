@@ -18,7 +18,7 @@ void expect_refused(const std::string& json, const std::string& field,
   EXPECT_NE(policy.error().message.find(part_of_sentence), std::string::npos) << policy.error().message;
 }
 
-Policy full_policy() {
+Policy written_policy() {
   Policy policy;
   policy.retry = RetryPolicy{
       7, RetryPolicy::Backoff::fixed, 11, 12, 150, RetryPolicy::Jitter::full, {"io", "quote \" and \\ and \xc3\xbc"}};
@@ -49,7 +49,7 @@ TEST(PolicyJson, EveryFieldIsRead) {
     "max_replays": 16, "dedup_window_ms": 17,
     "retention": {"completed_ms": 0, "failed_ms": 1, "cancelled_ms": 2, "expired_ms": 3, "skipped_ms": 316224000000}
   })"),
-            full_policy());
+            written_policy());
   EXPECT_EQ(
       parse_policy_json(R"({"on_lease_lost":"requeue","retry":{"backoff":"exponential","jitter":"none"}})")->retry,
       RetryPolicy{});
@@ -58,7 +58,7 @@ TEST(PolicyJson, EveryFieldIsRead) {
 TEST(PolicyJson, RoundTrips) {
   Policy only_retry;
   only_retry.retry = RetryPolicy{};
-  for (const Policy& policy : {Policy{}, full_policy(), only_retry}) {
+  for (const Policy& policy : {Policy{}, written_policy(), only_retry}) {
     EXPECT_EQ(parse_policy_json(policy_to_json(policy)), policy) << policy_to_json(policy);
   }
   EXPECT_EQ(policy_to_json(Policy{}),
@@ -159,7 +159,7 @@ TEST(PolicyJson, DepthAndSizeAreBounded) {
 }
 
 TEST(PolicyJson, MutatedTextIsRefusedOrRead) {
-  const std::string json = policy_to_json(full_policy());
+  const std::string json = policy_to_json(written_policy());
   const Entropy entropy = seeded_entropy(21);
   for (int round = 0; round < 5000; ++round) {
     std::string text = json;

@@ -8,7 +8,7 @@
 namespace flowfabric {
 namespace {
 
-CreateRequest job() {
+CreateRequest settled() {
   CreateRequest request;
   request.kind = "job";
   return request;
@@ -37,7 +37,7 @@ struct Played {
 
 Played claimed(const World& world) {
   Played played;
-  CreateRequest request = job();
+  CreateRequest request = settled();
   if (world.timeout != 0) request.policy.attempt_timeout_ms = world.timeout;
   if (world.deadline != 0) request.deadline_at = played.rehearsal.now + world.deadline;
   if (world.backoff >= 0) {
@@ -243,7 +243,7 @@ TEST(AttemptTimeout, GoesThroughTheRetryDecision) {
 TEST(AttemptTimeout, ObeysTheListOfCategories) {
   for (const bool listed : {false, true}) {
     Rehearsal stage;
-    CreateRequest request = job();
+    CreateRequest request = settled();
     request.policy.attempt_timeout_ms = 100;
     request.policy.retry = RetryPolicy{};
     request.policy.retry->retryable_categories = {listed ? "timeout" : "io"};
@@ -297,7 +297,7 @@ TEST(AttemptTimeout, RenewingDoesNotMoveIt) {
 enum class From { waiting, delayed, active, manual, backoff, grace, worker_delayed, resumable };
 
 ExecutionId bring_to(Rehearsal& stage, From from) {
-  CreateRequest request = job();
+  CreateRequest request = settled();
   request.deadline_at = stage.now + 1000;
   request.policy.retry = RetryPolicy{};
   request.policy.retry->initial_delay_ms = 5000;
@@ -349,7 +349,7 @@ TEST(Deadline, FencesTheHolder) {
 
 TEST(Deadline, InThePastEndsItAtTheFirstLook) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = settled();
   request.deadline_at = stage.now - 1;
   const ExecutionId id = stage.create(request);
   EXPECT_EQ(stage.due(id), stage.now - 1);
@@ -362,7 +362,7 @@ TEST(Deadline, InThePastEndsItAtTheFirstLook) {
 
 TEST(DelayEnds, EndExactlyAtTheirTimeWithOneEvent) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = settled();
   request.delay_until = stage.now + 100;
   const ExecutionId id = stage.create(request);
   stage.now += 99;
@@ -379,7 +379,7 @@ TEST(DelayEnds, EndExactlyAtTheirTimeWithOneEvent) {
 
 TEST(DelayEnds, AnyCommandFindsADelayOver) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = settled();
   request.delay_until = stage.now + 100;
   const ExecutionId id = stage.create(request);
   stage.now += 100;
@@ -414,7 +414,7 @@ TEST(Retention, TheExecutionsPolicyThenTheNamespaceThenTheDefault) {
 
 TEST(Retention, RemovesEverythingAtItsTimeAndNotBefore) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = settled();
   request.policy.retention.cancelled_ms = 100;
   request.payload = std::string(5000, 'p');
   const ExecutionId id = stage.create(request);
@@ -434,7 +434,7 @@ TEST(Retention, RemovesEverythingAtItsTimeAndNotBefore) {
 
 TEST(Retention, IsAskedAgainWhenItComesDue) {
   Rehearsal stage;
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(settled());
   stage.expect<CancelReply>(CancelCommand{id, {}});
   const TimestampMs finished = stage.now;
   NamespaceInfo info{"default", {}};
@@ -454,7 +454,7 @@ TEST(Retention, TheNamespacesDefaultAtCreationCounts) {
   NamespaceInfo info{"default", {}};
   info.retention.cancelled_ms = 70;
   stage.expect<NamespaceInfo>(NamespaceCommand{info, {}});
-  const ExecutionId id = stage.create(job());
+  const ExecutionId id = stage.create(settled());
   stage.expect<CancelReply>(CancelCommand{id, {}});
   EXPECT_EQ(stage.due(id), stage.now + 70);
 }
@@ -462,7 +462,7 @@ TEST(Retention, TheNamespacesDefaultAtCreationCounts) {
 // An execution that the clock ends must be seen to have ended, however short it is kept.
 TEST(Retention, OfZeroStillLeavesTheTerminalEventToBeSeen) {
   Rehearsal stage;
-  CreateRequest request = job();
+  CreateRequest request = settled();
   request.deadline_at = stage.now + 100;
   request.policy.retention.expired_ms = 0;
   const ExecutionId id = stage.create(request);
@@ -479,7 +479,7 @@ TEST(Retention, OfTheNamespaceHoldsWhenTheClockItselfEndsTheExecution) {
   NamespaceInfo info{"default", {}};
   info.retention.expired_ms = 0;
   stage.expect<NamespaceInfo>(NamespaceCommand{info, {}});
-  CreateRequest request = job();
+  CreateRequest request = settled();
   request.deadline_at = stage.now + 100;
   const ExecutionId id = stage.create(request);
   stage.now += 100;

@@ -24,7 +24,7 @@ Execution delayed(DelayCause cause) {
   return execution;
 }
 
-Execution active() {
+Execution running() {
   Execution execution = runnable();
   execution.facts.phase = Phase::active;
   execution.facts.ready_sequence = 0;
@@ -37,7 +37,7 @@ Execution active() {
 }
 
 Execution ended(Outcome outcome) {
-  Execution execution = active();
+  Execution execution = running();
   execution.facts.phase = Phase::terminal;
   execution.facts.lease.reset();
   execution.facts.outcome = outcome;
@@ -55,14 +55,14 @@ Surroundings around(const LaneInfo& info, std::uint64_t ahead = 0, TimestampMs a
 TEST(States, PublicStateOfEveryPhase) {
   EXPECT_EQ(public_state(runnable().facts), PublicState::waiting);
   EXPECT_EQ(public_state(delayed(DelayCause::submitted).facts), PublicState::delayed);
-  EXPECT_EQ(public_state(active().facts), PublicState::active);
+  EXPECT_EQ(public_state(running().facts), PublicState::active);
   EXPECT_EQ(public_state(ended(Outcome::success).facts), PublicState::completed);
   EXPECT_EQ(public_state(ended(Outcome::failed).facts), PublicState::failed);
   EXPECT_EQ(public_state(ended(Outcome::cancelled).facts), PublicState::cancelled);
   EXPECT_EQ(public_state(ended(Outcome::expired).facts), PublicState::expired);
   EXPECT_EQ(public_state(ended(Outcome::skipped).facts), PublicState::skipped);
   EXPECT_EQ(public_state(ended(Outcome::none).facts), PublicState::failed) << "so that somebody looks at it";
-  Execution suspended = active();
+  Execution suspended = running();
   suspended.facts.phase = Phase::suspended;
   EXPECT_EQ(public_state(suspended.facts), PublicState::suspended);
 }
@@ -81,7 +81,7 @@ TEST(States, TheDerivationIsTotal) {
   for (int phase = 0; phase <= static_cast<int>(Phase::terminal); ++phase) {
     for (int outcome = 0; outcome <= static_cast<int>(Outcome::skipped); ++outcome) {
       for (int bits = 0; bits < 16; ++bits) {
-        Execution execution = (bits & 1) != 0 ? active() : runnable();
+        Execution execution = (bits & 1) != 0 ? running() : runnable();
         execution.facts.phase = static_cast<Phase>(phase);
         execution.facts.outcome = static_cast<Outcome>(outcome);
         if ((bits & 2) != 0) execution.facts.lease.reset();
@@ -107,7 +107,7 @@ TEST(States, AttemptStates) {
   EXPECT_EQ(of(execution), AttemptPhase::pending_reclaim_attempt);
   execution.facts.pending->type = AttemptType::replay;
   EXPECT_EQ(of(execution), AttemptPhase::pending_replay_attempt);
-  EXPECT_EQ(of(active()), AttemptPhase::running_attempt);
+  EXPECT_EQ(of(running()), AttemptPhase::running_attempt);
   EXPECT_EQ(of(ended(Outcome::failed)), AttemptPhase::attempt_terminal);
   Execution never_ran = ended(Outcome::cancelled);
   never_ran.facts.attempt.reset();
@@ -115,7 +115,7 @@ TEST(States, AttemptStates) {
 }
 
 TEST(States, OwnershipTellsHowALeaseWasLost) {
-  Execution execution = active();
+  Execution execution = running();
   EXPECT_EQ(state_vector(execution, LaneState::active).ownership_state, Ownership::leased);
   execution.facts.lease.reset();
   execution.facts.lost.cause = LeaseLoss::expired;
@@ -131,7 +131,7 @@ TEST(States, TheLaneBlocksOnlyWhatWaits) {
     EXPECT_EQ(vector.eligibility_state, blocks ? Eligibility::blocked_by_lane_state : Eligibility::eligible_now);
     EXPECT_EQ(vector.blocking_reason, blocks ? BlockingReason::paused_by_lane : BlockingReason::waiting_for_worker);
     EXPECT_EQ(vector.public_state, PublicState::waiting);
-    EXPECT_EQ(state_vector(active(), state).blocking_reason, BlockingReason::none);
+    EXPECT_EQ(state_vector(running(), state).blocking_reason, BlockingReason::none);
     EXPECT_EQ(state_vector(delayed(DelayCause::worker), state).blocking_reason, BlockingReason::waiting_for_delay);
   }
 }
@@ -149,7 +149,7 @@ TEST(States, BlockingReasonsOfADelay) {
 
 // ---- Explain -------------------------------------------------------------------------------------------------------
 
-TEST(Explain, WhatRunsNeedsNoExplanation) { EXPECT_TRUE(explain(active(), around(lane(LaneState::paused))).empty()); }
+TEST(Explain, WhatRunsNeedsNoExplanation) { EXPECT_TRUE(explain(running(), around(lane(LaneState::paused))).empty()); }
 
 TEST(Explain, AQueuedExecutionSaysHowManyAreAhead) {
   const auto next = explain(runnable(), around(lane(LaneState::active)));
@@ -221,7 +221,7 @@ TEST(Explain, AGrantSaysForWhomAndUntilWhen) {
   EXPECT_EQ(both[0].code, "waiting_for_reclaim_grace");
   EXPECT_EQ(both[1], reclaim);
 
-  Execution manual = active();
+  Execution manual = running();
   manual.facts.lease.reset();
   manual.facts.lost.cause = LeaseLoss::expired;
   const auto alone = explain(manual, around(lane(LaneState::active)));
@@ -233,7 +233,7 @@ TEST(Explain, AGrantSaysForWhomAndUntilWhen) {
 }
 
 TEST(Explain, LostLeasesAndEndings) {
-  Execution lost = active();
+  Execution lost = running();
   const auto overdue = explain(lost, around(lane(LaneState::active), 0, now + 100));
   ASSERT_EQ(overdue.size(), 1u);
   EXPECT_EQ(overdue[0].code, "lease_expired");
@@ -249,9 +249,9 @@ TEST(Explain, LostLeasesAndEndings) {
 }
 
 TEST(Explain, EverySentenceEndsInAFullStopAndHasACode) {
-  Execution suspended = active();
+  Execution suspended = running();
   suspended.facts.phase = Phase::suspended;
-  Execution lost = active();
+  Execution lost = running();
   lost.facts.lease.reset();
   for (const Execution& execution :
        {runnable(), delayed(DelayCause::backoff), lost, suspended, ended(Outcome::failed)}) {
@@ -303,7 +303,7 @@ TEST(Projections, TheSummaryFollowsTheFacts) {
 }
 
 TEST(Projections, TheNextDueTimeIsTheEarliestThatApplies) {
-  Facts facts = active().facts;
+  Facts facts = running().facts;
   EXPECT_EQ(next_due(facts), now + 100);
   facts.attempt->timeout_at = now + 50;
   EXPECT_EQ(next_due(facts), now + 50);
@@ -330,7 +330,7 @@ TEST(Projections, AGrantHoldsOffADelayButNoDeadline) {
   EXPECT_EQ(next_due(facts), now + 20);
   facts.grant.reset();
   EXPECT_EQ(next_due(facts), now);
-  facts = active().facts;
+  facts = running().facts;
   facts.lease.reset();
   facts.grant = HeldGrant{GrantKind::reclaim, "id", "w", now + 50};
   EXPECT_EQ(next_due(facts), now + 50);
@@ -350,7 +350,7 @@ TEST(Projections, AWorkerIsDueWhenItLapsesThenForItsLeasesThenADayLater) {
 }
 
 TEST(Projections, OnlyALostLeaseThatNobodyFollowedIsLost) {
-  Facts facts = active().facts;
+  Facts facts = running().facts;
   EXPECT_FALSE(has_lost_lease(facts));
   facts.lost.cause = LeaseLoss::expired;
   EXPECT_FALSE(has_lost_lease(facts)) << "somebody holds it again";
@@ -373,7 +373,7 @@ TEST(Projections, OnlyALostLeaseThatNobodyFollowedIsLost) {
 }
 
 TEST(Projections, GroupsAreOfHoldersAndOfLostLeases) {
-  Facts facts = active().facts;
+  Facts facts = running().facts;
   facts.lease->worker_namespace = "fleet";
   facts.lease->acquired_at = 7;
   facts.lost = {LeaseLoss::expired, 1, {}, "v", "v-1", 0, 3};
@@ -402,7 +402,7 @@ TEST(Projections, OnlyWhatIsClaimableHasAReadyEntry) {
   execution.spec.route = 3;
   execution.facts.priority = 8;
   EXPECT_EQ(ready_entry(execution), (ReadyEntry{3, 8, 1, execution_key(execution.id)}));
-  EXPECT_FALSE(ready_entry(active()));
+  EXPECT_FALSE(ready_entry(running()));
   EXPECT_FALSE(ready_entry(delayed(DelayCause::submitted)));
   execution.facts.grant = HeldGrant{};
   EXPECT_FALSE(ready_entry(execution)) << "it is reserved";

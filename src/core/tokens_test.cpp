@@ -9,11 +9,11 @@
 namespace flowfabric {
 namespace {
 
-constexpr TimestampMs now = 1000000;
+constexpr TimestampMs today = 1000000;
 const KeyringRecord one_key = {{{1, "the first secret", 0, 0}}};
 const KeyringRecord two_keys = {{{1, "the first secret", 0, 0}, {2, "the second secret", 0, 0}}};
 // The first one is accepted up to a moment.
-const KeyringRecord expiring = {{{1, "the first secret", 0, now}, {2, "the second secret", 0, 0}}};
+const KeyringRecord expiring = {{{1, "the first secret", 0, today}, {2, "the second secret", 0, 0}}};
 
 Fence some_fence() {
   Fence fence;
@@ -28,7 +28,7 @@ GrantClaims some_claims(GrantKind kind = GrantKind::claim) {
   GrantClaims claims;
   claims.kind = kind;
   claims.execution_id = some_fence().execution_id;
-  claims.expires_at = now + 5000;
+  claims.expires_at = today + 5000;
   claims.nonce = UINT64_MAX;
   claims.worker_id = "w";
   claims.worker_instance_id = "w-1";
@@ -39,14 +39,14 @@ std::string some_handle(const TokenSigner& signer, HandleKind kind = HandleKind:
   return signer.sign_handle(some_fence(), kind);
 }
 
-void expect_refused(const TokenSigner& signer, const std::string& handle, TimestampMs at = now) {
+void expect_refused(const TokenSigner& signer, const std::string& handle, TimestampMs at = today) {
   const auto fence = signer.verify_handle(handle, at);
   ASSERT_FALSE(fence) << handle;
   EXPECT_EQ(fence.error().code, Errc::invalid_handle);
   EXPECT_EQ(fence.error().field, "handle");
 }
 
-void expect_grant_refused(const TokenSigner& signer, const std::string& grant_key, TimestampMs at = now) {
+void expect_grant_refused(const TokenSigner& signer, const std::string& grant_key, TimestampMs at = today) {
   const auto claims = signer.verify_grant(grant_key, at);
   ASSERT_FALSE(claims) << grant_key;
   EXPECT_EQ(claims.error().code, Errc::invalid_claim_grant);
@@ -92,13 +92,13 @@ std::vector<std::string> with_text_around(const std::string& token) {
 TEST(Handles, CarryTheirFence) {
   const TokenSigner signer(one_key);
   for (const HandleKind kind : {HandleKind::fresh, HandleKind::resumed, HandleKind::reclaimed}) {
-    EXPECT_EQ(signer.verify_handle(some_handle(signer, kind), now), some_fence());
+    EXPECT_EQ(signer.verify_handle(some_handle(signer, kind), today), some_fence());
   }
-  EXPECT_EQ(signer.verify_handle(signer.sign_handle(Fence{}, HandleKind::fresh), now), Fence{});
+  EXPECT_EQ(signer.verify_handle(signer.sign_handle(Fence{}, HandleKind::fresh), today), Fence{});
   Fence greatest = some_fence();
   greatest.attempt_index = UINT32_MAX;
   greatest.lease_epoch = UINT64_MAX;
-  EXPECT_EQ(signer.verify_handle(signer.sign_handle(greatest, HandleKind::fresh), now), greatest);
+  EXPECT_EQ(signer.verify_handle(signer.sign_handle(greatest, HandleKind::fresh), today), greatest);
 }
 
 TEST(Handles, AreShortTextWithoutSpecialCharacters) {
@@ -117,7 +117,7 @@ TEST(Handles, LookAsTheyAlwaysDid) {
 TEST(Handles, OutliveARotationOfKeys) {
   const TokenSigner before(one_key);
   const TokenSigner after(two_keys);
-  EXPECT_EQ(after.verify_handle(some_handle(before), now), some_fence());
+  EXPECT_EQ(after.verify_handle(some_handle(before), today), some_fence());
   expect_refused(before, some_handle(after));
 }
 
@@ -174,7 +174,7 @@ TEST(Handles, WithAWholeSignatureAreRefused) {
   const TokenSigner signer(one_key);
   const std::string bytes = *from_base64url(some_handle(signer));
   const std::string body = bytes.substr(0, bytes.size() - 16);
-  ASSERT_TRUE(signer.verify_handle(signed_handle(body), now)) << "the body is right";
+  ASSERT_TRUE(signer.verify_handle(signed_handle(body), today)) << "the body is right";
   expect_refused(signer, to_base64url(body + Signer("the first secret").sign(body)));
 }
 
@@ -183,9 +183,9 @@ TEST(Handles, WithAWholeSignatureAreRefused) {
 TEST(GrantKeys, CarryTheirClaims) {
   const TokenSigner signer(one_key);
   for (const GrantKind kind : {GrantKind::claim, GrantKind::reclaim}) {
-    EXPECT_EQ(signer.verify_grant(signer.sign_grant(some_claims(kind)), now), some_claims(kind));
+    EXPECT_EQ(signer.verify_grant(signer.sign_grant(some_claims(kind)), today), some_claims(kind));
   }
-  EXPECT_EQ(signer.verify_grant(signer.sign_grant(GrantClaims{}), now), GrantClaims{});
+  EXPECT_EQ(signer.verify_grant(signer.sign_grant(GrantClaims{}), today), GrantClaims{});
 }
 
 TEST(GrantKeys, OfTheLongestNamesAreStillAccepted) {
@@ -196,7 +196,7 @@ TEST(GrantKeys, OfTheLongestNamesAreStillAccepted) {
   claims.expires_at = limits::max_timestamp_ms;
   const std::string key = signer.sign_grant(claims);
   EXPECT_LE(key.size(), limits::max_grant_key_chars);
-  EXPECT_EQ(signer.verify_grant(key, now), claims);
+  EXPECT_EQ(signer.verify_grant(key, today), claims);
 }
 
 TEST(GrantKeys, SayNothingAboutTheirOwnExpiry) {
@@ -257,7 +257,7 @@ std::string grant_bytes(std::uint8_t mark, std::uint8_t kind, std::uint64_t part
   out.unsigned_number(1);
   out.unsigned_number(partition);
   out.uuid({});
-  out.number(now);
+  out.number(today);
   out.unsigned_number(0);
   out.text("w");
   out.text("w-1");
@@ -266,7 +266,7 @@ std::string grant_bytes(std::uint8_t mark, std::uint8_t kind, std::uint64_t part
 
 TEST(GrantKeys, WellSignedNonsenseIsRefused) {
   const TokenSigner signer(one_key);
-  ASSERT_TRUE(signer.verify_grant(signed_grant(grant_bytes('G', 1, 255)), now));
+  ASSERT_TRUE(signer.verify_grant(signed_grant(grant_bytes('G', 1, 255)), today));
   expect_grant_refused(signer, signed_grant(grant_bytes('G', 0, 256)));
   expect_grant_refused(signer, signed_grant(grant_bytes('G', 0, 65536 + 255)));
   expect_grant_refused(signer, signed_grant(grant_bytes('G', 2, 0)));
@@ -303,22 +303,22 @@ TEST(Tokens, OfAKeyAreRefusedFromItsExpiryOn) {
   const TokenSigner after(expiring);
   const std::string handle = some_handle(before);
   const std::string grant = before.sign_grant(some_claims());
-  EXPECT_TRUE(after.verify_handle(handle, now - 1));
-  EXPECT_TRUE(after.verify_grant(grant, now - 1));
-  for (const TimestampMs at : {now, now + 1, now + 1000000}) {
+  EXPECT_TRUE(after.verify_handle(handle, today - 1));
+  EXPECT_TRUE(after.verify_grant(grant, today - 1));
+  for (const TimestampMs at : {today, today + 1, today + 1000000}) {
     expect_refused(after, handle, at);
     expect_grant_refused(after, grant, at);
   }
-  EXPECT_TRUE(after.verify_handle(some_handle(after), now + 1000000)) << "the newest one signs and does not expire";
-  EXPECT_TRUE(after.verify_grant(after.sign_grant(some_claims()), now + 1000000));
+  EXPECT_TRUE(after.verify_handle(some_handle(after), today + 1000000)) << "the newest one signs and does not expire";
+  EXPECT_TRUE(after.verify_grant(after.sign_grant(some_claims()), today + 1000000));
 }
 
 TEST(Tokens, AreToldApartAsForgedAndAsSignedWithAnExpiredKey) {
   const TokenSigner after(expiring);
   const std::string forged = some_handle(TokenSigner({{{1, "another secret", 0, 0}}}));
   const std::string old = some_handle(TokenSigner(one_key));
-  EXPECT_NE(after.verify_handle(old, now).error().message.find("no longer accepted"), std::string::npos);
-  EXPECT_NE(after.verify_handle(forged, now).error().message.find("signature"), std::string::npos);
+  EXPECT_NE(after.verify_handle(old, today).error().message.find("no longer accepted"), std::string::npos);
+  EXPECT_NE(after.verify_handle(forged, today).error().message.find("signature"), std::string::npos);
 }
 
 TEST(Tokens, KnowWhetherTheirKeyIsKnown) {
@@ -400,10 +400,10 @@ TEST(Tokens, MutatedBytesUnderAGoodSignatureGiveAValueOrARefusal) {
   for (const std::uint64_t seed : {4, 5, 6}) {
     const Entropy entropy = seeded_entropy(seed);
     for (int round = 0; round < 3000; ++round) {
-      if (const auto fence = signer.verify_handle(signed_handle(mutated(handle_body, entropy)), now)) {
+      if (const auto fence = signer.verify_handle(signed_handle(mutated(handle_body, entropy)), today)) {
         EXPECT_LT(fence->execution_id.partition, partition_count);
       }
-      if (const auto claims = signer.verify_grant(signed_grant(mutated(grant_body, entropy)), now)) {
+      if (const auto claims = signer.verify_grant(signed_grant(mutated(grant_body, entropy)), today)) {
         EXPECT_LT(claims->execution_id.partition, partition_count);
         EXPECT_LE(claims->kind, GrantKind::reclaim);
       }

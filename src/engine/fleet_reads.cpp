@@ -16,8 +16,6 @@ constexpr std::uint8_t worker_cursor_version = 1;
 constexpr std::uint8_t lease_cursor_version = 1;
 constexpr std::uint32_t scan_page = 500;
 
-Error bad_cursor() { return Error{Errc::invalid_argument, "cursor: this is not a cursor of this call", "cursor", {}}; }
-
 // ---- Workers
 
 std::string worker_cursor(const WorkerInfo& last) {

@@ -9,7 +9,7 @@ using observe::Label;
 using observe::Sample;
 
 constexpr std::uint64_t max_ready_counted = 100000;
-constexpr std::size_t max_lanes = 250;
+constexpr std::size_t max_lanes_shown = 250;
 
 // A store that is away leaves a gap in the curves. Its errors are counted where they meet somebody.
 std::vector<Sample> ready_executions(Store& store, const RouteTable& routes) {
@@ -44,7 +44,7 @@ void Runtime::add_gauges() {
                               "changed meanwhile."},
                              observe::one_value([this] { return static_cast<double>(statistics_.stale); }));
   registry.computed_gauges(
-      {"flowfabric_ready_executions", "Executions that can be claimed.", {Label::open("lane")}, max_lanes},
+      {"flowfabric_ready_executions", "Executions that can be claimed.", {Label::open("lane")}, max_lanes_shown},
       observe::seldom([this] { return ready_executions(*store_, routes_); }));
   registry.computed_gauges(
       {"flowfabric_workers", "Registered workers that live; state is working or draining.", {Label::closed("state")}},

@@ -18,8 +18,6 @@ constexpr std::uint8_t log_cursor_version = 1;
 constexpr std::uint64_t max_counted_ahead = 10000;
 constexpr RouteNo max_counted_routes = 1000;  // each is a question to the store
 
-Error bad_cursor() { return Error{Errc::invalid_argument, "cursor: this is not a cursor of this call", "cursor", {}}; }
-
 std::string encode_cursor(const ListQuery::Position& position) {
   Encoder out;
   out.u8(list_cursor_version);
@@ -116,6 +114,8 @@ void describe_facts(const Execution& execution, ExecutionDescription& out) {
 }
 
 }  // namespace
+
+Error bad_cursor() { return Error{Errc::invalid_argument, "cursor: this is not a cursor of this call", "cursor", {}}; }
 
 Result<Execution> load_execution(Store& store, const ExecutionId& id) {
   FF_TRY_VOID(admit_execution_id(id));

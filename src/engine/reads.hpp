@@ -12,6 +12,8 @@
 
 namespace flowfabric::reads {
 
+Error bad_cursor();
+
 Result<Execution> load_execution(Store& store, const ExecutionId& id);
 Result<ExecutionDescription> describe(Store& store, const ExecutionId& id);
 Result<ExecutionResult> result(Store& store, const ExecutionId& id);

@@ -13,7 +13,7 @@ constexpr std::size_t ends_in_a_look = 256;
 // How soon to look again while entries are committed that may not be shown yet; doubled while that goes on.
 constexpr std::int64_t first_pause_ms = 2;
 constexpr std::int64_t longest_pause_ms = 64;
-constexpr std::int64_t store_retry_pause_ms = 1000;
+constexpr std::int64_t reader_retry_pause_ms = 1000;
 // News of other engines concern anybody. So many looks after them are worth a millisecond of pause before the next news
 // are heard: a busy neighbour must not make us read all the time.
 constexpr std::size_t ends_for_a_pause_ms = 20;
@@ -235,7 +235,7 @@ void Waiting::finish_failed_end_look(Ticket ticket, const Error& error) {
     const auto found = waiters_.find(ticket);
     if (found == waiters_.end()) return;
     if (found->second.looked_at) {
-      retry_ms = steady_ms_() + store_retry_pause_ms;
+      retry_ms = steady_ms_() + reader_retry_pause_ms;
       park_until(ticket, found->second, std::min(found->second.until_ms, retry_ms));
     }
   }

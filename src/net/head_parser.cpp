@@ -64,9 +64,7 @@ tl::unexpected<Fault> refuse(int status, Errc code, std::string message) {
   return tl::unexpected(Fault{status, Error{code, std::move(message), {}, {}}});
 }
 
-tl::unexpected<Fault> bad_request(std::string message) {
-  return refuse(400, Errc::invalid_argument, std::move(message));
-}
+tl::unexpected<Fault> malformed(std::string message) { return refuse(400, Errc::invalid_argument, std::move(message)); }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -86,7 +84,7 @@ tl::unexpected<Fault> fault_of(const beast::error_code& failure, std::string_vie
   if (failure == http::error::bad_version && names_another_version(head)) {
     return refuse(505, Errc::unsupported, "only HTTP/1.0 and HTTP/1.1 are spoken here");
   }
-  return bad_request("the request cannot be read: " + failure.message());
+  return malformed("the request cannot be read: " + failure.message());
 }
 
 // A message with two ideas of its length is how one request is smuggled past a proxy inside another. So one
@@ -95,9 +93,9 @@ tl::expected<Framing, Fault> request_framing(const Headers& headers, int version
   const std::size_t lengths = headers.count("Content-Length");
   const std::size_t codings = headers.count("Transfer-Encoding");
   const bool is_list = lengths == 1 && headers.find("Content-Length")->find(',') != std::string_view::npos;
-  if (lengths + codings > 1 || is_list) return bad_request("the length of the body is stated more than once");
+  if (lengths + codings > 1 || is_list) return malformed("the length of the body is stated more than once");
   if (codings == 1) {
-    if (version < 11) return bad_request("HTTP/1.0 has no Transfer-Encoding");
+    if (version < 11) return malformed("HTTP/1.0 has no Transfer-Encoding");
     if (!equal_ignoring_case(*headers.find("Transfer-Encoding"), "chunked")) {
       return refuse(501, Errc::unsupported, "the only transfer coding spoken here is chunked");
     }
@@ -125,8 +123,8 @@ tl::expected<bool, Fault> expectation(const Headers& headers, int version) {
 
 tl::expected<void, Fault> check_host(const Headers& headers, int version) {
   const std::size_t hosts = headers.count("Host");
-  if (hosts > 1) return bad_request("the request has more than one Host");
-  if (hosts == 0 && version >= 11) return bad_request("the request has no Host");
+  if (hosts > 1) return malformed("the request has more than one Host");
+  if (hosts == 0 && version >= 11) return malformed("the request has no Host");
   return {};
 }
 
@@ -154,7 +152,7 @@ HeadScanner::Verdict HeadScanner::scan(std::string_view text) {
 tl::expected<RequestHead, Fault> parse_request_head(std::string_view head) {
   Collector<true> parser;
   if (const auto failure = parser.parse(head)) return fault_of(failure, head);
-  if (!parser.is_header_done()) return bad_request("the head of the request is incomplete");
+  if (!parser.is_header_done()) return malformed("the head of the request is incomplete");
   FF_TRY_VOID(check_host(parser.headers, parser.version));
   if (parser.method == "CONNECT") return refuse(501, Errc::unsupported, "this is no proxy");
   if (wants_other_protocol(parser.headers)) return refuse(501, Errc::unsupported, "no other protocol is spoken here");

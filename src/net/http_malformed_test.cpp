@@ -27,7 +27,7 @@ std::string head(const std::string& line, const std::string& fields = host) { re
 
 std::string with_field(const std::string& field) { return head("GET /x HTTP/1.1", host + field + "\r\n"); }
 
-std::string chunked(const std::string& chunks) {
+std::string in_chunks(const std::string& chunks) {
   return head("POST /x HTTP/1.1", host + "Transfer-Encoding: chunked\r\n") + chunks;
 }
 
@@ -266,12 +266,12 @@ Requests bad_chunks() {
                              "1\r\n",
                              "1\r\nx",
                              "1\r\nx\r"}) {
-    requests.push_back(chunked(chunks));
+    requests.push_back(in_chunks(chunks));
   }
-  requests.push_back(chunked("1;" + std::string(40'000, 'e') + "\r\nx\r\n0\r\n\r\n"));
-  requests.push_back(chunked("0\r\n" + std::string(40'000, 't') + "\r\n\r\n"));
-  requests.push_back(chunked(std::string(40'000, '0')));
-  requests.push_back(chunked("1\r\n" + nul() + nul()));
+  requests.push_back(in_chunks("1;" + std::string(40'000, 'e') + "\r\nx\r\n0\r\n\r\n"));
+  requests.push_back(in_chunks("0\r\n" + std::string(40'000, 't') + "\r\n\r\n"));
+  requests.push_back(in_chunks(std::string(40'000, '0')));
+  requests.push_back(in_chunks("1\r\n" + nul() + nul()));
   return requests;
 }
 
@@ -346,7 +346,7 @@ TEST_F(HttpMalformed, ANulAnywhereInTheHead) {
 // Nothing is known about the right answer here, only that there is one and that the server lives on.
 TEST_F(HttpMalformed, RandomDamage) {
   std::mt19937 random(20260101);
-  const std::string whole = chunked("5;a=b\r\nhello\r\n3\r\nyou\r\n0\r\nTrailer: x\r\n\r\n") + post("/next", "body");
+  const std::string whole = in_chunks("5;a=b\r\nhello\r\n3\r\nyou\r\n0\r\nTrailer: x\r\n\r\n") + post("/next", "body");
   for (int round = 0; round < 300; ++round) {
     std::string damaged = whole;
     for (int i = 0; i < 3; ++i) damaged[random() % damaged.size()] = static_cast<char>(random());
@@ -364,7 +364,7 @@ TEST_F(HttpMalformed, RandomDamage) {
 // A refusal comes at once when the bytes are wrong, and does not wait for the client to end.
 TEST_F(HttpMalformed, GarbageIsRefusedWithoutWaiting) {
   for (const std::string& request : {std::string("GET / HTTP/1.1\nHost: x\n\n"), std::string("\x16\x03\x01\x02", 4),
-                                     std::string("no request\r\n\r\n"), with_length("-1"), chunked("x")}) {
+                                     std::string("no request\r\n\r\n"), with_length("-1"), in_chunks("x")}) {
     RawSocket client(server_->port());
     client.send(request);
     EXPECT_THAT(client.read_all(), ::testing::StartsWith("HTTP/1.1 400 Bad Request\r\n"));

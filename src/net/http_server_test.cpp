@@ -56,7 +56,7 @@ class Parking {
   std::vector<std::shared_ptr<Exchange>> parked_;
 };
 
-std::string status_of(const std::string& response) { return response.substr(0, 12); }
+std::string status_line_of(const std::string& response) { return response.substr(0, 12); }
 
 // ---------------------------------------------------------------- requests and answers
 
@@ -204,7 +204,7 @@ TEST(HttpServer, InvitesABodyThatWaitsForIt) {
   EXPECT_THAT(client.read_response(), EndsWith("POST /e body"));
   // What is too large is refused and not invited.
   client.send("POST /e HTTP/1.1\r\nHost: test\r\nContent-Length: 101\r\nExpect: 100-continue\r\n\r\n");
-  EXPECT_EQ(status_of(client.read_all()), "HTTP/1.1 413");
+  EXPECT_EQ(status_line_of(client.read_all()), "HTTP/1.1 413");
 }
 
 TEST(HttpServer, AnswersFromAnotherThreadAndOnlyOnce) {
@@ -251,15 +251,15 @@ TEST(HttpServer, RefusesABodyBeforeItIsSent) {
   RawSocket refused(server->port());
   refused.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 11\r\n\r\n");
   const std::string response = refused.read_all();
-  EXPECT_EQ(status_of(response), "HTTP/1.1 413");
+  EXPECT_EQ(status_line_of(response), "HTTP/1.1 413");
   EXPECT_THAT(response, HasSubstr("Connection: close\r\n"));
   EXPECT_THAT(response, HasSubstr(R"({"error":{"code":"payload_too_large",)"));
   RawSocket chunked(server->port());
   chunked.send("POST / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n6\r\n");
-  EXPECT_EQ(status_of(chunked.read_all()), "HTTP/1.1 413");
+  EXPECT_EQ(status_line_of(chunked.read_all()), "HTTP/1.1 413");
   RawSocket allowed(server->port());
   allowed.send(post("/big", std::string(1000, 'x')));
-  EXPECT_EQ(status_of(allowed.read_response()), "HTTP/1.1 200");
+  EXPECT_EQ(status_line_of(allowed.read_response()), "HTTP/1.1 200");
 }
 
 TEST(HttpServer, ARefusalReachesAClientThatIsStillSending) {
@@ -267,7 +267,7 @@ TEST(HttpServer, ARefusalReachesAClientThatIsStillSending) {
   RawSocket client(server->port());
   client.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2000000\r\n\r\n");
   client.send(std::string(2000000, 'x'));
-  EXPECT_EQ(status_of(client.read_all()), "HTTP/1.1 413");
+  EXPECT_EQ(status_line_of(client.read_all()), "HTTP/1.1 413");
 }
 
 TEST(HttpServer, AllBodiesTogetherAreBounded) {
@@ -278,7 +278,7 @@ TEST(HttpServer, AllBodiesTogetherAreBounded) {
   const auto exchange = parking.wait(0);
   RawSocket second(server->port());
   second.send(post("/", std::string(80, 'x')));
-  EXPECT_EQ(status_of(second.read_all()), "HTTP/1.1 503");
+  EXPECT_EQ(status_line_of(second.read_all()), "HTTP/1.1 503");
   exchange->respond({});
   first.read_response();
   parking.clear();
@@ -288,13 +288,13 @@ TEST(HttpServer, RefusesLongHeads) {
   const auto server = serve(echo, {.max_header_bytes = 1000});
   RawSocket line(server->port());
   line.send("GET /" + std::string(2000, 'a'));
-  EXPECT_EQ(status_of(line.read_all()), "HTTP/1.1 414");
+  EXPECT_EQ(status_line_of(line.read_all()), "HTTP/1.1 414");
   RawSocket fields(server->port());
   fields.send("GET / HTTP/1.1\r\nHost: test\r\nX: " + std::string(2000, 'a'));
-  EXPECT_EQ(status_of(fields.read_all()), "HTTP/1.1 431");
+  EXPECT_EQ(status_line_of(fields.read_all()), "HTTP/1.1 431");
   RawSocket whole(server->port());
   whole.send(get("/", "X: " + std::string(2000, 'a') + "\r\n"));
-  EXPECT_EQ(status_of(whole.read_all()), "HTTP/1.1 431");
+  EXPECT_EQ(status_line_of(whole.read_all()), "HTTP/1.1 431");
 }
 
 TEST(HttpServer, AHandlerThatThrowsIsAnswered500) {
@@ -306,7 +306,7 @@ TEST(HttpServer, AHandlerThatThrowsIsAnswered500) {
     RawSocket client(server->port());
     client.send(get(path));
     const std::string response = client.read_all();
-    EXPECT_EQ(status_of(response), "HTTP/1.1 500");
+    EXPECT_EQ(status_line_of(response), "HTTP/1.1 500");
     EXPECT_THAT(response, HasSubstr(R"("code":"internal")"));
     EXPECT_THAT(response, Not(HasSubstr("secret")));
   }
@@ -317,7 +317,7 @@ TEST(HttpServer, ADroppedRequestIsAnswered500) {
   const auto server = serve([](const std::shared_ptr<Exchange>&) {});
   RawSocket client(server->port());
   client.send(get("/"));
-  EXPECT_EQ(status_of(client.read_all()), "HTTP/1.1 500");
+  EXPECT_EQ(status_line_of(client.read_all()), "HTTP/1.1 500");
 }
 
 TEST(HttpServer, AnImpossibleHeaderIsAnswered500) {
@@ -327,7 +327,7 @@ TEST(HttpServer, AnImpossibleHeaderIsAnswered500) {
   RawSocket client(server->port());
   client.send(get("/"));
   const std::string response = client.read_all();
-  EXPECT_EQ(status_of(response), "HTTP/1.1 500");
+  EXPECT_EQ(status_line_of(response), "HTTP/1.1 500");
   EXPECT_THAT(response, Not(HasSubstr("Cookie")));
 }
 
@@ -359,7 +359,7 @@ TEST(HttpServer, AHeadThatTricklesIsCutOff) {
   const auto server = serve(echo, {.header_timeout = milliseconds(50)});
   RawSocket client(server->port());
   client.send("GET / HT");
-  EXPECT_EQ(status_of(client.read_all()), "HTTP/1.1 408");
+  EXPECT_EQ(status_line_of(client.read_all()), "HTTP/1.1 408");
   // Bytes do not prolong it.
   RawSocket slow(server->port());
   EXPECT_TRUE(eventually([&] { return !slow.send("G"); }));
@@ -370,7 +370,7 @@ TEST(HttpServer, ABodyThatDoesNotComeIsCutOff) {
   RawSocket client(server->port());
   client.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nabc");
   const std::string response = client.read_all();
-  EXPECT_EQ(status_of(response), "HTTP/1.1 408");
+  EXPECT_EQ(status_line_of(response), "HTTP/1.1 408");
   EXPECT_THAT(response, HasSubstr(R"("code":"timed_out")"));
 }
 
@@ -463,7 +463,7 @@ TEST(HttpServer, AnIncompleteRequestIsRefusedWhenTheClientEnds) {
   RawSocket client(server->port());
   client.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nabc");
   client.finish_sending();
-  EXPECT_EQ(status_of(client.read_all()), "HTTP/1.1 400");
+  EXPECT_EQ(status_line_of(client.read_all()), "HTTP/1.1 400");
 }
 
 // ---------------------------------------------------------------- streams
@@ -680,17 +680,17 @@ TEST(HttpServer, TooManyConnectionsAreToldSo) {
   RawSocket third(server->port());
   third.send(get("/"));
   const std::string response = third.read_all();
-  EXPECT_EQ(status_of(response), "HTTP/1.1 503");
+  EXPECT_EQ(status_line_of(response), "HTTP/1.1 503");
   EXPECT_THAT(response, HasSubstr("Retry-After: "));
   EXPECT_THAT(response, HasSubstr(R"("code":"overloaded")"));
   third.close();
   first.send(get("/"));
-  EXPECT_EQ(status_of(first.read_response()), "HTTP/1.1 200");
+  EXPECT_EQ(status_line_of(first.read_response()), "HTTP/1.1 200");
   first.close();
   EXPECT_TRUE(eventually([&] { return server->statistics().open_connections == 1; }));
   RawSocket fourth(server->port());
   fourth.send(get("/"));
-  EXPECT_EQ(status_of(fourth.read_response()), "HTTP/1.1 200");
+  EXPECT_EQ(status_line_of(fourth.read_response()), "HTTP/1.1 200");
   EXPECT_EQ(server->statistics().refused_connections, 1u);
 }
 
@@ -703,7 +703,7 @@ TEST(HttpServer, AnIdleConnectionHoldsLittleMemory) {
   const auto use_one = [&] {
     clients.emplace_back(server->port());
     clients.back().send(request);
-    EXPECT_EQ(status_of(clients.back().read_response()), "HTTP/1.1 200");
+    EXPECT_EQ(status_line_of(clients.back().read_response()), "HTTP/1.1 200");
   };
   use_one();  // what is allocated once
   // A sanitizer's allocator says 0 both times; then only the serving is tested.

@@ -34,17 +34,6 @@ std::uint16_t port_of(const std::string& url) {
   return static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1)));
 }
 
-// A path that fits the pattern; what stands in it does not exist.
-std::string some_path(std::string pattern) {
-  for (std::size_t at = pattern.find('{'); at != std::string::npos; at = pattern.find('{')) {
-    const std::size_t end = pattern.find('}', at);
-    const std::string name = pattern.substr(at + 1, end - at - 1);
-    const bool is_id = name == "execution_id";
-    pattern.replace(at, end - at + 1, is_id ? "%7Bfp:1%7D:01a1e1fe-886f-7003-bd39-10a388a0e029" : "0");
-  }
-  return pattern;
-}
-
 std::string request_with(const std::string& line, const std::string& fields, const std::string& body = {}) {
   return line + " HTTP/1.1\r\nHost: test\r\n" + fields + "\r\n" + body;
 }

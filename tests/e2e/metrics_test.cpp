@@ -27,12 +27,6 @@ using test::MetricFamily;
 
 constexpr std::chrono::seconds patience{60};
 
-template <class T>
-T must(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-
 std::string read_source_file(const std::string& path) {
   std::ifstream file(std::string(FF_SOURCE_DIR) + "/" + path);
   if (!file) throw std::runtime_error("cannot read " + path);

@@ -13,7 +13,6 @@ namespace {
 constexpr int most_turns = 20000;
 constexpr int most_drain_rounds = 3000;
 constexpr std::int64_t store_retry_ms = 1100;  // longer than any pause that the engine makes after an error
-constexpr std::int64_t keep_alive_ms = 5000;   // that of World::open_process
 constexpr std::int64_t longest_nap_ms = 3600 * 1000;
 
 }  // namespace

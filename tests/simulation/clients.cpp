@@ -7,7 +7,6 @@
 namespace flowfabric::simulation {
 namespace {
 
-constexpr std::int64_t hour_ms = 3600 * 1000;
 constexpr std::size_t large_payload = 3000;  // lies in a satellite
 
 bool is_unknown(const Error& error) { return error.code == Errc::outcome_unknown; }

@@ -7,7 +7,7 @@
 namespace flowfabric::simulation {
 namespace {
 
-void require(bool holds, const Event& event, const char* why) {
+void require_of_worker(bool holds, const Event& event, const char* why) {
   if (!holds) {
     violated("events of workers come in legal order", "{} of {}/{}: {}", to_string(event.type), event.name_space,
              event.worker_instance_id, why);
@@ -26,25 +26,25 @@ void must_equal(const WorkerInfo& info, const A& stored, const B& told, const ch
 
 void WorkerLife::take(const Event& event, std::uint64_t commit, TimestampMs expires_at) {
   if (event.type == EventType::worker_registered) {
-    require(!live(), event, "it is alive");
+    require_of_worker(!live(), event, "it is alive");
     return begin(event);
   }
-  require(registrations_ > 0, event, "it was never registered");
-  require(live(), event, "it is dead");
+  require_of_worker(registrations_ > 0, event, "it was never registered");
+  require_of_worker(live(), event, "it is dead");
   switch (event.type) {
     case EventType::worker_refreshed:
-      require(event.actor == worker_id_, event, "another worker took its place");
+      require_of_worker(event.actor == worker_id_, event, "another worker took its place");
       if (draining_) ++turns_;
       draining_ = false;
       break;
     case EventType::worker_draining:
-      require(!draining_, event, "it is draining already");
+      require_of_worker(!draining_, event, "it is draining already");
       draining_ = true;
       ++turns_;
       break;
     case EventType::worker_marked_dead: end(event, WorkerState::marked_dead, {commit, event.at, event.at}); break;
     case EventType::worker_ttl_swept: end(event, WorkerState::ttl_swept, {commit, expires_at, expires_at}); break;
-    default: require(false, event, "not an event of a worker");
+    default: require_of_worker(false, event, "not an event of a worker");
   }
 }
 

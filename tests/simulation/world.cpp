@@ -12,9 +12,7 @@ const std::vector<std::string> capability_names = {"cpu", "gpu", "net"};
 namespace {
 
 constexpr std::int64_t start_us = 1'700'000'000'000'000;
-constexpr std::int64_t hour_ms = 3600 * 1000;
 constexpr std::int64_t default_retention_ms = 2 * hour_ms;
-constexpr std::int64_t keep_alive_ms = 5000;
 constexpr int max_depth = 3;
 constexpr int open_tries = 200;
 

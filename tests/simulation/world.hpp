@@ -20,6 +20,9 @@
 
 namespace flowfabric::simulation {
 
+constexpr std::int64_t hour_ms = 3600 * 1000;
+constexpr std::int64_t keep_alive_ms = 5000;  // of every engine
+
 struct RunResult {
   bool passed = true;
   Violation violation;

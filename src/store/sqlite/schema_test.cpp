@@ -49,14 +49,14 @@ constexpr const char* rows_1 = R"(
   INSERT INTO event VALUES(1, x'65610001', 1, 1000, 'ns', 'lane', x'6f6e65');
   INSERT INTO counter VALUES(x'6c630001', 42);)";
 
-void run_sql(const std::string& path, const char* sql) {
+void run_old_sql(const std::string& path, const char* sql) {
   sqlite3* connection = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &connection), SQLITE_OK);
   EXPECT_EQ(sqlite3_exec(connection, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
   sqlite3_close(connection);
 }
 
-std::unique_ptr<Store> open_store(const std::string& path) {
+std::unique_ptr<Store> open_migrated(const std::string& path) {
   auto store = open_sqlite_store("sqlite:" + path, {});
   EXPECT_TRUE(store) << store.error().message;
   return store ? std::move(*store) : nullptr;
@@ -81,9 +81,9 @@ const Key key_a{std::string("ea\0\1", 4)}, key_b{std::string("eb\0\1", 4)};
 TEST(SqliteMigration, AFileOfVersionOneKeepsItsRows) {
   const test::TempDir folder;
   const std::string path = folder.file("x.db");
-  run_sql(path, version_1);
-  run_sql(path, rows_1);
-  auto store = open_store(path);
+  run_old_sql(path, version_1);
+  run_old_sql(path, rows_1);
+  auto store = open_migrated(path);
   ASSERT_NE(store, nullptr);
   auto database = sqlite::Database::open(path);
   EXPECT_EQ(database->query_integer("PRAGMA user_version").value(), sqlite::newest_schema());
@@ -110,9 +110,9 @@ TEST(SqliteMigration, AFileOfVersionOneKeepsItsRows) {
 TEST(SqliteMigration, AnOldEntryCanJoinAGroup) {
   const test::TempDir folder;
   const std::string path = folder.file("x.db");
-  run_sql(path, version_1);
-  run_sql(path, rows_1);
-  auto store = open_store(path);
+  run_old_sql(path, version_1);
+  run_old_sql(path, rows_1);
+  auto store = open_migrated(path);
   auto session = store->open_session().value();
   const DueEntry joined{50, key_a, 9, -1};
   ChangeSet set;
@@ -127,9 +127,9 @@ TEST(SqliteMigration, AnOldEntryCanJoinAGroup) {
 TEST(SqliteMigration, AnOldFileEndsUpLikeANewOne) {
   const test::TempDir folder;
   const std::string older = folder.file("old.db"), newer = folder.file("new.db");
-  run_sql(older, version_1);
-  open_store(older).reset();
-  open_store(newer).reset();
+  run_old_sql(older, version_1);
+  open_migrated(older).reset();
+  open_migrated(newer).reset();
   EXPECT_EQ(shape_of(older), shape_of(newer));
 }
 
@@ -138,7 +138,7 @@ TEST(SqliteMigration, AnOldFileEndsUpLikeANewOne) {
 TEST(SqlitePlans, GroupsAndDueEntriesAreReadInTheOrderOfAnIndex) {
   const test::TempDir folder;
   const std::string path = folder.file("x.db");
-  open_store(path).reset();
+  open_migrated(path).reset();
   auto database = sqlite::Database::open(path);
   const auto plan_of = [&](const std::string& sql) {
     auto explain = database->prepare("EXPLAIN QUERY PLAN " + sql);

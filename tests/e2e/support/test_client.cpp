@@ -14,12 +14,6 @@ namespace {
 
 namespace json = boost::json;
 
-template <class T>
-T must(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-
 std::vector<std::string> segments_of(std::string path) {
   path = path.substr(0, path.find('?'));
   std::vector<std::string> all;
@@ -41,7 +35,7 @@ bool fits(const std::string& pattern, const std::string& target) {
   return true;
 }
 
-std::string lower(std::string word) {
+std::string lower_case(std::string word) {
   for (char& c : word) c = static_cast<char>(c | 0x20);
   return word;
 }
@@ -62,6 +56,17 @@ std::string Reply::message() const { return error_member(*this, "message"); }
 std::string text(const json::value& value) {
   const auto& string = value.as_string();
   return {string.data(), string.size()};
+}
+
+std::string some_path(std::string pattern) {
+  for (std::size_t at = pattern.find('{'); at != std::string::npos; at = pattern.find('{')) {
+    const std::size_t end = pattern.find('}', at);
+    const std::string name = pattern.substr(at + 1, end - at - 1);
+    const std::string value = name == "execution_id" ? "%7Bfp:1%7D:01a1e1fe-886f-7003-bd39-10a388a0e029"
+                                                     : (name == "attempt_index" ? "0" : "x");
+    pattern.replace(at, end - at + 1, value);
+  }
+  return pattern;
 }
 
 std::string path_of(const std::string& execution_id) { return "/v1/executions/" + net::percent_encode(execution_id); }
@@ -101,7 +106,7 @@ void TestClient::check(const std::string& method, const std::string& target, con
   } else {
     for (const auto& [pattern, operations] : openapi_.at("paths").as_object()) {
       const std::string path(pattern.data(), pattern.size());
-      const json::value* operation = operations.as_object().if_contains(lower(method));
+      const json::value* operation = operations.as_object().if_contains(lower_case(method));
       if (operation == nullptr || !fits(path, target)) continue;
       if (schema != nullptr && path.find('{') != std::string::npos) continue;  // what is spelled out wins
       const json::value* response = operation->at("responses").as_object().if_contains(std::to_string(reply.status));

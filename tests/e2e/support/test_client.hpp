@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,14 @@ struct Reply {
 std::string text(const boost::json::value& value);
 // An execution id as a segment of a path.
 std::string path_of(const std::string& execution_id);
+// A path that fits the pattern of a route; what stands in it does not exist.
+std::string some_path(std::string pattern);
+
+template <class T>
+T must(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
 
 class TestClient {
  public:
