@@ -11,7 +11,7 @@ using observe::Span;
 using observe::SpanId;
 using observe::TraceContext;
 
-constexpr std::int64_t ns_per_ms = 1'000'000;
+std::int64_t nanoseconds(TimestampMs at) { return at * 1'000'000; }
 
 // Span ids follow from what a span is about, so that parent and child agree although different servers end them.
 SpanId span_id(const ExecutionId& id, std::string_view what, std::uint64_t number) {
@@ -46,8 +46,8 @@ bool is_failure(EventType type) {
 
 void describe(Span& span, const Stretch& stretch, const Execution& execution) {
   span.attributes.reserve(13);  // as many as there can be
-  span.start_ns = stretch.from * ns_per_ms;
-  span.end_ns = stretch.to * ns_per_ms;
+  span.start_ns = nanoseconds(stretch.from);
+  span.end_ns = nanoseconds(stretch.to);
   span.add("flowfabric.execution.id", to_string(execution.id));
   span.add("flowfabric.namespace", execution.spec.name_space);
   span.add("flowfabric.lane", execution.spec.lane);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "api/api.hpp"
+#include "e2e/support/test_client.hpp"
 #include "net/http_client.hpp"
 #include "open/open.hpp"
 #include "otlp/exporter.hpp"
@@ -34,14 +35,6 @@ using ::testing::IsEmpty;
 const std::string trace = "0af7651916cd43dd8448eb211c80319c";
 const std::string submitter = "b7ad6b7169203331";
 const std::string traceparent = "00-" + trace + "-" + submitter + "-01";
-
-template <class T>
-T must(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-
-std::string text_of(const json::value& value) { return std::string(value.as_string()); }
 
 std::vector<CollectedSpan> with(std::vector<CollectedSpan> spans, const std::string& key, const std::string& value) {
   std::erase_if(spans, [&](const CollectedSpan& span) { return span.at(key) != value; });
@@ -116,7 +109,7 @@ class TracedServer {
   std::string create(json::object more = {}, net::Headers headers = {}) {
     json::object body = {{"lane", "mail"}, {"kind", "send"}};
     for (const auto& [name, value] : more) body[name] = value;
-    return text_of(post("/v1/executions", body, std::move(headers)).at("execution_id"));
+    return text(post("/v1/executions", body, std::move(headers)).at("execution_id"));
   }
   std::string claim(const std::string& instance, std::uint32_t lease_ttl_ms = 600'000) {
     const auto reply = post("/v1/claims", {{"worker_id", "w"},
@@ -125,7 +118,7 @@ class TracedServer {
                                            {"lease_ttl_ms", lease_ttl_ms},
                                            {"wait_ms", 60000}});
     if (reply.at("executions").as_array().empty()) throw std::runtime_error("nothing to claim");
-    return text_of(reply.at("executions").at(0).at("handle"));
+    return text(reply.at("executions").at(0).at("handle"));
   }
   void complete(const std::string& handle) { post("/v1/leases/complete", {{"handle", handle}}); }
 
