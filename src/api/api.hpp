@@ -9,6 +9,7 @@
 
 #include "api/event_stream.hpp"
 #include "net/http_server.hpp"
+#include "observe/tracer.hpp"
 
 namespace flowfabric::api {
 
@@ -22,6 +23,7 @@ struct ApiOptions {
   std::vector<std::string> cors_origins{};
   net::ServerOptions http{};  // limits, timeouts and TLS; address, port and threads are taken from above
   StreamSettings streams{};
+  std::shared_ptr<observe::Tracer> tracer{};  // takes the spans of requests; null: nobody wants them
 };
 
 class ApiServer {

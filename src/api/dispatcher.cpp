@@ -98,6 +98,7 @@ Dispatcher::Dispatcher(Engine& engine, const ApiOptions& options)
     : engine_(engine),
       cors_origins_(options.cors_origins),
       gatekeeper_(std::make_shared<Gatekeeper>(engine, options.api_keys)),
+      metrics_(std::make_shared<HttpMetrics>(options.tracer)),
       pool_(std::make_shared<Pool>(options.pool_threads, max_waiting_calls)) {
   std::vector<Route> table = all_routes(options.streams);
   openapi_ = openapi_json(table);
@@ -146,6 +147,7 @@ bool Dispatcher::dispatch_plain(const Exchange& exchange) {
   for (const Plain& plain : plain_ones()) {
     if (plain.path != request.path) continue;
     exchange->matched(plain.path);
+    exchange->forget_span();
     if (request.method != "GET" && request.method != "HEAD") {
       refuse_method(*exchange, "GET, HEAD");
     } else if (plain.anybody) {

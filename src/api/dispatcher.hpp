@@ -58,7 +58,7 @@ class Dispatcher {
   std::shared_ptr<Gatekeeper> gatekeeper_;
   std::vector<Prepared> routes_;
   std::string openapi_;
-  std::shared_ptr<HttpMetrics> metrics_ = std::make_shared<HttpMetrics>();
+  std::shared_ptr<HttpMetrics> metrics_;
   std::atomic<bool> draining_ = false;
   std::shared_ptr<Pool> pool_;
 };

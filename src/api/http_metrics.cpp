@@ -33,8 +33,9 @@ std::string request_id_of(const net::Request& request) {
 
 }  // namespace
 
-HttpMetrics::HttpMetrics()
-    : requests_(registry_.counters({"flowfabric_http_requests_total",
+HttpMetrics::HttpMetrics(std::shared_ptr<observe::Tracer> tracer)
+    : tracer_(std::move(tracer)),
+      requests_(registry_.counters({"flowfabric_http_requests_total",
                                     "Requests by the pattern of their route, method and status.",
                                     {Label::closed("route"), Label::closed("method"), Label::closed("status")},
                                     2000})),
@@ -59,7 +60,31 @@ HttpMetrics::HttpMetrics()
                               figure(&net::ServerStatistics::received_bytes));
   registry_.computed_counters({"flowfabric_http_sent_bytes_total", "Bytes of HTTP sent, without TLS."},
                               figure(&net::ServerStatistics::sent_bytes));
+  add_figures_of_tracing();
   observe::add_process_metrics(registry_, FLOWFABRIC_VERSION);
+}
+
+void HttpMetrics::add_figures_of_tracing() {
+  using observe::Sample;
+  const auto value = [this](observe::Counter observe::Tracer::* counter) {
+    return tracer_ ? static_cast<double>(((*tracer_).*counter).value()) : 0;
+  };
+  registry_.computed_counters({"flowfabric_spans_exported_total", "Spans that the collector took."},
+                              observe::one_value([value] { return value(&observe::Tracer::exported); }));
+  registry_.computed_counters(
+      {"flowfabric_spans_dropped_total",
+       "Spans that were dropped: the queue was full, the collector refused them, or the server stopped.",
+       {Label::closed("reason")}},
+      [value] {
+        return std::vector<Sample>{{{"queue_full"}, value(&observe::Tracer::dropped_when_full)},
+                                   {{"refused"}, value(&observe::Tracer::dropped_refused)},
+                                   {{"stopped"}, value(&observe::Tracer::dropped_at_stop)}};
+      });
+  registry_.computed_counters({"flowfabric_span_export_failures_total", "Tries to send spans that failed."},
+                              observe::one_value([value] { return value(&observe::Tracer::failed_exports); }));
+  registry_.computed_gauges({"flowfabric_spans_queued", "Spans that wait to be sent."}, observe::one_value([this] {
+                              return tracer_ ? static_cast<double>(tracer_->queued()) : 0;
+                            }));
 }
 
 observe::Compute HttpMetrics::figure(Figure figure) const {
@@ -81,6 +106,7 @@ CountedExchange::CountedExchange(std::shared_ptr<net::Exchange> exchange, std::s
       method_(known_method(exchange_->request().method)),
       target_(exchange_->request().path),
       request_id_(request_id_of(exchange_->request())) {
+  if (metrics_->tracer()) span_.emplace(metrics_->tracer(), exchange_->request());
   metrics_->in_flight().add(1);
 }
 
@@ -90,7 +116,8 @@ CountedExchange::~CountedExchange() { count(500); }
 void CountedExchange::count(int status) {
   if (counted_.exchange(true)) return;
   const std::int64_t took_ns = watch_.nanoseconds();
-  metrics_->answered(route_, method_, status, took_ns);
+  metrics_->answered(route_.empty() ? "unmatched" : std::string_view(route_), method_, status, took_ns);
+  if (span_) span_->end({method_, route_, status, request_id_, took_ns});
   const LogLevel level = status >= 500 ? LogLevel::warn : LogLevel::debug;
   if (log_enabled(level)) {
     log(level, "answered",

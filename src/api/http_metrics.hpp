@@ -3,30 +3,37 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/request_span.hpp"
 #include "net/http_server.hpp"
 #include "observe/metrics.hpp"
+#include "observe/tracer.hpp"
 
 namespace flowfabric::api {
 
 // Thread-safe.
 class HttpMetrics {
  public:
-  HttpMetrics();
+  // The tracer whose figures are shown; null: there is none, and they are zero.
+  explicit HttpMetrics(std::shared_ptr<observe::Tracer> tracer);
   // From now on text() has the figures of this server, which must live until the last call of text().
   void watch(const net::HttpServer& server) { server_ = &server; }
   void answered(std::string_view route, std::string_view method, int status, std::int64_t nanoseconds);
   std::string text() const { return registry_.text(); }
 
   observe::Gauge& in_flight() { return in_flight_; }
+  const std::shared_ptr<observe::Tracer>& tracer() const { return tracer_; }
 
  private:
   using Figure = std::uint64_t net::ServerStatistics::*;
   observe::Compute figure(Figure figure) const;
+  void add_figures_of_tracing();
 
+  const std::shared_ptr<observe::Tracer> tracer_;
   std::atomic<const net::HttpServer*> server_{nullptr};
   observe::Registry registry_;
   observe::Family<observe::Counter>& requests_;
@@ -34,7 +41,7 @@ class HttpMetrics {
   observe::Gauge& in_flight_;
 };
 
-// An exchange that counts and logs its answer: when it is given, or, for a stream, when that begins. Every answer has a
+// An exchange that counts, traces and logs its answer: when it is given, or, for a stream, when that begins. Every answer has a
 // request id, the caller's own or a new one, and says to browsers which pages may read it.
 class CountedExchange final : public net::Exchange {
  public:
@@ -43,6 +50,8 @@ class CountedExchange final : public net::Exchange {
 
   // The pattern of the route that was found, never the path of the request: there must be few of them. Before the answer.
   void matched(std::string_view route) { route_ = route; }
+  // For what is asked all the time and tells nobody anything. Before the answer.
+  void forget_span() { span_.reset(); }
 
   // Pages of these origins may call; "*" stands for all.
   void allow_origins(const std::vector<std::string>& origins);
@@ -66,7 +75,8 @@ class CountedExchange final : public net::Exchange {
   const std::string target_;  // without the query: what stands there is nobody's business in a log
   const std::string request_id_;
   std::string allowed_origin_;  // the one that asks, if it may
-  std::string route_ = "unmatched";
+  std::string route_;           // empty: none was found
+  std::optional<RequestSpan> span_;
   std::atomic<bool> counted_ = false;
 };
 

@@ -9,8 +9,10 @@
 
 #include "api/api.hpp"
 #include "base/check.hpp"
+#include "base/entropy.hpp"
 #include "base/log.hpp"
 #include "cli/settings.hpp"
+#include "open/open.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -69,6 +71,27 @@ void warn_without_keys(Engine& engine) {
   log(LogLevel::warn, "there is no API key yet; make one: flowfabric api-keys create --role admin NAME --store URL");
 }
 
+// Where spans go, and who sends them on; both null when nobody wants them.
+struct Tracing {
+  std::shared_ptr<observe::Tracer> tracer;
+  std::unique_ptr<otlp::Exporter> exporter;
+
+  // After everybody who records spans.
+  void finish() {
+    constexpr std::chrono::seconds patience{5};
+    if (exporter) exporter->finish(patience);
+  }
+};
+
+Result<Tracing> start_tracing(std::optional<ServeConfig::Tracing> config) {
+  if (!config) return Tracing{};
+  config->exporter.resource.service_instance_id = to_string(random_uuid(system_entropy()));
+  Tracing tracing{std::make_shared<observe::Tracer>(config->tracer), nullptr};
+  FF_TRY(exporter, otlp::Exporter::start(std::move(config->exporter), tracing.tracer));
+  tracing.exporter = std::move(exporter);
+  return tracing;
+}
+
 }  // namespace
 
 Result<int> run_serve(const Arguments& arguments) {
@@ -84,7 +107,9 @@ Result<int> run_serve(const Arguments& arguments) {
   }
   configure_log(config.log_level, config.log_format);
   Signals signals;
-  FF_TRY(engine, Engine::open(config.store, config.engine));
+  FF_TRY(tracing, start_tracing(std::move(config.tracing)));
+  config.api.tracer = tracing.tracer;
+  FF_TRY(engine, open_engine(config.store, config.engine, tracing.tracer));
   if (config.api.api_keys) warn_without_keys(*engine);
   FF_TRY(server, api::ApiServer::start(*engine, config.api));
   fmt::print("FlowFabric serves {} at {}\n", config.store.substr(0, config.store.find(':')), server->url());
@@ -96,6 +121,7 @@ Result<int> run_serve(const Arguments& arguments) {
   // The engine first: it answers parked claims, and what is in flight ends. Then the connections are closed.
   engine->stop();
   server->drain(config.drain_timeout);
+  tracing.finish();
   return 0;
 }
 

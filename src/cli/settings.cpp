@@ -8,8 +8,10 @@
 #include <fmt/core.h>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "base/toml.hpp"
 #include "cli/times.hpp"
+#include "net/target.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -43,6 +45,14 @@ const std::vector<SettingSpec> specs = {
     {"migrate", "true|false", "false", "Bring a server's schema up to date at start; embedded stores always do."},
     {"log_level", "LEVEL", "info", "debug, info, warn, error or off."},
     {"log_format", "auto|text|json", "auto", "auto: text on a terminal, JSON elsewhere."},
+    {"otlp_endpoint", "URL", "", "Collector that gets spans over OTLP/HTTP: http(s)://HOST:4318; empty: none.",
+     "OTEL_EXPORTER_OTLP_ENDPOINT"},
+    {"otlp_headers", "LIST", "", "Headers for the collector: NAME=VALUE, separated by commas, values percent-encoded.",
+     "OTEL_EXPORTER_OTLP_HEADERS"},
+    {"otlp_ca_file", "FILE", "", "PEM: who vouches for the collector's certificate; empty: whom the system trusts.",
+     "OTEL_EXPORTER_OTLP_CERTIFICATE"},
+    {"trace_ratio", "RATIO", "1", "Share of the traces that begin here that is recorded, 0 to 1."},
+    {"service_name", "NAME", "flowfabric", "What the server is called in traces.", "OTEL_SERVICE_NAME"},
 };
 
 std::string replaced(std::string_view text, char from, char to) {
@@ -204,6 +214,59 @@ std::string in_quotes(std::string_view text) {
   return out + "\"";
 }
 
+// NAME=VALUE,NAME=VALUE. They may be secrets, so a refusal does not repeat them.
+Result<void> read_otlp_headers(const Reader& read, net::Headers& headers) {
+  const auto trimmed = [](std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return std::string(text);
+  };
+  std::stringstream list(read.text("otlp_headers"));
+  for (std::string entry; std::getline(list, entry, ',');) {
+    if (trimmed(entry).empty()) continue;
+    const std::size_t equals = entry.find('=');
+    const std::string name = trimmed(entry.substr(0, equals));
+    std::string value;
+    const bool decoded = equals != std::string::npos &&
+                         net::percent_decode(trimmed(std::string_view(entry).substr(equals + 1)), false, value);
+    if (!decoded || !net::is_safe_field(name, value)) {
+      return fail(Errc::invalid_argument,
+                  "otlp_headers: must be NAME=VALUE, separated by commas, with values percent-encoded", "otlp_headers");
+    }
+    headers.add(name, value);
+  }
+  return {};
+}
+
+Result<void> read_ratio(const Reader& read, double& ratio) {
+  const std::string& text = read.text("trace_ratio");
+  const char* end = text.data() + text.size();
+  const auto [stopped, problem] = std::from_chars(text.data(), end, ratio);
+  const bool good = problem == std::errc{} && stopped == end && ratio >= 0 && ratio <= 1;
+  return good ? Result<void>() : read.refuse("trace_ratio", "must be a number from 0 to 1, like 0.1");
+}
+
+Result<void> read_tracing(const Reader& read, std::optional<ServeConfig::Tracing>& out) {
+  ServeConfig::Tracing tracing;
+  FF_TRY_VOID(read_otlp_headers(read, tracing.exporter.headers));
+  FF_TRY_VOID(read_ratio(read, tracing.tracer.ratio));
+  tracing.exporter.ca_file = read.text("otlp_ca_file");
+  if (!tracing.exporter.ca_file.empty() && !std::ifstream(tracing.exporter.ca_file)) {
+    return read.refuse("otlp_ca_file", "cannot be read; name a PEM file, or none to trust whom the system trusts");
+  }
+  const std::string& name = read.text("service_name");
+  if (name.empty() || !is_valid_utf8(name) || has_control_characters(name)) {
+    return read.refuse("service_name", "must be a name of one line");
+  }
+  tracing.exporter.resource = {name, FLOWFABRIC_VERSION, {}};
+  if (read.text("otlp_endpoint").empty()) return {};
+  auto endpoint = otlp::read_endpoint(read.text("otlp_endpoint"));
+  if (!endpoint) return read.refuse("otlp_endpoint", endpoint.error().message);
+  tracing.exporter.endpoint = std::move(*endpoint);
+  out = std::move(tracing);
+  return {};
+}
+
 }  // namespace
 
 std::string SettingSpec::option() const { return "--" + replaced(name, '_', '-'); }
@@ -242,7 +305,10 @@ Result<Settings> gather_settings(const Arguments& arguments, const Environment& 
     const std::string name(spec.name);
     Setting& setting = settings[name] = {std::string(spec.otherwise), "default"};
     if (const auto found = in_file.find(name); found != in_file.end()) setting = {found->second, "the file " + path};
-    if (const char* value = environment(spec.environment().c_str())) setting = {value, spec.environment()};
+    for (const std::string& variable : {std::string(spec.shared), spec.environment()}) {
+      if (variable.empty()) continue;
+      if (const char* value = environment(variable.c_str())) setting = {value, variable};
+    }
     if (const auto value = arguments.maybe(spec.option())) setting = {*value, spec.option()};
   }
   return settings;
@@ -265,6 +331,7 @@ Result<ServeConfig> read_settings(const Settings& settings) {
   FF_TRY_VOID(read_http(read, config.api));
   FF_TRY_VOID(read_engine(read, config.engine));
   FF_TRY_VOID(read.duration("drain_timeout", config.drain_timeout));
+  FF_TRY_VOID(read_tracing(read, config.tracing));
   FF_TRY(level, read.choice("log_level", {"debug", "info", "warn", "error", "off"}));
   config.log_level = static_cast<LogLevel>(level);
   FF_TRY(format, read.choice("log_format", {"auto", "text", "json"}));

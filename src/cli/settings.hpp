@@ -1,6 +1,7 @@
 // The settings of `serve`: one table says what there is, and where each value came from is never a riddle.
 //
-// A value comes from the command line, else the environment, else the config file, else the table.
+// A value comes from the command line, else the environment, else the config file, else the table. Where other programs
+// have a variable for the same thing, that one counts in the environment too, after ours.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,7 @@
 #include "api/api.hpp"
 #include "base/log.hpp"
 #include "cli/arguments.hpp"
+#include "otlp/exporter.hpp"
 
 namespace flowfabric::cli {
 
@@ -23,6 +25,7 @@ struct SettingSpec {
   std::string_view value;      // what its value is called
   std::string_view otherwise;  // what it is when nobody says anything
   std::string_view about;
+  std::string_view shared{};  // the variable of the environment that other programs have for it: "OTEL_SERVICE_NAME"
 
   std::string option() const;       // --max-connections
   std::string environment() const;  // FLOWFABRIC_MAX_CONNECTIONS
@@ -49,6 +52,11 @@ struct ServeConfig {
   EngineOptions engine;
   api::ApiOptions api;
   std::chrono::milliseconds drain_timeout{10000};
+  struct Tracing {
+    otlp::ExporterOptions exporter;
+    observe::TracerOptions tracer;
+  };
+  std::optional<Tracing> tracing;
   LogLevel log_level = LogLevel::info;
   LogFormat log_format = LogFormat::automatic;
 };

@@ -76,6 +76,52 @@ TEST(Settings, TheCommandLineComesFirstThenTheEnvironmentThenTheFile) {
   for (const auto& [name, setting] : *read) EXPECT_EQ(setting.value, expected->at(name).value) << name;
 }
 
+TEST(Settings, VariablesOfOtherProgramsCountAfterOurs) {
+  Given given;
+  given.environment = {{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://shared:4318"}, {"OTEL_SERVICE_NAME", "shop"}};
+  EXPECT_EQ(given.gather()->at("otlp_endpoint").origin, "OTEL_EXPORTER_OTLP_ENDPOINT");
+  EXPECT_EQ(given.read()->tracing->exporter.endpoint.url, "http://shared:4318");
+  EXPECT_EQ(given.read()->tracing->exporter.resource.service_name, "shop");
+  given.environment["FLOWFABRIC_OTLP_ENDPOINT"] = "http://ours:4318";
+  EXPECT_EQ(given.read()->tracing->exporter.endpoint.url, "http://ours:4318");
+  given.option("--otlp-endpoint", "http://option:4318");
+  EXPECT_EQ(given.read()->tracing->exporter.endpoint.url, "http://option:4318");
+
+  const test::TempDir folder;
+  std::ofstream(folder.file("ff.toml")) << "service_name = \"file\"\n";
+  given.option("--config", folder.file("ff.toml"));
+  EXPECT_EQ(given.gather()->at("service_name").value, "shop") << "the environment comes before the file";
+}
+
+TEST(Settings, TracingIsOffUntilThereIsACollector) {
+  EXPECT_FALSE(Given{}.read()->tracing);
+  Given given;
+  given.option("--otlp-endpoint", "https://collector/otlp/").option("--trace-ratio", "0.25");
+  given.option("--otlp-headers", "api-key=a%2Cb , X-Team= blue,");
+  const auto config = given.read();
+  ASSERT_TRUE(config) << config.error().message;
+  ASSERT_TRUE(config->tracing);
+  EXPECT_EQ(config->tracing->exporter.endpoint.target, "/otlp/v1/traces");
+  EXPECT_EQ(config->tracing->exporter.headers, (net::Headers{{"api-key", "a,b"}, {"X-Team", "blue"}}));
+  EXPECT_EQ(config->tracing->tracer.ratio, 0.25);
+
+  const auto problem = [](const char* option, const char* value) { return Given{}.option(option, value).problem(); };
+  EXPECT_EQ(
+      problem("--otlp-endpoint", "collector:4317"),
+      "otlp_endpoint (--otlp-endpoint): is \"collector:4317\"; must be http://HOST:PORT or https://HOST:PORT, with a "
+      "path when the collector has one");
+  EXPECT_EQ(problem("--trace-ratio", "10%"),
+            "trace_ratio (--trace-ratio): is \"10%\"; must be a number from 0 to 1, like 0.1");
+  for (const char* bad : {"1.1", "-0.1", "", "nan", "inf"}) EXPECT_NE(problem("--trace-ratio", bad), "none") << bad;
+  EXPECT_NE(problem("--service-name", ""), "none");
+  EXPECT_NE(problem("--otlp-ca-file", "/nowhere/ca.pem"), "none");
+  for (const char* bad : {"secret", "=secret", "a b=secret", "key=%zzsecret", "key=%0Asecret"}) {
+    EXPECT_EQ(problem("--otlp-headers", bad),
+              "otlp_headers: must be NAME=VALUE, separated by commas, with values percent-encoded")
+        << bad;
+  }
+}
+
 TEST(Settings, AFileIsReadWholeOrRefused) {
   const test::TempDir folder;
   const std::string path = folder.file("ff.toml");

@@ -107,12 +107,18 @@ bool settle_once(Slot& slot, const Context& context) {
 }  // namespace
 
 Transition::Transition(Slot& slot, const Context& context)
-    : slot_(slot), context_(context), before_(public_state(slot.execution()->facts)) {}
+    : slot_(slot), context_(context), before_(public_state(slot.execution()->facts)) {
+  if (const auto& lease = facts().lease) {
+    held_since_ = lease->acquired_at;
+    held_epoch_ = lease->lease_epoch;
+  }
+}
 
 void Transition::record(EventType type, std::string actor, std::string reason, TimestampMs next_at) {
   Facts& now_facts = facts();
   if (is_transition(type)) now_facts.last_transition_at = now();
   touch();
+  if (context_.note_stretches) note_stretches(type, actor);
   Event event;
   event.type = type;
   event.at = now();
@@ -128,6 +134,26 @@ void Transition::record(EventType type, std::string actor, std::string reason, T
   event.reason = std::move(reason);
   event.next_at = next_at;
   slot_.events.push_back(std::move(event));
+}
+
+void Transition::note_stretches(EventType type, const std::string& actor) {
+  const Facts& now_facts = facts();
+  Stretch stretch;
+  stretch.ended_by = type;
+  stretch.to = now();
+  stretch.replay_count = now_facts.replay_count;
+  stretch.actor = actor;
+  if (is_terminal(type)) {
+    stretch.from = spec().created_at;
+    if (type == EventType::failed) stretch.failure = now_facts.failure;
+    slot_.stretches.push_back(stretch);
+  }
+  if (held_epoch_ == 0 || now_facts.lease) return;
+  stretch.from = held_since_;
+  stretch.lease_epoch = held_epoch_;
+  stretch.attempt = now_facts.attempt;
+  stretch.failure = now_facts.attempt->failure;
+  slot_.stretches.push_back(std::move(stretch));
 }
 
 void Transition::add_satellite(SatelliteKind kind, std::uint32_t n, std::string body) {

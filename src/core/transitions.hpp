@@ -22,6 +22,7 @@ struct Context {
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
   bool release_on_worker_death = true;
   const TokenSigner* signer = nullptr;  // for what is signed: leases and grants
+  bool note_stretches = false;          // somebody wants to know what took how long: see Stretch
 };
 
 // One state change of one execution, with the event that records it.
@@ -41,9 +42,14 @@ class Transition {
   void touch();  // a change that is no transition: progress, tags, renewal
 
  private:
+  void note_stretches(EventType type, const std::string& actor);
+
   Slot& slot_;
   const Context& context_;
   PublicState before_;
+  // The lease that it was under at construction; 0: none.
+  TimestampMs held_since_ = 0;
+  std::uint64_t held_epoch_ = 0;
 };
 
 // Runnable now, or at `delay_until` when that lies ahead.

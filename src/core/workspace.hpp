@@ -18,6 +18,19 @@
 
 namespace flowfabric {
 
+// Something that took time and has ended: the turn of a worker, from getting a lease to giving it up or losing it, or a
+// whole life of the execution, from its creation to an end.
+struct Stretch {
+  EventType ended_by = EventType::created;
+  TimestampMs from = 0;
+  TimestampMs to = 0;
+  std::uint32_t replay_count = 0;  // which life it is, or belongs to
+  std::uint64_t lease_epoch = 0;   // of a turn
+  std::optional<Attempt> attempt;  // that a turn belongs to, as the turn left it; absent: a life
+  std::optional<Failure> failure;  // why it ended, when it failed
+  std::string actor;               // who ended it
+};
+
 struct Slot {
   Key key;
   std::uint64_t version = 0;  // as loaded; 0: absent
@@ -30,6 +43,7 @@ struct Slot {
 
   std::vector<Event> events;
   std::vector<Satellite> satellites;
+  std::vector<Stretch> stretches;  // when the context asks for them
 
   // What the indexes hold for this record now.
   std::optional<ReadyEntry> indexed_ready;

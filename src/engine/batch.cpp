@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "core/state.hpp"
+#include "engine/spans.hpp"
 
 namespace flowfabric {
 namespace {
@@ -76,6 +77,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
   context_.release_on_worker_death = runtime_.options_.release_on_worker_death;
   signer_ = runtime_.signer();
   context_.signer = signer_.get();
+  context_.note_stretches = runtime_.options_.tracer != nullptr;
 }
 
 void Batch::run() {
@@ -435,7 +437,9 @@ void Batch::count(const PlannedCommit& plan, const std::vector<Verdict>& verdict
   for (std::size_t i = 0; i < plan.sets.size(); ++i) {
     if (verdicts[i] != Verdict::committed) continue;
     for (const RootChange& root : plan.sets[i].roots) {
-      runtime_.metrics_.committed(workspace_.at(root.key), context_.now);
+      const Slot& slot = workspace_.at(root.key);
+      runtime_.metrics_.committed(slot, context_.now);
+      if (runtime_.options_.tracer) record_spans(slot, *runtime_.options_.tracer);
     }
   }
 }

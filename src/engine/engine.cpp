@@ -93,7 +93,8 @@ void Engine::Impl::stop() {
   runtime->refuse_everything();
 }
 
-Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const EngineOptions& options) {
+Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const EngineOptions& options,
+                                             std::shared_ptr<observe::Tracer> tracer) {
   const auto refuse = [](std::size_t value, const char* field) {
     return fail(Errc::invalid_argument,
                 std::string(field) + ": is " + std::to_string(value) + "; allowed are 1 to " +
@@ -117,6 +118,7 @@ Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const
   runtime_options.max_queued_commands = options.max_queued_commands;
   runtime_options.default_retention_ms = options.default_retention_ms;
   runtime_options.release_on_worker_death = options.on_worker_death == OnWorkerDeath::release_now;
+  runtime_options.tracer = std::move(tracer);
   auto impl = std::make_unique<Engine::Impl>();
   FF_TRY_VOID(impl->start(std::move(store), std::move(runtime_options)));
   return std::make_unique<Engine>(std::move(impl));

@@ -50,6 +50,7 @@ struct Engine::Impl {
 };
 
 // Opens an engine on a store and starts its threads.
-Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const EngineOptions& options);
+Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const EngineOptions& options,
+                                             std::shared_ptr<observe::Tracer> tracer = nullptr);
 
 }  // namespace flowfabric

@@ -26,6 +26,7 @@
 #include "engine/routes.hpp"
 #include "engine/waiting.hpp"
 #include "engine/work.hpp"
+#include "observe/tracer.hpp"
 #include "store/store.hpp"
 
 namespace flowfabric {
@@ -42,6 +43,8 @@ struct RuntimeOptions {
   std::function<std::int64_t()> steady_ms;
   // Called, from any thread, when `tick` is wanted earlier than it said.
   std::function<void()> alarm;
+  // Takes the spans of executions and attempts; null: nobody wants them.
+  std::shared_ptr<observe::Tracer> tracer;
 };
 
 struct RuntimeStatistics {

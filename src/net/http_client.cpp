@@ -92,20 +92,32 @@ bool may_be_repeated(const std::string& method) {
   return std::find(methods.begin(), methods.end(), method) != methods.end();
 }
 
-int milliseconds_until(Clock::time_point at) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(at - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000'000));
-}
+// How long a wait lasts. Who may be stopped looks up from time to time.
+class Patience {
+ public:
+  Patience(Clock::time_point until, std::stop_token stop) : until_(until), stop_(std::move(stop)) {}
 
-// False when the time is over first.
-bool wait_for(int socket, short events, Clock::time_point until) {
-  pollfd waiting{socket, events, 0};
-  while (true) {
-    const int ready = poll(&waiting, 1, milliseconds_until(until));
-    if (ready > 0) return true;
-    if (ready == 0 || errno != EINTR) return false;
+  // False when it ends before the socket is ready.
+  bool wait_for(int socket, short events) const {
+    pollfd waiting{socket, events, 0};
+    while (true) {
+      const int ready = poll(&waiting, 1, milliseconds_to_wait());
+      if (ready > 0) return true;
+      if (ready < 0 && errno != EINTR) return false;
+      if (stop_.stop_requested() || Clock::now() >= until_) return false;
+    }
   }
-}
+
+ private:
+  int milliseconds_to_wait() const {
+    constexpr std::int64_t look_up_ms = 50;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - Clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, stop_.stop_possible() ? look_up_ms : 1'000'000'000));
+  }
+
+  Clock::time_point until_;
+  std::stop_token stop_;
+};
 
 class FileDescriptor {
  public:
@@ -125,7 +137,7 @@ class FileDescriptor {
 };
 
 // Connects to one of the host's addresses; the socket does not block. Errno is in `reason` when none answers.
-FileDescriptor connect_to(const addrinfo& address, Clock::time_point until, int& reason) {
+FileDescriptor connect_to(const addrinfo& address, const Patience& patience, int& reason) {
   FileDescriptor socket(::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   reason = errno;
   if (socket.get() < 0) return socket;
@@ -133,7 +145,7 @@ FileDescriptor connect_to(const addrinfo& address, Clock::time_point until, int&
     reason = errno;
     if (reason != EINPROGRESS) return FileDescriptor();
     reason = ETIMEDOUT;
-    if (!wait_for(socket.get(), POLLOUT, until)) return FileDescriptor();
+    if (!patience.wait_for(socket.get(), POLLOUT)) return FileDescriptor();
     socklen_t size = sizeof reason;
     getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &reason, &size);
     if (reason != 0) return FileDescriptor();
@@ -162,15 +174,16 @@ class HttpClient::Impl {
   struct Reading {
     const ClientRequest& request;
     const OnData* on_data;  // null: the body is kept
-    Clock::time_point until;
+    Patience patience;
   };
 
+  Patience patience_for(std::chrono::milliseconds time) const { return {Clock::now() + time, options_.stop}; }
   Result<void> connect();
-  Result<void> shake_hands(Clock::time_point until);
+  Result<void> shake_hands(const Patience& patience);
   bool is_stale();
   Result<Response> attempt(const ClientRequest& request, const std::string& bytes, const OnData* on_data);
-  Result<void> send(std::string_view bytes, Clock::time_point until);
-  Result<bool> receive(Clock::time_point until);  // false: the server will send no more
+  Result<void> send(std::string_view bytes, const Patience& patience);
+  Result<bool> receive(const Patience& patience);  // false: the server will send no more
   Result<ResponseHead> read_head(const Reading& reading);
   Result<void> read_body(Reading& reading, const ResponseHead& head, Response& response);
   Result<bool> hand_out(const Reading& reading, std::string& body);
@@ -186,7 +199,7 @@ class HttpClient::Impl {
 };
 
 Result<void> HttpClient::Impl::connect() {
-  const auto until = Clock::now() + options_.connect_timeout;
+  const Patience patience = patience_for(options_.connect_timeout);
   const std::string where = place_.host + " port " + place_.port;
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -197,7 +210,7 @@ Result<void> HttpClient::Impl::connect() {
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, freeaddrinfo);
   int reason = 0;
   for (const addrinfo* address = list; address != nullptr && socket_.get() < 0; address = address->ai_next) {
-    socket_ = connect_to(*address, until, reason);
+    socket_ = connect_to(*address, patience, reason);
   }
   if (socket_.get() < 0) {
     return fail(Errc::unavailable, "cannot connect to " + where + ": " + std::generic_category().message(reason));
@@ -210,10 +223,10 @@ Result<void> HttpClient::Impl::connect() {
   if (!channel_->open_client(socket_.get(), *tls_, place_.host, options_.verify)) {
     return fail(Errc::internal, "cannot set up TLS: " + tls_failure());
   }
-  return shake_hands(until);
+  return shake_hands(patience);
 }
 
-Result<void> HttpClient::Impl::shake_hands(Clock::time_point until) {
+Result<void> HttpClient::Impl::shake_hands(const Patience& patience) {
   while (true) {
     const Channel::Outcome outcome = channel_->handshake();
     if (outcome.status == Channel::Status::done) return {};
@@ -222,7 +235,7 @@ Result<void> HttpClient::Impl::shake_hands(Clock::time_point until) {
       return fail(Errc::unavailable, "no TLS connection with " + where + ": " + channel_->failure());
     }
     const short events = outcome.status == Channel::Status::want_read ? POLLIN : POLLOUT;
-    if (!wait_for(socket_.get(), events, until)) {
+    if (!patience.wait_for(socket_.get(), events)) {
       return fail(Errc::unavailable, "no TLS connection with " + where + " in time");
     }
   }
@@ -252,10 +265,10 @@ Result<Response> HttpClient::Impl::attempt(const ClientRequest& request, const s
   heard_ = false;
   const auto run = [&]() -> Result<Response> {
     if (!connected()) FF_TRY_VOID(connect());
-    Reading reading{request, on_data, Clock::now() + request.timeout};
+    Reading reading{request, on_data, patience_for(request.timeout)};
     // A server that refuses a large body answers before it has read it and then closes. The answer is worth more than
     // the complaint that not everything could be sent.
-    const auto sent = send(bytes, reading.until);
+    const auto sent = send(bytes, reading.patience);
     if (!sent && sent.error().code == Errc::timed_out) return tl::unexpected(sent.error());
     auto head = read_head(reading);
     if (!head) return tl::unexpected(sent ? head.error() : sent.error());
@@ -270,21 +283,21 @@ Result<Response> HttpClient::Impl::attempt(const ClientRequest& request, const s
   return response;
 }
 
-Result<void> HttpClient::Impl::send(std::string_view bytes, Clock::time_point until) {
+Result<void> HttpClient::Impl::send(std::string_view bytes, const Patience& patience) {
   while (!bytes.empty()) {
     const Channel::Outcome outcome = channel_->write(bytes);
     if (outcome.status == Channel::Status::done) {
       bytes.remove_prefix(outcome.bytes);
     } else if (!outcome.must_wait()) {
       return fail(Errc::outcome_unknown, "the connection broke while the request was sent: " + channel_->failure());
-    } else if (!wait_for(socket_.get(), outcome.status == Channel::Status::want_read ? POLLIN : POLLOUT, until)) {
+    } else if (!patience.wait_for(socket_.get(), outcome.status == Channel::Status::want_read ? POLLIN : POLLOUT)) {
       return fail(Errc::timed_out, "the request could not be sent in time");
     }
   }
   return {};
 }
 
-Result<bool> HttpClient::Impl::receive(Clock::time_point until) {
+Result<bool> HttpClient::Impl::receive(const Patience& patience) {
   while (true) {
     const Channel::Outcome outcome = channel_->read(scratch_.data(), scratch_.size());
     switch (outcome.status) {
@@ -298,7 +311,7 @@ Result<bool> HttpClient::Impl::receive(Clock::time_point until) {
       case Channel::Status::want_write: break;
     }
     const short events = outcome.status == Channel::Status::want_read ? POLLIN : POLLOUT;
-    if (!wait_for(socket_.get(), events, until)) return fail(Errc::timed_out, "the answer did not come in time");
+    if (!patience.wait_for(socket_.get(), events)) return fail(Errc::timed_out, "the answer did not come in time");
   }
 }
 
@@ -310,7 +323,7 @@ Result<ResponseHead> HttpClient::Impl::read_head(const Reading& reading) {
       return fail(Errc::outcome_unknown, "the server's answer is not HTTP");
     }
     if (verdict == HeadScanner::Verdict::incomplete) {
-      FF_TRY(more, receive(reading.until));
+      FF_TRY(more, receive(reading.patience));
       if (!more) return fail(Errc::outcome_unknown, "the server closed the connection without an answer");
       continue;
     }
@@ -344,8 +357,8 @@ Result<void> HttpClient::Impl::read_body(Reading& reading, const ResponseHead& h
       return {};
     }
     if (state == BodyReader::State::reading) {
-      if (reading.on_data != nullptr) reading.until = Clock::now() + reading.request.timeout;
-      FF_TRY(more, receive(reading.until));
+      if (reading.on_data != nullptr) reading.patience = patience_for(reading.request.timeout);
+      FF_TRY(more, receive(reading.patience));
       if (more) continue;
       state = reader.finish();
     }

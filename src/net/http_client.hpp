@@ -1,11 +1,12 @@
-// A small blocking HTTP/1.1 client: one object, one connection, kept open between requests. For command lines and tests.
-// One thread at a time.
+// A small blocking HTTP/1.1 client: one object, one connection, kept open between requests. One thread at a
+// time.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ struct ClientOptions {
   bool verify = true;     // the certificate, and that it is for this host
   std::chrono::milliseconds connect_timeout{5'000};
   std::size_t max_response_bytes = std::size_t{64} * 1024 * 1024;  // of a body that is kept
+  // Ends, soon after it is asked to, whatever the client waits for, as if the time were over. Looking up a name goes on.
+  std::stop_token stop{};
 };
 
 struct ClientRequest {

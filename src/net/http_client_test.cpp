@@ -164,6 +164,23 @@ TEST(HttpClient, ARefusalOfALargeBodyIsRead) {
 
 // ---------------------------------------------------------------- TLS
 
+TEST(HttpClient, StopsWaitingWhenItIsTold) {
+  std::stop_source stop;
+  std::shared_ptr<Exchange> parked;
+  std::atomic<bool> asked = false;
+  const auto server = serve([&](std::shared_ptr<Exchange> exchange) {
+    parked = std::move(exchange);
+    asked = true;
+  });
+  HttpClient client = connect(*server, "http", {.stop = stop.get_token()});
+  std::thread stopper([&] {
+    EXPECT_TRUE(eventually([&] { return asked.load(); }));
+    stop.request_stop();
+  });
+  EXPECT_EQ(code_of(client.request({.timeout = std::chrono::hours(1)})), Errc::timed_out);
+  stopper.join();
+}
+
 class HttpTls : public ::testing::Test {
  protected:
   HttpTls() { test::write_certificate(certificate_, key_, "127.0.0.1"); }

@@ -30,10 +30,15 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url, StoreOptions o
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& url, const EngineOptions& options) {
+  return open_engine(url, options, nullptr);
+}
+
+Result<std::unique_ptr<Engine>> open_engine(const std::string& url, const EngineOptions& options,
+                                            std::shared_ptr<observe::Tracer> tracer) {
   StoreOptions store_options;
   store_options.migrate = options.migrate;
   FF_TRY(store, open_store(url, std::move(store_options)));
-  return start_engine(std::move(store), options);
+  return start_engine(std::move(store), options, std::move(tracer));
 }
 
 Result<void> migrate_store(const std::string& url) {

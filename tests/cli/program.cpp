@@ -21,8 +21,9 @@ namespace {
 
 // Nothing of this user's own settings, and what the caller adds. Only between fork and exec, which needs `words` until then.
 void set_environment(Words& words) {
-  for (const char* name :
-       {"FLOWFABRIC_STORE", "FLOWFABRIC_PROFILE", "FLOWFABRIC_API_KEY", "FLOWFABRIC_CA_FILE", "NO_COLOR"}) {
+  for (const char* name : {"FLOWFABRIC_STORE", "FLOWFABRIC_PROFILE", "FLOWFABRIC_API_KEY", "FLOWFABRIC_CA_FILE",
+                           "NO_COLOR", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS",
+                           "OTEL_EXPORTER_OTLP_CERTIFICATE", "OTEL_SERVICE_NAME"}) {
     unsetenv(name);
   }
   setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
@@ -119,7 +120,9 @@ Finished run_on_terminal(const Words& arguments, const std::string& typed, const
   return {wait_for(pid), shown, {}};
 }
 
-RunningServer::RunningServer(const std::string& store_url) {
+RunningServer::RunningServer(const std::string& store_url, const Words& more, const Words& environment) {
+  Words arguments = {"serve", "--store", store_url, "--listen", "127.0.0.1:0"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
   pid_ = fork();
@@ -128,7 +131,7 @@ RunningServer::RunningServer(const std::string& store_url) {
     redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
     if (dup2(pipe_ends[1], STDOUT_FILENO) < 0) _exit(126);
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server behind
-    become_program({"serve", "--store", store_url, "--listen", "127.0.0.1:0"}, {});
+    become_program(arguments, environment);
   }
   close(pipe_ends[1]);
   output_ = pipe_ends[0];
@@ -144,9 +147,15 @@ RunningServer::RunningServer(const std::string& store_url) {
 }
 
 RunningServer::~RunningServer() {
-  if (pid_ > 0) kill(pid_, SIGTERM);
-  if (pid_ > 0) wait_for(pid_);
+  if (pid_ > 0) stop();
   close(output_);
+}
+
+int RunningServer::stop() {
+  kill(pid_, SIGTERM);
+  const int code = wait_for(pid_);
+  pid_ = -1;
+  return code;
 }
 
 void RunningServer::kill_hard() {

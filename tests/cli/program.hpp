@@ -15,7 +15,7 @@ struct Finished {
 using Words = std::vector<std::string>;
 
 // stdin is /dev/null, stdout and stderr are files. `environment` entries read NAME=VALUE; NO_COLOR, the variables of
-// FlowFabric and the profiles of this user are not passed on.
+// FlowFabric and of OpenTelemetry and the profiles of this user are not passed on.
 Finished run_program(const Words& arguments, const Words& environment = {});
 
 // stdin, stdout and stderr are one terminal of that width, on which `typed` has been typed. What it showed is in `out`.
@@ -29,12 +29,14 @@ Finished run_script(const std::string& script, const std::string& folder, const 
 // `flowfabric serve` on a store, on a free port. Stopped with this object.
 class RunningServer {
  public:
-  explicit RunningServer(const std::string& store_url);
+  explicit RunningServer(const std::string& store_url, const Words& more = {}, const Words& environment = {});
   RunningServer(const RunningServer&) = delete;
   RunningServer& operator=(const RunningServer&) = delete;
   ~RunningServer();
 
   const std::string& url() const { return url_; }
+  // SIGTERM; returns the exit code.
+  int stop();
   // kill -9.
   void kill_hard();
 

@@ -171,6 +171,7 @@ class Rehearsal {
     made.default_retention_ms = default_retention_ms;
     made.release_on_worker_death = release_on_worker_death;
     made.signer = signer_.get();
+    made.note_stretches = true;
     return made;
   }
 
