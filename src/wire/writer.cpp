@@ -19,6 +19,8 @@ std::string legible(std::string_view broken) {
   return out;
 }
 
+bool must_escape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
+
 }  // namespace
 
 void Writer::quote(std::string_view value) {
@@ -26,26 +28,31 @@ void Writer::quote(std::string_view value) {
     quote(legible(value));
     return;
   }
-  constexpr char digits[] = "0123456789abcdef";
   out_ += '"';
-  for (const char c : value) {
-    switch (c) {
-      case '"': out_ += "\\\""; break;
-      case '\\': out_ += "\\\\"; break;
-      case '\n': out_ += "\\n"; break;
-      case '\r': out_ += "\\r"; break;
-      case '\t': out_ += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out_ += "\\u00";
-          out_ += digits[static_cast<unsigned char>(c) >> 4];
-          out_ += digits[static_cast<unsigned char>(c) & 15];
-        } else {
-          out_ += c;
-        }
-    }
+  std::size_t copied = 0;  // stretches without anything to escape are copied as a whole
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (!must_escape(value[i])) continue;
+    out_ += value.substr(copied, i - copied);
+    escape(value[i]);
+    copied = i + 1;
   }
+  out_ += value.substr(copied);
   out_ += '"';
+}
+
+void Writer::escape(char c) {
+  constexpr char digits[] = "0123456789abcdef";
+  switch (c) {
+    case '"': out_ += "\\\""; break;
+    case '\\': out_ += "\\\\"; break;
+    case '\n': out_ += "\\n"; break;
+    case '\r': out_ += "\\r"; break;
+    case '\t': out_ += "\\t"; break;
+    default:
+      out_ += "\\u00";
+      out_ += digits[static_cast<unsigned char>(c) >> 4];
+      out_ += digits[static_cast<unsigned char>(c) & 15];
+  }
 }
 
 }  // namespace flowfabric::wire

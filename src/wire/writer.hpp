@@ -52,6 +52,7 @@ class Writer {
     fresh_ = false;
   }
   void quote(std::string_view value);
+  void escape(char c);
 
   std::string out_;
   bool fresh_ = true;  // nothing stands before the next value on its level
