@@ -13,7 +13,7 @@ namespace flowfabric::bench {
 // The server dies with this object.
 class ServedStore {
  public:
-  // With the settings that it has out of the box, but for these.
+  // As it runs out of the box, but for these settings.
   explicit ServedStore(const std::string& store, const test::Words& settings = {});
 
   std::uint16_t port() const { return port_; }
