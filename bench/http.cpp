@@ -1,6 +1,8 @@
 #include "http.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <functional>
@@ -17,12 +19,13 @@
 #include "served_store.hpp"
 #include "support/http_server.hpp"
 #include "support/raw_socket.hpp"
+#include "support/temp_dir.hpp"
 
 namespace flowfabric::bench {
 namespace {
 
-constexpr int batch = 100;            // executions that are created in one call
-constexpr int samples_a_round = 500;  // of the way from submit to start
+constexpr int executions_a_call = 100;  // executions that are created in one call
+constexpr int samples_a_round = 500;    // of the way from submit to start
 constexpr int spare_connections = 100;
 constexpr int spare_files = 300;
 
@@ -57,7 +60,7 @@ std::string complete(const std::string& handle) {
   return post("/v1/leases/complete", fmt::format(R"({{"handle":"{}","result":"{}"}})", handle, result));
 }
 
-std::string read(const std::string& id) { return test::get("/v1/executions/" + net::percent_encode(id)); }
+std::string get_execution(const std::string& id) { return test::get("/v1/executions/" + net::percent_encode(id)); }
 
 // ---- What is answered
 
@@ -108,10 +111,10 @@ class RequestBench {
     measure("POST /v1/leases/complete", options_.requests,
             [&](int i, int) { return complete(handles[static_cast<std::size_t>(i)]); }, {});
     measure("GET /v1/executions/{id}", options_.requests,
-            [&](int i, int) { return read(ids[static_cast<std::size_t>(i)]); }, {});
-    static const std::string many = create_many("others", batch);
-    measure(fmt::format("POST /v1/executions/batch of {}", batch), std::max(options_.requests / batch, 1),
-            [](int, int) { return many; }, {});
+            [&](int i, int) { return get_execution(ids[static_cast<std::size_t>(i)]); }, {});
+    static const std::string many = create_many("others", executions_a_call);
+    measure(fmt::format("POST /v1/executions/batch of {}", executions_a_call),
+            std::max(options_.requests / executions_a_call, 1), [](int, int) { return many; }, {});
   }
 
   void print() const {
@@ -197,15 +200,28 @@ std::vector<float> submit_to_start(std::uint16_t port) {
   return samples;
 }
 
-void print_submit_to_start(const std::vector<std::vector<float>>& rounds) {
-  const auto print = [&](const std::string& name, double fraction, const std::string& target) {
-    std::vector<double> figures;
-    for (std::vector<float> round : rounds) figures.push_back(quantile(round, fraction) * 1000);
-    print_line("  submit to start on an idle server, " + name, median(figures), "us",
-               fmt::format("target {} [{}]", target, listed(figures)));
-  };
-  print("p50", 0.5, "1500");
-  print("p99", 0.99, "8000");
+// What the disk alone takes: as many pages as SQLite writes for one execution, and a flush.
+std::vector<float> raw_flushes() {
+  const test::TempDir folder;
+  const std::string pages(std::size_t{10} * 4096, 'p');
+  const int file = open(folder.file("log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  std::vector<float> samples;
+  for (int i = 0; i < samples_a_round; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    const auto start = Clock::now();
+    const bool written = write(file, pages.data(), pages.size()) == static_cast<ssize_t>(pages.size());
+    if (!written || fdatasync(file) != 0) give_up("a file in the temporary folder cannot be written");
+    samples.push_back(static_cast<float>(seconds_since(start) * 1000));
+  }
+  close(file);
+  return samples;
+}
+
+void print_quantile(const std::string& name, const std::vector<std::vector<float>>& rounds, double fraction,
+                    const std::string& target) {
+  std::vector<double> figures;
+  for (std::vector<float> round : rounds) figures.push_back(quantile(round, fraction) * 1000);
+  print_line("  " + name, median(figures), "us", fmt::format("{}[{}]", target, listed(figures)));
 }
 
 // ---- Parked claims
@@ -240,7 +256,8 @@ void bench_parked(const std::string& store, int count) {
              fmt::format("target below 100 for 10000; {:.1f} kB each, {:.0f} MB before", more * 1000 / count, before));
 
   const auto work_comes = Clock::now();
-  for (int made = 0; made < count; made += batch) ask(control, create_many("parked", std::min(batch, count - made)));
+  for (int made = 0; made < count; made += executions_a_call)
+    ask(control, create_many("parked", std::min(executions_a_call, count - made)));
   int woken = 0;
   workers.finish(once, [&](int, int status, std::string_view body, double) {
     if (status == 200 && !text_of(body, "handle").empty()) ++woken;
@@ -269,13 +286,17 @@ void bench_http(const std::string& name, const std::string& store, const std::st
   {
     const ServedStore server(store);
     RequestBench requests(server, postgres, options);
-    std::vector<std::vector<float>> starts;
+    std::vector<std::vector<float>> starts, flushes;
     for (int round = 0; round < options.rounds; ++round) {
       requests.round();
       starts.push_back(submit_to_start(server.port()));
+      flushes.push_back(raw_flushes());
     }
     requests.print();
-    print_submit_to_start(starts);
+    print_quantile("submit to start on an idle server, p50", starts, 0.5, "target 1500 ");
+    print_quantile("submit to start on an idle server, p99", starts, 0.99, "target 8000 ");
+    print_quantile("  a write and flush of a file, p50", flushes, 0.5, "");
+    print_quantile("  a write and flush of a file, p99", flushes, 0.99, "");
   }
   bench_parked(store, options.parked);
   fmt::print("\n");

@@ -349,7 +349,10 @@ Command parse(int argc, char** argv) {
 int run(int argc, char** argv) {
   const Command command = parse(argc, argv);
   const char* tunables = std::getenv("GLIBC_TUNABLES");
-  fmt::print("GLIBC_TUNABLES={}\n\n", tunables == nullptr ? "" : tunables);
+  double load = 0;
+  getloadavg(&load, 1);
+  fmt::print("GLIBC_TUNABLES={}\n", tunables == nullptr ? "" : tunables);
+  fmt::print("{} cores, load average {:.1f} at the start\n\n", std::thread::hardware_concurrency(), load);
   for (const Part* part : command.chosen) part->run(command.settings);
   return 0;
 }
