@@ -35,6 +35,9 @@ const std::vector<SettingSpec> specs = {
     {"body_timeout", "DURATION", "60s", "From there to the end of its body."},
     {"idle_timeout", "DURATION", "75s", "Between the requests of a connection."},
     {"write_timeout", "DURATION", "30s", "While a client takes nothing of its answer."},
+    {"max_event_streams", "N", "1000", "Streams of `GET /v1/events` at once; more are answered 429."},
+    {"event_heartbeat", "DURATION", "15s", "A silent stream carries a sign of life so often, at most 60s."},
+    {"event_patience", "DURATION", "10s", "A stream whose reader takes nothing for so long is cut off."},
     {"drain_timeout", "DURATION", "10s", "How long running requests may take after SIGTERM."},
     {"max_payload_bytes", "N", "1048576", "Of an execution's payload."},
     {"max_result_bytes", "N", "1048576", "Of an execution's result."},
@@ -180,6 +183,9 @@ Result<void> read_http(const Reader& read, api::ApiOptions& options) {
   FF_TRY_VOID(read.duration("body_timeout", options.http.body_timeout));
   FF_TRY_VOID(read.duration("idle_timeout", options.http.idle_timeout));
   FF_TRY_VOID(read.duration("write_timeout", options.http.write_timeout));
+  FF_TRY_VOID(read.number("max_event_streams", options.streams.max_streams, 0, 1000000));
+  FF_TRY_VOID(read.duration("event_heartbeat", options.streams.heartbeat, 60 * second_ms));
+  FF_TRY_VOID(read.duration("event_patience", options.streams.patience));
   std::stringstream origins(read.text("cors_origins"));
   for (std::string origin; std::getline(origins, origin, ',');) {
     if (origin != "*" && !origin.starts_with("http://") && !origin.starts_with("https://")) {
