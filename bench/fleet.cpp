@@ -1,25 +1,20 @@
 #include "fleet.hpp"
 
-#include <libpq-fe.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <mutex>
-#include <sstream>
 #include <thread>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "engine/engine_impl.hpp"
-#include "load.hpp"
+#include "figures.hpp"
 #include "open/open.hpp"
+#include "processes.hpp"
 
 namespace flowfabric::bench {
 namespace {
@@ -27,8 +22,7 @@ namespace {
 template <class T>
 T must(Result<T> result, const char* what) {
   if (result) return std::move(*result);
-  fmt::print(stderr, "bench: {}: {}\n", what, result.error().message);
-  std::exit(1);
+  give_up(fmt::format("{}: {}", what, result.error().message));
 }
 
 // A clock for a store that can be stopped, so that many things get the same due time.
@@ -78,49 +72,6 @@ void register_workers(Engine& engine, int workers, std::uint32_t ttl_ms) {
   });
 }
 
-// ---- CPU of a PostgreSQL server: the postmaster, its children, and those that have ended.
-
-struct ProcessTimes {
-  int parent = 0;
-  double own = 0;
-  double of_ended_children = 0;
-};
-
-std::optional<ProcessTimes> process_times(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  std::istringstream rest(line.substr(line.rfind(')') + 2));
-  std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
-  const double ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
-  const auto seconds = [&](std::size_t i) { return std::stod(fields[i]) / ticks; };
-  return ProcessTimes{std::stoi(fields[1]), seconds(11) + seconds(12), seconds(13) + seconds(14)};
-}
-
-int postmaster_of(const std::string& url) {
-  PGconn* connection = PQconnectdb(url.c_str());
-  PGresult* result = PQexec(connection, "SELECT pg_backend_pid()");
-  const std::string backend = PQgetvalue(result, 0, 0);
-  const auto times = process_times(backend);
-  PQclear(result);
-  PQfinish(connection);
-  if (!times) std::exit(1);
-  return times->parent;
-}
-
-double server_cpu_seconds(int postmaster) {
-  double total = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string pid = entry.path().filename();
-    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto times = process_times(pid);
-    if (!times) continue;
-    if (std::stoi(pid) == postmaster) total += times->own + times->of_ended_children;
-    if (times->parent == postmaster) total += times->own;
-  }
-  return total;
-}
-
 // ---- Heartbeats
 
 // Sends heartbeats evenly; returns the latencies in milliseconds.
@@ -148,13 +99,6 @@ std::vector<float> send_heartbeats(Engine& engine, int workers, double seconds) 
   }
   while (out > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return latencies;
-}
-
-float quantile(std::vector<float>& values, double q) {
-  if (values.empty()) return 0;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
 }
 
 // ---- Events
@@ -221,15 +165,15 @@ void bench_heartbeats(const std::string& url, const std::string& postgres, int w
   const auto engine = open_with(url, clock);
   register_workers(*engine, workers, 30000);
   send_heartbeats(*engine, workers, 5);  // to settle
-  const int postmaster = postmaster_of(postgres);
-  const double server_before = server_cpu_seconds(postmaster);
-  const double ours_before = process_cpu_seconds();
+  const pid_t postmaster = postmaster_of(postgres);
+  const double server_before = postgres_cpu_seconds(postmaster);
+  const double ours_before = own_cpu_seconds();
   const auto batches_before = engine->statistics().batches;
   const auto start = Clock::now();
   auto latencies = send_heartbeats(*engine, workers, seconds);
   const double elapsed = seconds_since(start);
-  const double ours = (process_cpu_seconds() - ours_before) / elapsed * 100;
-  const double server = (server_cpu_seconds(postmaster) - server_before) / elapsed * 100;
+  const double ours = (own_cpu_seconds() - ours_before) / elapsed * 100;
+  const double server = (postgres_cpu_seconds(postmaster) - server_before) / elapsed * 100;
   const double batches = static_cast<double>(engine->statistics().batches - batches_before);
   fmt::print("Heartbeats of {} workers every 10 s on PostgreSQL, {:.0f} s\n", workers, elapsed);
   fmt::print("  CPU of one core: engine {:.2f} % + server {:.2f} % = {:.2f} %, target below 5\n", ours, server,

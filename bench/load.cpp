@@ -1,19 +1,17 @@
 #include "load.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "base/gate.hpp"
+#include "figures.hpp"
+#include "processes.hpp"
 
 namespace flowfabric::bench {
 namespace {
@@ -133,37 +131,14 @@ class AsyncCaller {
   Gate stopped_;
 };
 
-double percentile(std::vector<float>& samples, double fraction) {
-  if (samples.empty()) return 0;
-  const auto at = static_cast<std::ptrdiff_t>(fraction * static_cast<double>(samples.size() - 1));
-  std::nth_element(samples.begin(), samples.begin() + at, samples.end());
-  return samples[static_cast<std::size_t>(at)];
-}
-
 }  // namespace
-
-double process_cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double resident_megabytes() {
-  std::ifstream statm("/proc/self/statm");
-  long total = 0, resident = 0;
-  statm >> total >> resident;
-  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
-}
 
 LoadFigures run_load(Engine& engine, const LoadOptions& options) {
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> cycles{0};
   std::vector<Samples> samples(static_cast<std::size_t>(options.callers));
   const auto before = engine.statistics();
-  const double cpu_before = process_cpu_seconds();
+  const double cpu_before = own_cpu_seconds();
   const auto start = Clock::now();
   std::vector<std::thread> callers;
   std::vector<std::unique_ptr<AsyncCaller>> async_callers;
@@ -192,16 +167,16 @@ LoadFigures run_load(Engine& engine, const LoadOptions& options) {
   LoadFigures figures;
   const auto done = static_cast<double>(cycles.load());
   figures.cycles_per_second = done / elapsed;
-  figures.create_p50_ms = percentile(all.create, 0.5);
-  figures.create_p99_ms = percentile(all.create, 0.99);
-  figures.claim_p50_ms = percentile(all.claim, 0.5);
-  figures.claim_p99_ms = percentile(all.claim, 0.99);
-  figures.complete_p50_ms = percentile(all.complete, 0.5);
-  figures.complete_p99_ms = percentile(all.complete, 0.99);
+  figures.create_p50_ms = quantile(all.create, 0.5);
+  figures.create_p99_ms = quantile(all.create, 0.99);
+  figures.claim_p50_ms = quantile(all.claim, 0.5);
+  figures.claim_p99_ms = quantile(all.claim, 0.99);
+  figures.complete_p50_ms = quantile(all.complete, 0.5);
+  figures.complete_p99_ms = quantile(all.complete, 0.99);
   figures.commands_per_batch = static_cast<double>(after.commands - before.commands) /
                                std::max(1.0, static_cast<double>(after.batches - before.batches));
   figures.stale = after.stale - before.stale;
-  figures.cpu_us_per_cycle = (process_cpu_seconds() - cpu_before) / done * 1e6;
+  figures.cpu_us_per_cycle = (own_cpu_seconds() - cpu_before) / done * 1e6;
   return figures;
 }
 

@@ -2,19 +2,12 @@
 // over, and wait for the durable answer of each.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
 #include <flowfabric/engine.hpp>
 
 namespace flowfabric::bench {
-
-using Clock = std::chrono::steady_clock;
-
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 struct LoadOptions {
   int callers = 64;
@@ -36,8 +29,5 @@ struct LoadFigures {
 
 // Runs the load; prints and exits on the first error, because a figure with errors in it is none.
 LoadFigures run_load(Engine& engine, const LoadOptions& options);
-
-double process_cpu_seconds();
-double resident_megabytes();
 
 }  // namespace flowfabric::bench

@@ -1,7 +1,4 @@
-// Our figures beside the raw limit of the same database in the same run.
-//
-//   bench [--only postgres,sqlite,idle,memory,heartbeats,lapse,expiry] [--callers N] [--seconds S] [--rounds N] [--waiting N] [--idle-seconds S]
-//         [--writers N]
+// Our figures beside the raw limit of the same database in the same run: bench [PART...] [--option VALUE...]
 //
 // Ours and the raw loop take turns, round by round, because the machine is not ours alone; the table shows the median of
 // the rounds and the ratio of the medians.
@@ -13,16 +10,19 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "figures.hpp"
 #include "fleet.hpp"
+#include "http.hpp"
 #include "load.hpp"
+#include "processes.hpp"
 #include "raw_postgres.hpp"
 #include "raw_sqlite.hpp"
 #include "support/postgres_server.hpp"
@@ -31,38 +31,14 @@
 namespace flowfabric::bench {
 namespace {
 
-constexpr const char* usage =
-    "usage: bench [--only LIST] [--callers N] [--seconds S] [--rounds N] [--writers N] [--waiting N] [--idle-seconds "
-    "S]\n"
-    "\n"
-    "  --only          which figures, of memory,sqlite,postgres,idle,heartbeats,lapse,expiry (default all)\n"
-    "  --callers       how many callers at once (64)\n"
-    "  --seconds       how long each measurement lasts (5)\n"
-    "  --rounds        how often; the median counts (3)\n"
-    "  --writers       connections that write (what the store prefers)\n"
-    "  --waiting       executions that wait while memory is measured (1000000)\n"
-    "  --idle-seconds  how long the idle engine is watched (60)\n";
-
 struct Settings {
-  std::string only = "postgres,sqlite,idle,memory,heartbeats,lapse,expiry";
-  LoadOptions load;
+  LoadOptions load{};
+  HttpOptions http{};
   int rounds = 3;
   int waiting = 1000000;
   int idle_seconds = 60;
   int writers = 0;
-  bool wants(const char* what) const { return only.find(what) != std::string::npos; }
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-std::string listed(const std::vector<double>& values) {
-  std::string text;
-  for (const double value : values) text += fmt::format("{}{:.0f}", text.empty() ? "" : " ", value);
-  return text;
-}
 
 std::unique_ptr<Engine> open_engine(const std::string& url, int writers = 0) {
   EngineOptions options;
@@ -70,13 +46,7 @@ std::unique_ptr<Engine> open_engine(const std::string& url, int writers = 0) {
   options.writers = static_cast<std::uint32_t>(writers);
   auto engine = Engine::open(url, options);
   if (engine) return std::move(*engine);
-  fmt::print(stderr, "bench: {}\n", engine.error().message);
-  std::exit(1);
-}
-
-void print_line(const char* name, double value, const std::string& unit, const std::string& rest) {
-  fmt::print("{:<44} {:>10.0f} {:<10} {}\n", name, value, unit, rest);
-  std::fflush(stdout);
+  give_up(engine.error().message);
 }
 
 void print_load(const char* name, const std::vector<LoadFigures>& figures, const std::string& target) {
@@ -131,7 +101,9 @@ void print_contest(const char* raw_name, const Contest& contest, const std::stri
   fmt::print("\n");
 }
 
-void bench_postgres(const Settings& settings, const std::string& url) {
+void bench_postgres(const Settings& settings) {
+  const auto server = start_server();
+  const std::string& url = server.url();
   fmt::print("PostgreSQL, synchronous_commit=on, {} callers, one create / claim / complete a call\n",
              settings.load.callers);
   open_engine(url + "?schema=raw_limit");
@@ -219,7 +191,7 @@ double waiting_megabytes(const std::string& path, int waiting) {
       if (!created) std::exit(1);
     }
   }
-  return resident_megabytes();
+  return own_resident_megabytes();
 }
 
 void bench_memory(const Settings& settings) {
@@ -228,89 +200,160 @@ void bench_memory(const Settings& settings) {
   print_line("  idle", in_child([&] {
                const auto engine = open_engine("sqlite:" + folder.path().string() + "/idle.db");
                std::this_thread::sleep_for(std::chrono::milliseconds(500));
-               return resident_megabytes();
+               return own_resident_megabytes();
              }),
              "MB", "target below 20");
-  print_line(fmt::format("  {} executions waiting", settings.waiting).c_str(),
+  print_line(fmt::format("  {} executions waiting", settings.waiting),
              in_child([&] { return waiting_megabytes(folder.path().string() + "/waiting.db", settings.waiting); }),
              "MB", "bounded: does not grow with the number");
-  print_line(fmt::format("  {} executions waiting", settings.waiting / 10).c_str(),
+  print_line(fmt::format("  {} executions waiting", settings.waiting / 10),
              in_child([&] { return waiting_megabytes(folder.path().string() + "/fewer.db", settings.waiting / 10); }),
              "MB", "");
   fmt::print("\n");
 }
 
-void bench_fleet(const Settings& settings) {
-  constexpr int workers = 10000;
-  constexpr int leases = 100000;
+constexpr int fleet_workers = 10000;
+constexpr int fleet_leases = 100000;
+
+void run_heartbeats(const Settings&) {
   const auto server = start_server();
-  const test::TempDir folder;
-  const std::string file = "sqlite:" + folder.path().string();
-  if (settings.wants("heartbeats")) {
-    bench_heartbeats(server.url() + "?schema=heartbeats", server.url(), workers, 30);
-  }
-  if (settings.wants("lapse")) {
-    bench_lapse("SQLite", file + "/lapse.db", workers);
-    bench_lapse("PostgreSQL", server.url() + "?schema=lapse", workers);
-  }
-  if (settings.wants("expiry")) {
-    bench_expiry("SQLite", file + "/expiry.db", leases);
-    bench_expiry("PostgreSQL", server.url() + "?schema=expiry", leases);
-  }
+  bench_heartbeats(server.url() + "?schema=heartbeats", server.url(), fleet_workers, 30);
 }
 
-Settings parse(int argc, char** argv) {
-  Settings settings;
+void run_lapse(const Settings&) {
+  const auto server = start_server();
+  const test::TempDir folder;
+  bench_lapse("SQLite", "sqlite:" + folder.file("lapse.db"), fleet_workers);
+  bench_lapse("PostgreSQL", server.url() + "?schema=lapse", fleet_workers);
+}
+
+void run_expiry(const Settings&) {
+  const auto server = start_server();
+  const test::TempDir folder;
+  bench_expiry("SQLite", "sqlite:" + folder.file("expiry.db"), fleet_leases);
+  bench_expiry("PostgreSQL", server.url() + "?schema=expiry", fleet_leases);
+}
+
+void run_http(const Settings& settings) {
+  HttpOptions options = settings.http;
+  options.callers = settings.load.callers;
+  options.rounds = settings.rounds;
+  const test::TempDir folder;
+  bench_http("SQLite, synchronous=FULL", "sqlite:" + folder.file("http.db"), "", options);
+  const auto server = start_server();
+  bench_http("PostgreSQL, synchronous_commit=on", server.url() + "?schema=http", server.url(), options);
+}
+
+// ---- The command line
+
+struct Part {
+  std::string_view name;
+  std::string_view about;
+  void (*run)(const Settings&);
+};
+
+constexpr Part all_parts[] = {
+    {"memory", "resident memory of an embedded engine", bench_memory},
+    {"sqlite", "cycles on SQLite beside the raw limit", bench_sqlite},
+    {"postgres", "cycles on PostgreSQL beside the raw limit", bench_postgres},
+    {"http", "the server: requests, parked claims, submit to start", run_http},
+    {"heartbeats", "what the heartbeats of 10,000 workers cost", run_heartbeats},
+    {"lapse", "10,000 workers whose TTL ends at once", run_lapse},
+    {"expiry", "100,000 leases that end at once", run_expiry},
+    {"idle", "what an idle engine asks of PostgreSQL", bench_idle},
+};
+
+struct Option {
+  std::string_view name;
+  std::string_view about;
+  void (*set)(Settings&, double);
+};
+
+constexpr Option all_options[] = {
+    {"--callers", "how many callers or connections at once (64)",
+     [](Settings& to, double value) { to.load.callers = static_cast<int>(value); }},
+    {"--seconds", "how long each measurement lasts (5)", [](Settings& to, double value) { to.load.seconds = value; }},
+    {"--rounds", "how often; the median counts (3)",
+     [](Settings& to, double value) { to.rounds = static_cast<int>(value); }},
+    {"--writers", "connections that write (what the store prefers)",
+     [](Settings& to, double value) { to.writers = static_cast<int>(value); }},
+    {"--waiting", "executions that wait while memory is measured (1000000)",
+     [](Settings& to, double value) { to.waiting = static_cast<int>(value); }},
+    {"--idle-seconds", "how long the idle engine is watched (60)",
+     [](Settings& to, double value) { to.idle_seconds = static_cast<int>(value); }},
+    {"--requests", "of each kind over HTTP (10000)",
+     [](Settings& to, double value) { to.http.requests = static_cast<int>(value); }},
+    {"--parked", "claims that are parked over HTTP (10000)",
+     [](Settings& to, double value) { to.http.parked = static_cast<int>(value); }},
+};
+
+template <class Table>
+auto* find(Table& table, std::string_view name) {
+  const auto found = std::find_if(std::begin(table), std::end(table), [&](auto& one) { return one.name == name; });
+  return found == std::end(table) ? nullptr : &*found;
+}
+
+template <class Table>
+std::string names(const Table& table) {
+  std::string all;
+  for (const auto& one : table) all += fmt::format(" {}", one.name);
+  return all;
+}
+
+void print_usage() {
+  fmt::print("usage: bench [PART...] [--OPTION VALUE...]\n\nWithout a part, all of them:\n");
+  for (const Part& part : all_parts) fmt::print("  {:<15} {}\n", part.name, part.about);
+  fmt::print("\noptions:\n");
+  for (const Option& option : all_options) fmt::print("  {:<15} {}\n", option.name, option.about);
+}
+
+[[noreturn]] void refuse(const std::string& why) {
+  fmt::print(stderr, "bench: {}\n", why);
+  std::exit(2);
+}
+
+double positive_number(std::string_view name, const char* text) {
+  char* end = nullptr;
+  const double value = text == nullptr ? 0 : std::strtod(text, &end);
+  if (value > 0 && *end == '\0') return value;
+  refuse(fmt::format("{} needs a number above 0", name));
+}
+
+struct Command {
+  Settings settings{};
+  std::vector<const Part*> chosen{};
+};
+
+Command parse(int argc, char** argv) {
+  Command command;
   for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (name == "--help") {
-      fmt::print("{}", usage);
+    const std::string_view word = argv[i];
+    if (word == "--help") {
+      print_usage();
       std::exit(0);
     }
-    const char* value = i + 1 < argc ? argv[++i] : nullptr;
-    if (value == nullptr) {
-      fmt::print(
-          stderr,
-          "bench: {} needs a value; options: --only --callers --seconds --rounds --waiting --idle-seconds --writers\n",
-          name);
-      std::exit(2);
-    }
-    if (name == "--only")
-      settings.only = value;
-    else if (name == "--callers")
-      settings.load.callers = std::atoi(value);
-    else if (name == "--seconds")
-      settings.load.seconds = std::atof(value);
-    else if (name == "--rounds")
-      settings.rounds = std::max(1, std::atoi(value));
-    else if (name == "--waiting")
-      settings.waiting = std::atoi(value);
-    else if (name == "--idle-seconds")
-      settings.idle_seconds = std::atoi(value);
-    else if (name == "--threads")
-      settings.load.threads = std::atoi(value) != 0;
-    else if (name == "--writers")
-      settings.writers = std::atoi(value);
-    else {
-      fmt::print(stderr, "bench: unknown option {}\n", name);
-      std::exit(2);
+    if (const Part* part = find(all_parts, word)) {
+      command.chosen.push_back(part);
+    } else if (const Option* option = find(all_options, word)) {
+      option->set(command.settings, positive_number(word, i + 1 < argc ? argv[++i] : nullptr));
+    } else {
+      refuse(fmt::format("there is no {}; parts:{}; options:{}", word, names(all_parts), names(all_options)));
     }
   }
-  return settings;
+  if (command.chosen.empty()) {
+    for (const Part& part : all_parts) command.chosen.push_back(&part);
+  }
+  return command;
 }
 
 int run(int argc, char** argv) {
-  const Settings settings = parse(argc, argv);
+  const Command command = parse(argc, argv);
   const char* tunables = std::getenv("GLIBC_TUNABLES");
-  fmt::print("GLIBC_TUNABLES={}\n\n", tunables == nullptr ? "" : tunables);
-  if (settings.wants("memory")) bench_memory(settings);
-  if (settings.wants("sqlite")) bench_sqlite(settings);
-  if (settings.wants("postgres")) {
-    const auto server = start_server();
-    bench_postgres(settings, server.url());
-  }
-  if (settings.wants("heartbeats") || settings.wants("lapse") || settings.wants("expiry")) bench_fleet(settings);
-  if (settings.wants("idle")) bench_idle(settings);
+  double load = 0;
+  getloadavg(&load, 1);
+  fmt::print("GLIBC_TUNABLES={}\n", tunables == nullptr ? "" : tunables);
+  fmt::print("{} cores, load average {:.1f} at the start\n\n", std::thread::hardware_concurrency(), load);
+  for (const Part* part : command.chosen) part->run(command.settings);
   return 0;
 }
 

@@ -41,8 +41,8 @@ if(GTest_FOUND)
   ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links})
   ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links})
   ff_program(chaos_tests SOURCES tests/e2e/chaos/*.cpp LINK ${suite_links})
-  # Where the tests find the program that they run, and the documents that they hold against it.
-  foreach(suite IN ITEMS cli_tests e2e_tests chaos_tests)
+  # Where they find the program that they run, and the documents that they hold against it.
+  foreach(suite IN ITEMS cli_tests e2e_tests chaos_tests bench)
     if(TARGET ${suite})
       target_compile_definitions(${suite} PRIVATE FF_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
         FF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

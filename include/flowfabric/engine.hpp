@@ -162,8 +162,8 @@ class Engine {
   // Signs with a new key from now on; what older keys signed is accepted for `grace_ms` more.
   Result<KeyRotation> rotate_keys(std::int64_t grace_ms, Operator by = {});
   Result<std::vector<SigningKeyInfo>> list_keys();
-  // Returns how many executions it removed.
-  Result<std::uint64_t> run_retention(const RetentionRun& run = {});
+  // Returns how many executions it removed; the event log says so too.
+  Result<std::uint64_t> run_retention(const RetentionRun& run = {}, Operator by = {});
   Result<std::vector<std::string>> check_integrity();
   // Stops: refuses what is new, finishes what is queued, answers who waits. Idempotent.
   void stop();

@@ -254,6 +254,7 @@ enum class EventType : std::uint8_t {
   keys_rotated = 26,
   api_key_created = 27,
   api_key_revoked = 28,
+  retention_run = 29,  // an operator removed what had ended
 };
 
 std::string_view to_string(EventType type);

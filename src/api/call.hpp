@@ -41,6 +41,7 @@ class Call : public std::enable_shared_from_this<Call> {
        std::map<std::string, std::string, std::less<>> parameters);
 
   Engine& engine() const { return home_.engine; }
+  const Home& home() const { return home_; }
   Gatekeeper& gatekeeper() const { return *home_.gatekeeper; }
   const Caller& caller() const { return caller_; }
   // Who acts, for the event log.

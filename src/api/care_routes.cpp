@@ -68,12 +68,13 @@ std::vector<Route> key_routes() {
           [](Call& call, RotateBody body) {
             return call.engine().rotate_keys(body.grace_ms, call.as_operator(std::move(body.reason)));
           }),
-      blocking_route<RetentionRun, RetentionReply>(ApiRole::operating, "POST", "/v1/retention/run",
-                                                   "Remove executions that ended long ago.",
-                                                   [](Call& call, const RetentionRun& run) -> Result<RetentionReply> {
-                                                     FF_TRY(removed, call.engine().run_retention(run));
-                                                     return RetentionReply{removed};
-                                                   }),
+      blocking_route<RetentionBody, RetentionReply>(
+          ApiRole::operating, "POST", "/v1/retention/run", "Remove executions that ended long ago.",
+          [](Call& call, RetentionBody body) -> Result<RetentionReply> {
+            const RetentionRun run{body.older_than_ms, std::move(body.name_space), std::move(body.lane)};
+            FF_TRY(removed, call.engine().run_retention(run, call.as_operator(std::move(body.reason))));
+            return RetentionReply{removed};
+          }),
   };
 }
 

@@ -34,8 +34,12 @@ class Place {
 // Lives as long as a read of the engine or an unsent page refers to it.
 class EventStream : public std::enable_shared_from_this<EventStream> {
  public:
-  EventStream(Engine& engine, EventFilter filter, std::string cursor, std::shared_ptr<EventStreams> streams)
-      : engine_(engine), filter_(std::move(filter)), cursor_(std::move(cursor)), place_(std::move(streams)) {}
+  EventStream(Call& call, EventFilter filter, std::string cursor, std::shared_ptr<EventStreams> streams)
+      : home_(call.home()), filter_(std::move(filter)), cursor_(std::move(cursor)), place_(std::move(streams)) {
+    if (const auto key = call.request().headers.find("authorization")) {
+      credentials_.headers.add("Authorization", std::string(*key));
+    }
+  }
 
   // The first read tells whether there can be a stream at all.
   void open(const std::shared_ptr<Call>& call) {
@@ -60,8 +64,8 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   }
 
   void read(std::chrono::milliseconds wait, Engine::Done<EventPage> done) {
-    engine_.read_events_async(filter_, cursor_, events_at_once, static_cast<std::uint32_t>(wait.count()),
-                              std::move(done));
+    home_.engine.read_events_async(filter_, cursor_, events_at_once, static_cast<std::uint32_t>(wait.count()),
+                                   std::move(done));
   }
 
   void send(std::string text, Result<EventPage> page) {
@@ -77,8 +81,21 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   }
 
   void go_on() {
-    read(place_.settings().heartbeat,
-         [self = shared_from_this()](Result<EventPage> page) { self->send({}, std::move(page)); });
+    read(place_.settings().heartbeat, [self = shared_from_this()](Result<EventPage> page) {
+      if (const auto caller = self->home_.gatekeeper->recall(self->credentials_)) {
+        return self->send_if_allowed(*caller, std::move(page));
+      }
+      const bool taken = self->home_.pool->submit(
+          [self, page] { self->send_if_allowed(self->home_.gatekeeper->ask(self->credentials_), page); });
+      if (!taken) self->cut({}, too_many_waiting());
+    });
+  }
+
+  // A key that was revoked, or has expired, is not told what happened since. A store that does not answer says nothing
+  // about the key.
+  void send_if_allowed(const Result<Caller>& caller, Result<EventPage> page) {
+    if (!caller && caller.error().code == Errc::unauthenticated) return cut({}, caller.error());
+    send({}, std::move(page));
   }
 
   // The last event says why, and where to come back. It stands behind what has not been taken yet.
@@ -101,7 +118,8 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
     place_.give_back();
   }
 
-  Engine& engine_;
+  const Call::Home home_;
+  net::Request credentials_;  // of who reads
   const EventFilter filter_;
   std::string cursor_;
   Place place_;
@@ -125,7 +143,7 @@ void stream_events(const std::shared_ptr<EventStreams>& streams, const std::shar
                               {},
                               {}});
   }
-  std::make_shared<EventStream>(call->engine(), std::move(filter), std::move(cursor), streams)->open(call);
+  std::make_shared<EventStream>(*call, std::move(filter), std::move(cursor), streams)->open(call);
 }
 
 }  // namespace flowfabric::api

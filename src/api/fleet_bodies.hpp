@@ -51,6 +51,12 @@ struct RotateBody {
   std::int64_t grace_ms = 3600 * 1000;
   std::string reason{};
 };
+struct RetentionBody {
+  std::optional<std::int64_t> older_than_ms{};
+  std::optional<std::string> name_space{};
+  std::optional<std::string> lane{};
+  std::string reason{};
+};
 struct RetentionReply {
   std::uint64_t removed = 0;
 };
@@ -92,6 +98,11 @@ FF_SHAPE(api::KeysReply, "KeysReply", field("keys", &T::keys, "Oldest first, wit
 FF_SHAPE(api::RotateBody, "RotateBody",
          field("grace_ms", &T::grace_ms, "How long what older keys signed is accepted (an hour)."),
          field("reason", &T::reason, about_reason))
+FF_SHAPE(api::RetentionBody, "RetentionBody",
+         field("older_than_ms", &T::older_than_ms,
+               "Remove what ended so long ago, whatever its policy says; absent: what its policy says."),
+         field("namespace", &T::name_space, "Only executions of this namespace."),
+         field("lane", &T::lane, "Only executions of this lane."), field("reason", &T::reason, about_reason))
 FF_SHAPE(api::RetentionReply, "RetentionReply", field("removed", &T::removed, "How many executions are gone."))
 
 }  // namespace flowfabric::wire

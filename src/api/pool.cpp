@@ -10,13 +10,23 @@ Pool::Pool(std::size_t threads, std::size_t max_waiting) : max_waiting_(max_wait
 
 Pool::~Pool() { stop(); }
 
+// Threads wake each other one by one for as long as there is more to do: calls are short, and most threads that were
+// called for one each would find it done already.
+bool Pool::should_wake() {
+  if (waiting_.empty() || idle_ == 0 || waking_) return false;
+  waking_ = true;
+  return true;
+}
+
 bool Pool::submit(std::function<void()> work) {
+  bool wake = false;
   {
     const std::lock_guard lock(mutex_);
     if (stopping_ || waiting_.size() >= max_waiting_) return false;
     waiting_.push_back(std::move(work));
+    wake = should_wake();
   }
-  wake_.notify_one();
+  if (wake) wake_.notify_one();
   return true;
 }
 
@@ -35,13 +45,21 @@ void Pool::run() {
   pthread_setname_np(pthread_self(), "ff-pool");
   for (;;) {
     std::function<void()> work;
+    bool wake = false;
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
-      if (waiting_.empty()) return;
+      while (waiting_.empty()) {
+        if (stopping_) return;
+        ++idle_;
+        wake_.wait(lock);
+        --idle_;
+        waking_ = false;
+      }
       work = std::move(waiting_.front());
       waiting_.pop_front();
+      wake = should_wake();
     }
+    if (wake) wake_.notify_one();
     work();
   }
 }

@@ -24,11 +24,14 @@ class Pool {
 
  private:
   void run();
+  bool should_wake();
 
   std::size_t max_waiting_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> waiting_;
+  std::size_t idle_ = 0;  // threads that sleep
+  bool waking_ = false;   // one of them has been called and is not up yet
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -1,7 +1,9 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 namespace flowfabric {
@@ -31,10 +33,23 @@ std::size_t utf8_sequence(std::string_view text) {
   return 0;
 }
 
+// How many bytes at the start are ASCII for sure. Most text is nothing else, and eight bytes at a time are seen at once.
+std::size_t ascii_words(std::string_view text) {
+  constexpr std::uint64_t high_bits = 0x8080808080808080;
+  std::size_t known = 0;
+  for (std::uint64_t word = 0; text.size() - known >= sizeof word; known += sizeof word) {
+    std::memcpy(&word, text.data() + known, sizeof word);
+    if ((word & high_bits) != 0) break;
+  }
+  return known;
+}
+
 }  // namespace
 
 bool is_valid_utf8(std::string_view text) {
   while (!text.empty()) {
+    text.remove_prefix(ascii_words(text));
+    if (text.empty()) break;
     const std::size_t length = utf8_sequence(text);
     if (length == 0) return false;
     text.remove_prefix(length);

@@ -43,6 +43,19 @@ TEST(Text, EveryTruncationOfACharacterIsMalformed) {
   for (std::size_t size = 1; size < whole.size(); ++size) EXPECT_FALSE(is_valid_utf8(whole.substr(0, size)));
 }
 
+// Words of plain characters are looked at as a whole; what stands between and behind them is not overlooked.
+TEST(Text, MalformedBytesAreFoundAtEveryPlace) {
+  for (std::size_t size = 1; size <= 40; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string text(size, 'a');
+      EXPECT_TRUE(is_valid_utf8(text));
+      text[at] = '\xff';
+      EXPECT_FALSE(is_valid_utf8(text)) << size << " " << at;
+    }
+    EXPECT_TRUE(is_valid_utf8(std::string(size, 'a') + "\xc3\xbc" + std::string(size, 'a')));
+  }
+}
+
 TEST(Text, ControlCharacters) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string text(1, static_cast<char>(byte));

@@ -123,7 +123,7 @@ Result<int> run_retention(const Arguments& arguments) {
   FF_TRY(agreed, confirm(retention_question(run), arguments));
   if (!agreed) return exit_declined;
   FF_TRY(target, find_target(arguments));
-  FF_TRY(removed, target->run_retention(run));
+  FF_TRY(removed, target->run_retention(run, acting_operator(arguments)));
   if (arguments.has("--json")) {
     fmt::print("{}\n", retention_to_json(removed));
   } else {
@@ -163,10 +163,10 @@ std::vector<Command> care_commands() {
         "remove executions that ended long ago",
         "Removes ended executions with everything that belongs to them: those whose retention is over, or with\n"
         "--older-than all that ended that long ago, whatever their policy says. This cannot be undone.",
-        options_of_reading({{"--older-than", "DURATION", "like 12h or 7d"},
-                            {"--namespace", "NAME", "only executions of this namespace"},
-                            {"--lane", "NAME", "only executions of this lane"},
-                            yes_option()})},
+        options_of_acting({{"--older-than", "DURATION", "like 12h or 7d"},
+                           {"--namespace", "NAME", "only executions of this namespace"},
+                           {"--lane", "NAME", "only executions of this lane"},
+                           yes_option()})},
        run_retention},
   };
 }

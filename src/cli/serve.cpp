@@ -1,6 +1,9 @@
 // serve: the engine behind HTTP.
 #include "cli/serve.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -55,6 +58,19 @@ Result<std::string> own_store() {
   return "sqlite:" + (folder / "flowfabric.db").string();
 }
 
+// Every connection is an open file, and most systems allow few of them until a program asks for more.
+void allow_connections(std::size_t connections) {
+  constexpr rlim_t others = 200;  // the store, its connections, the log
+  const rlim_t needed = connections + others;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur == needed) return;
+  log(LogLevel::warn, "max_connections needs more open files than are allowed; raise the hard limit (ulimit -Hn)",
+      {{"needed", std::to_string(needed)}, {"allowed", std::to_string(limit.rlim_max)}});
+}
+
 void reload(api::ApiServer& server) {
   if (const auto reloaded = server.reload_tls(); reloaded) {
     log(LogLevel::info, "the certificate was read again");
@@ -106,6 +122,7 @@ Result<int> run_serve(const Arguments& arguments) {
     config.store = std::move(own);
   }
   configure_log(config.log_level, config.log_format);
+  allow_connections(config.api.http.max_connections);
   Signals signals;
   FF_TRY(tracing, start_tracing(std::move(config.tracing)));
   config.api.tracer = tracing.tracer;

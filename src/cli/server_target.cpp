@@ -191,8 +191,9 @@ class ServerTarget final : public Target {
   Result<ApiKeyInfo> revoke_api_key(const std::string& key, const Operator&) override {
     return ask<ApiKeyInfo>("DELETE", "/v1/api-keys/" + net::percent_encode(key), {}, usual_patience);
   }
-  Result<std::uint64_t> run_retention(const RetentionRun& run) override {
-    FF_TRY(reply, send<api::RetentionReply>("POST", "/v1/retention/run", run, long_patience));
+  Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) override {
+    const api::RetentionBody body{run.older_than_ms, run.name_space, run.lane, by.reason};
+    FF_TRY(reply, send<api::RetentionReply>("POST", "/v1/retention/run", body, long_patience));
     return reply.removed;
   }
 

@@ -125,9 +125,9 @@ class StoreTarget final : public Target {
     FF_TRY(engine, opened_engine());
     return engine->revoke_api_key(key, by);
   }
-  Result<std::uint64_t> run_retention(const RetentionRun& run) override {
+  Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) override {
     FF_TRY(engine, opened_engine());
-    return engine->run_retention(run);
+    return engine->run_retention(run, by);
   }
 
  private:

@@ -69,7 +69,7 @@ class Target {
   virtual Result<KeyRotation> rotate_keys(std::int64_t grace_ms, const Operator& by) = 0;
   virtual Result<NewApiKey> create_api_key(const ApiKeyRequest& request, const Operator& by) = 0;
   virtual Result<ApiKeyInfo> revoke_api_key(const std::string& key, const Operator& by) = 0;
-  virtual Result<std::uint64_t> run_retention(const RetentionRun& run) = 0;
+  virtual Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) = 0;
 };
 
 // Opens and connects nothing yet: the first call does.

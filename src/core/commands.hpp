@@ -146,17 +146,24 @@ struct RemoveCommand {
   ExecutionId id;
   std::optional<TimestampMs> finished_before;
 };
+// An operator has had ended executions removed; for the event log.
+struct NoteRetentionCommand {
+  RetentionRun run;
+  std::uint64_t removed = 0;
+  Operator by;
+};
 // The clock found this record due.
 struct DueCommand {
   Key key;
   bool holds_leases = false;  // a worker that has died and still holds leases
 };
 
-using Command = std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand,
-                             DelayCommand, CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand,
-                             PriorityCommand, TagsCommand, LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand,
-                             RegisterCommand, HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand, ReleaseCommand,
-                             RotateKeysCommand, CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, DueCommand>;
+using Command =
+    std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand, DelayCommand,
+                 CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand, PriorityCommand, TagsCommand,
+                 LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand, RegisterCommand, HeartbeatCommand,
+                 MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand, CreateApiKeyCommand,
+                 RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;

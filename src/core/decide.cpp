@@ -63,6 +63,9 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const RotateKeysCommand&) { return std::vector<Key>{keyring_key()}; },
                  [](const CreateApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
                  [](const RevokeApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
+                 [](const NoteRetentionCommand& c) {
+                   return std::vector<Key>{namespace_key(c.run.name_space.value_or("default"))};
+                 },
                  [](const RegisterCommand& c) {
                    return std::vector<Key>{worker_key(c.registration.name_space, c.registration.worker_instance_id)};
                  },

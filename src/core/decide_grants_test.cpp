@@ -655,6 +655,28 @@ TEST(Removing, LeavesTheEndToBeLoggedFirst) {
   EXPECT_TRUE(stage.expect<RemoveReply>(RemoveCommand{id, stage.now + 1}).removed);
 }
 
+TEST(Removing, AsAWholeIsOneEventOfTheOperator) {
+  Rehearsal stage;
+  const RetentionPolicy kept{5, {}, {}, {}, {}};
+  stage.expect<NamespaceInfo>(NamespaceCommand{{"tenant", kept}, {}});
+  stage.expect<Done>(NoteRetentionCommand{{1000, "tenant", "mail"}, 7, {"ops", "tidy"}});
+  ASSERT_EQ(stage.last_events.size(), 1u);
+  const Event event = stage.last_events[0];
+  EXPECT_EQ(event.type, EventType::retention_run);
+  EXPECT_EQ(event.actor, "ops");
+  EXPECT_EQ(event.name_space, "tenant");
+  EXPECT_EQ(event.lane, "mail");
+  EXPECT_NE(event.reason.find("removed 7 ended executions"), std::string::npos) << event.reason;
+  EXPECT_NE(event.reason.find("tidy"), std::string::npos) << event.reason;
+  const auto again = stage.expect<NamespaceInfo>(NamespaceCommand{{"tenant", kept}, {}});
+  EXPECT_EQ(again.retention, kept);
+  EXPECT_TRUE(stage.last_events.empty()) << "the namespace says what it said";
+
+  stage.expect<Done>(NoteRetentionCommand{{}, 0, {"ops", ""}});
+  ASSERT_EQ(stage.last_events.size(), 1u);
+  EXPECT_EQ(stage.last_events[0].name_space, "") << "it was about all of them";
+}
+
 TEST(Removing, InABatchWithOthers) {
   Rehearsal stage;
   const ExecutionId id = stage.create(grantable());

@@ -203,4 +203,24 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, con
   return RemoveReply{slot->erased};
 }
 
+// An event needs a record to stand with: that of the namespace, or of the default one if it was about all of them. The
+// record says what it said before.
+Result<Reply> decide_one(Workspace& workspace, const NoteRetentionCommand& command, const Context& context) {
+  const RetentionRun& run = command.run;
+  const std::string name_space = run.name_space.value_or("default");
+  Slot& slot = workspace.at(namespace_key(name_space));
+  if (!std::holds_alternative<NamespaceRecord>(slot.record)) slot.record = NamespaceRecord{{name_space, {}}};
+  slot.changed = true;
+  std::string text = "removed " + std::to_string(command.removed) + " ended executions";
+  if (run.older_than_ms) {
+    text += ", those that ended before " + format_utc(context.now - *run.older_than_ms);
+  }
+  if (!command.by.reason.empty()) text += ": " + command.by.reason;
+  Event event = plain_event(EventType::retention_run, context, command.by, std::move(text));
+  event.name_space = run.name_space.value_or("");
+  event.lane = run.lane.value_or("");
+  slot.events.push_back(std::move(event));
+  return Done{};
+}
+
 }  // namespace flowfabric

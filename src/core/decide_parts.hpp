@@ -30,6 +30,7 @@ Result<Reply> decide_one(Workspace& workspace, const NamespaceCommand& command, 
 
 Result<Reply> decide_one(Workspace& workspace, const RotateKeysCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const NoteRetentionCommand& command, const Context& context);
 
 // decide_api_keys.cpp
 Result<Reply> decide_one(Workspace& workspace, const CreateApiKeyCommand& command, const Context& context);

@@ -20,6 +20,40 @@ ListRequest ended_executions(const RetentionRun& run) {
   return request;
 }
 
+// Removes a page of them; adds to `removed`.
+Result<void> remove_all(Runtime& runtime, const std::vector<ExecutionSummary>& executions,
+                        std::optional<TimestampMs> finished_before, std::uint64_t& removed) {
+  Answers<Result<RemoveReply>> answers(executions.size());
+  for (std::size_t i = 0; i < executions.size(); ++i) {
+    runtime.submit(RemoveCommand{executions[i].execution_id, finished_before},
+                   [&answers, i](Result<Reply> reply) { answers.give(i, reply_as<RemoveReply>(std::move(reply))); });
+  }
+  Result<void> end;
+  for (const auto& answer : answers.take()) {
+    if (answer) {
+      removed += answer->removed ? 1 : 0;
+    } else if (answer.error().code != Errc::not_found && answer.error().code != Errc::not_terminal) {
+      end = tl::unexpected(answer.error());  // those two: someone else has removed or replayed it meanwhile
+    }
+  }
+  return end;
+}
+
+Result<void> remove_ended(Runtime& runtime, const RetentionRun& run, std::uint64_t& removed) {
+  ListRequest request = ended_executions(run);
+  if (run.older_than_ms) {
+    FF_TRY(now_us, runtime.store().now_us());
+    request.finished_before = now_us / 1000 - *run.older_than_ms;
+  }
+  const auto finished_before = run.older_than_ms ? request.finished_before : std::nullopt;
+  do {
+    FF_TRY(page, reads::list(runtime.store(), request));
+    FF_TRY_VOID(remove_all(runtime, page.executions, finished_before, removed));
+    request.cursor = page.next_cursor;
+  } while (!request.cursor.empty());
+  return {};
+}
+
 }  // namespace
 
 Result<RegisterWorkerReply> Engine::register_worker(WorkerRegistration registration) {
@@ -153,33 +187,16 @@ Result<std::vector<SigningKeyInfo>> Engine::list_keys() {
   return impl_->counted("list_keys", [&] { return reads::keys(impl_->runtime->store()); });
 }
 
-Result<std::uint64_t> Engine::run_retention(const RetentionRun& run) {
+Result<std::uint64_t> Engine::run_retention(const RetentionRun& run, Operator by) {
   return impl_->counted("run_retention", [&]() -> Result<std::uint64_t> {
     FF_TRY_VOID(admit(run));
-    FF_TRY(now_us, impl_->runtime->store().now_us());
-    std::optional<TimestampMs> finished_before;
-    if (run.older_than_ms) finished_before = now_us / 1000 - *run.older_than_ms;
-    ListRequest request = ended_executions(run);
-    if (finished_before) request.finished_before = finished_before;
+    FF_TRY_VOID(admit(by));
     std::uint64_t removed = 0;
-    do {
-      FF_TRY(page, reads::list(impl_->runtime->store(), request));
-      if (page.executions.empty()) break;
-      Answers<Result<RemoveReply>> answers(page.executions.size());
-      for (std::size_t i = 0; i < page.executions.size(); ++i) {
-        impl_->runtime->submit(
-            RemoveCommand{page.executions[i].execution_id, finished_before},
-            [&answers, i](Result<Reply> reply) { answers.give(i, reply_as<RemoveReply>(std::move(reply))); });
-      }
-      for (const auto& answer : answers.take()) {
-        if (answer) {
-          removed += answer->removed ? 1 : 0;
-        } else if (answer.error().code != Errc::not_found && answer.error().code != Errc::not_terminal) {
-          return tl::unexpected(answer.error());  // those two: someone else has removed or replayed it meanwhile
-        }
-      }
-      request.cursor = page.next_cursor;
-    } while (!request.cursor.empty());
+    const Result<void> end = remove_ended(*impl_->runtime, run, removed);
+    // What was removed before something went wrong stands in the log as well.
+    const auto noted = call(*impl_->runtime, NoteRetentionCommand{run, removed, std::move(by)});
+    if (!end) return tl::unexpected(end.error());
+    if (!noted) return tl::unexpected(noted.error());
     return removed;
   });
 }

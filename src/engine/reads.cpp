@@ -113,6 +113,49 @@ void describe_facts(const Execution& execution, ExecutionDescription& out) {
   out.cancelled_by = facts.cancelled_by;
 }
 
+// Each question is a way to the store and back, so only what `explain` will look at is asked for.
+Result<Surroundings> surroundings_of(Store& store, const Execution& execution) {
+  const Spec& spec = execution.spec;
+  const Phase phase = execution.facts.phase;
+  const bool wants_capabilities = phase == Phase::runnable && !spec.required_capabilities.empty();
+  Surroundings out;
+  if (phase == Phase::active || wants_capabilities) {
+    FF_TRY(now_us, store.now_us());
+    out.now = now_us / 1000;
+  }
+  if (phase != Phase::runnable) return out;
+  FF_TRY(lane, lane_info(store, spec.lane));
+  out.lane = std::move(lane);
+  if (const auto entry = ready_entry(execution)) {
+    FF_TRY(ahead, store.count_ready_before(*entry, max_counted_ahead));
+    out.ahead = ahead;
+  }
+  if (wants_capabilities) {
+    FF_TRY(lives, capable_worker_lives(store, spec, out.now));
+    out.capable_worker_lives = lives;
+  }
+  return out;
+}
+
+// An attempt becomes history when the next one starts, so history is what lies before the current one.
+Result<std::vector<Attempt>> attempts_of(Store& store, const Execution& execution, std::uint32_t from,
+                                         std::uint32_t limit) {
+  const auto& current = execution.facts.attempt;
+  const std::uint32_t ended = current ? current->attempt_index : execution.facts.attempt_count;
+  std::vector<Attempt> out;
+  if (from < ended) {
+    FF_TRY(history,
+           store.load_satellites(execution_key(execution.id), static_cast<std::uint8_t>(SatelliteKind::attempt), from,
+                                 std::min(limit, ended - from)));
+    for (const Satellite& satellite : history) {
+      FF_TRY(attempt, decode_attempt(satellite.body));
+      out.push_back(std::move(attempt));
+    }
+  }
+  if (current && current->attempt_index >= from && out.size() < limit) out.push_back(*current);
+  return out;
+}
+
 }  // namespace
 
 Error bad_cursor() { return Error{Errc::invalid_argument, "cursor: this is not a cursor of this call", "cursor", {}}; }
@@ -126,24 +169,12 @@ Result<Execution> load_execution(Store& store, const ExecutionId& id) {
 
 Result<ExecutionDescription> describe(Store& store, const ExecutionId& id) {
   FF_TRY(execution, load_execution(store, id));
-  FF_TRY(lane, lane_info(store, execution.spec.lane));
-  FF_TRY(now_us, store.now_us());
-  std::uint64_t ahead = 0;
-  if (const auto entry = ready_entry(execution)) {
-    FF_TRY(counted, store.count_ready_before(*entry, max_counted_ahead));
-    ahead = counted;
-  }
+  FF_TRY(surroundings, surroundings_of(store, execution));
   ExecutionDescription out;
   describe_facts(execution, out);
-  out.state = state_vector(execution, lane.state);
-  Surroundings surroundings{std::move(lane), ahead, false, now_us / 1000};
-  const bool wants_capabilities = !execution.spec.required_capabilities.empty();
-  if (execution.facts.phase == Phase::runnable && wants_capabilities) {
-    FF_TRY(lives, capable_worker_lives(store, execution.spec, surroundings.now));
-    surroundings.capable_worker_lives = lives;
-  }
+  out.state = state_vector(execution, surroundings.lane.state);
   out.explain = explain(execution, surroundings);
-  FF_TRY(all, attempts(store, id, 0, limits::default_page));
+  FF_TRY(all, attempts_of(store, execution, 0, limits::default_page));
   out.attempts = std::move(all);
   return out;
 }
@@ -206,18 +237,7 @@ Result<ExecutionContext> context(Store& store, const ExecutionId& id) {
 Result<std::vector<Attempt>> attempts(Store& store, const ExecutionId& id, std::uint32_t from, std::uint32_t limit) {
   FF_TRY_VOID(admit_limit(limit));
   FF_TRY(execution, load_execution(store, id));
-  FF_TRY(ended,
-         store.load_satellites(execution_key(id), static_cast<std::uint8_t>(SatelliteKind::attempt), from, limit));
-  std::vector<Attempt> out;
-  for (const Satellite& satellite : ended) {
-    FF_TRY(attempt, decode_attempt(satellite.body));
-    out.push_back(std::move(attempt));
-  }
-  const auto& current = execution.facts.attempt;
-  // The current attempt may have become history between the two reads; it is listed once.
-  const bool listed = current && !out.empty() && out.back().attempt_index >= current->attempt_index;
-  if (current && !listed && current->attempt_index >= from && out.size() < limit) out.push_back(*current);
-  return out;
+  return attempts_of(store, execution, from, limit);
 }
 
 Result<EventPage> history(Store& store, const ExecutionId& id, const std::string& cursor, std::uint32_t limit) {

@@ -191,15 +191,4 @@ struct Shape<KeyRotation> {
   };
 };
 
-template <>
-struct Shape<RetentionRun> {
-  static constexpr std::string_view name = "RetentionRun";
-  static constexpr auto fields = std::tuple{
-      field("older_than_ms", &RetentionRun::older_than_ms,
-            "Remove what ended so long ago, whatever its policy says; absent: what its policy says."),
-      field("namespace", &RetentionRun::name_space, "Only executions of this namespace."),
-      field("lane", &RetentionRun::lane, "Only executions of this lane."),
-  };
-};
-
 }  // namespace flowfabric::wire

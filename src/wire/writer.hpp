@@ -10,6 +10,9 @@ namespace flowfabric::wire {
 // Puts a document together from left to right; commas come by themselves.
 class Writer {
  public:
+  // Few replies are shorter than a hundred bytes, and growing from nothing moves the text again and again.
+  Writer() { out_.reserve(512); }
+
   void begin_object() { open('{'); }
   void end_object() { close('}'); }
   void begin_array() { open('['); }
@@ -52,6 +55,7 @@ class Writer {
     fresh_ = false;
   }
   void quote(std::string_view value);
+  void append_escaped(std::string_view value);
 
   std::string out_;
   bool fresh_ = true;  // nothing stands before the next value on its level

@@ -43,6 +43,20 @@ TEST(Writer, WhatItQuotesReadsBackTheSame) {
   EXPECT_EQ(read->text(), all);
 }
 
+TEST(Writer, WhatNeedsEscapingIsEscapedAtEveryPlace) {
+  for (std::size_t size = 1; size <= 40; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (const auto& [special, escaped] :
+           {std::pair{'"', "\\\""}, std::pair{'\\', "\\\\"}, std::pair{'\x1f', "\\u001f"}}) {
+        std::string text(size, 'a');
+        text[at] = special;
+        const std::string behind(size - at - 1, 'a');
+        EXPECT_EQ(as_json(text), '"' + std::string(at, 'a') + escaped + behind + '"');
+      }
+    }
+  }
+}
+
 TEST(Writer, BrokenUtf8BecomesLegible) {
   EXPECT_EQ(as_json("a\xff\xfe z"), "\"a\uFFFD\uFFFD z\"");
   EXPECT_TRUE(parse_document(as_json("\xc3(")));

@@ -96,6 +96,20 @@ TEST_P(EngineRetention, namespace_changes_are_events) {
   EXPECT_EQ(events[0].actor, "ops");
 }
 
+TEST_P(EngineRetention, runs_of_an_operator_are_events) {
+  set_retention("tenant", {5000, {}, {}, {}, {}});
+  call<Done>(NoteRetentionCommand{{1000, "tenant", {}}, 3, {"ops", "tidy"}});
+  call<Done>(NoteRetentionCommand{{}, 0, {"ops", ""}});
+  EventFilter filter;
+  filter.types = {EventType::retention_run};
+  const auto events = events_from(start_cursor("earliest"), filter);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].name_space, "tenant");
+  EXPECT_EQ(events[0].actor, "ops");
+  EXPECT_EQ(events[1].name_space, "");
+  EXPECT_EQ(value_of(reads::name_space(engine().store(), "tenant")).retention.completed_ms, 5000);
+}
+
 TEST_P(EngineRetention, a_replay_saves_an_execution) {
   CreateRequest request = job();
   request.policy.retention = {1000, 1000, 1000, 1000, {}};

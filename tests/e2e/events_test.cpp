@@ -392,6 +392,20 @@ TEST_P(OnMemory, ASlowReaderIsCutOffWithACursorWhileTheEngineGoesOn) {
   EXPECT_EQ(seen, made) << "the cursor goes on where the stream was cut";
 }
 
+TEST_P(OnEveryStore, AStreamEndsWhenItsKeyIsRevoked) {
+  options_.api_keys = true;
+  const auto key = engine_->create_api_key({"reader", ApiRole::viewer, {}, 0}).value();
+  Listener listener(server().url(), "/v1/events", {{"Authorization", "Bearer " + key.secret}});
+  ASSERT_TRUE(listener.is_open());
+  make(1);
+  ASSERT_TRUE(listener.has_events(1)) << "a key that is good stays good";
+  ASSERT_TRUE(engine_->revoke_api_key("reader"));
+  ASSERT_TRUE(listener.ended());
+  const auto events = listener.events();
+  EXPECT_EQ(events.back().event, "cut");
+  EXPECT_NE(events.back().data.find("unauthenticated"), std::string::npos) << events.back().data;
+}
+
 TEST_P(OnMemory, ThereAreOnlySoManyStreams) {
   options_.streams.max_streams = 2;
   Listener one(server().url(), "/v1/events");

@@ -151,6 +151,10 @@ TEST_F(FleetApi, KeysAndRetention) {
   ASSERT_TRUE(test::eventually(
       [&] { return client.post("/v1/retention/run", R"({"older_than_ms":0})").body == R"({"removed":1})"; }));
   EXPECT_EQ(client.get(path_of(id)).status, 404);
+  const auto runs = client.get("/v1/events?cursor=earliest&type=retention_run").json.at("events").as_array();
+  ASSERT_GE(runs.size(), 3u) << "those that removed nothing too";
+  EXPECT_EQ(text(runs[1].at("lane")), "other");
+  EXPECT_NE(text(runs.back().at("reason")).find("removed 1 ended"), std::string::npos);
 }
 
 // Routes that a test of their own walks through.

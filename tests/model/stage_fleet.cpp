@@ -108,6 +108,9 @@ void Stage::reclaim(const Step& step) {
 
 void Stage::rotate_or_remove(const Step& step) {
   if (step.a % 8 == 0) return say("rotate", driver_.rotate_keys(step.b % 2 == 0 ? 0 : step.b));
+  if (step.a % 8 == 1) {
+    return say("note retention", driver_.call(NoteRetentionCommand{{{}, name_space(step.b), {}}, step.b, {"ops", ""}}));
+  }
   std::optional<TimestampMs> finished_before;
   if (step.b % 2 == 0) finished_before = clock_.now_ms() - step.b % 3000;
   say("remove", driver_.call(RemoveCommand{id(step.a), finished_before}));

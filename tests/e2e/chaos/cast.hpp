@@ -11,10 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "e2e/chaos/process.hpp"
 #include "support/postgres_server.hpp"
+#include "support/process.hpp"
 
 namespace flowfabric::chaos {
+
+using test::Process;
+using test::Words;
 
 // A role that is played by one process after the other. Each life has its own log, and its number in its name.
 class Role {

@@ -1,4 +1,4 @@
-#include "e2e/chaos/process.hpp"
+#include "support/process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace flowfabric::chaos {
+namespace flowfabric::test {
 namespace {
 
 // Between fork and exec only async-signal-safe calls are allowed: other threads may have held a lock.
@@ -64,4 +64,4 @@ std::optional<int> Process::status() {
   return status_;
 }
 
-}  // namespace flowfabric::chaos
+}  // namespace flowfabric::test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace flowfabric::chaos {
+namespace flowfabric::test {
 
 using Words = std::vector<std::string>;
 
@@ -20,6 +20,7 @@ class Process {
   Process& operator=(const Process&) = delete;
   ~Process();
 
+  pid_t pid() const { return pid_; }
   void kill_now();  // SIGKILL
   // As of waitpid(), once it has ended.
   std::optional<int> status();
@@ -29,4 +30,4 @@ class Process {
   std::optional<int> status_;
 };
 
-}  // namespace flowfabric::chaos
+}  // namespace flowfabric::test

@@ -1,0 +1,28 @@
+// The real program, `flowfabric serve`, on a store and a free port of loopback.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "support/process.hpp"
+#include "support/temp_dir.hpp"
+
+namespace flowfabric::bench {
+
+// The server dies with this object.
+class ServedStore {
+ public:
+  // As it runs out of the box, but for these settings.
+  explicit ServedStore(const std::string& store, const test::Words& settings = {});
+
+  std::uint16_t port() const { return port_; }
+  pid_t pid() const { return process_->pid(); }
+
+ private:
+  const test::TempDir folder_;
+  std::unique_ptr<test::Process> process_;
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace flowfabric::bench
