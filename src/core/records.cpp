@@ -753,7 +753,7 @@ Result<Event> decode_event(std::string_view bytes) {
   const std::uint8_t layout = layout_of(in);
   if (layout == 0) return tl::unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::api_key_revoked);
+  event.type = in.enumerator(EventType::retention_run);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, [](Decoder& i) {

@@ -23,6 +23,7 @@ ListRequest ended_executions(const RetentionRun& run) {
 // Removes a page of them; adds to `removed`.
 Result<void> remove_all(Runtime& runtime, const std::vector<ExecutionSummary>& executions,
                         std::optional<TimestampMs> finished_before, std::uint64_t& removed) {
+  if (executions.empty()) return {};
   Answers<Result<RemoveReply>> answers(executions.size());
   for (std::size_t i = 0; i < executions.size(); ++i) {
     runtime.submit(RemoveCommand{executions[i].execution_id, finished_before},
