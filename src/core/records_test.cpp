@@ -480,7 +480,7 @@ TEST(Records, UnknownEnumValuesElsewhereAreCorruption) {
   expect_bound(LaneRecord{}, LaneRecord{{"", LaneState::disabled, 0, "", ""}}, 3, decode_lane, "lane state");
   Event event;
   Event event_high;
-  event_high.type = EventType::api_key_revoked;
+  event_high.type = EventType::retention_run;
   expect_bound(event, event_high, 28, decode_event, "event type");
   event_high = event;
   event_high.state_before = PublicState::skipped;
