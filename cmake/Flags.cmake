@@ -11,7 +11,7 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(FF_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
 # Most of the time a file takes to compile goes into headers that its neighbours parse too. So a few files of a target are
 # compiled as one (ff_unity). What a file has in its unnamed namespace is then seen by the others, so such names differ
-# within a room. The preset gcc does without: it proves that each file includes what it uses.
+# within a room. `./dev lint --tidy` does without, and so finds a file that lacks an include.
 option(FF_UNITY "Compile several files of a target as one" ${PROJECT_IS_TOP_LEVEL})
 option(FF_FUZZ "Build the fuzz targets, and only them; needs clang" OFF)
 
