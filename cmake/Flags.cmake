@@ -29,6 +29,7 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND FF_UNITY)
     add_compile_options(-Wno-subobject-linkage)  # it takes the included files for headers
+    add_compile_options(-Wshadow=local)  # it can tell a local name from one at the top of a file; clang cannot
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++ 12 reports these inside libstdc++'s own std::string and std::variant code.
