@@ -42,15 +42,6 @@ Command hand_out(const QueuedClaim& claim, const ExecutionId& id) {
                       {id, request.worker_id, request.worker_instance_id, request.capabilities, claim.grant_ttl_ms}};
 }
 
-// A create stands once its execution is committed, whatever became of a change to its lane in the same batch.
-bool create_stands(const Command& command, const Result<Reply>& reply, const PlannedCommit& plan,
-                   const std::vector<Verdict>& verdicts) {
-  const auto* create = std::get_if<CreateCommand>(&command);
-  if (create == nullptr || !reply || std::get<Created>(*reply).duplicate) return false;
-  const auto set = plan.set_of_key.find(execution_key(create->id).bytes);
-  return set != plan.set_of_key.end() && verdicts[set->second] == Verdict::committed;
-}
-
 }  // namespace
 
 Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
@@ -80,13 +71,22 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
   context_.note_stretches = runtime_.options_.tracer != nullptr;
 }
 
-void Batch::run() {
-  if (auto outcome = read(); !outcome) return fail_all(outcome.error());
-  if (auto outcome = find_leases_of_the_dead(); !outcome) return fail_all(outcome.error());
-  if (auto outcome = read_more(); !outcome) return fail_all(outcome.error());
+void Batch::write() {
+  outcome_ = read_decide_commit();
+  if (!outcome_) session_.release();
+}
+
+void Batch::settle() {
+  if (outcome_) outcome_ = session_.settle();
+}
+
+Result<void> Batch::read_decide_commit() {
+  FF_TRY_VOID(read());
+  FF_TRY_VOID(find_leases_of_the_dead());
+  FF_TRY_VOID(read_more());
   decide_all();
-  if (auto outcome = load_payloads(); !outcome) return fail_all(outcome.error());
-  commit();
+  FF_TRY_VOID(load_payloads());
+  return commit();
 }
 
 std::vector<Key> Batch::missing_keys() {
@@ -401,42 +401,53 @@ Result<void> Batch::load_payloads() {
   return {};
 }
 
-void Batch::commit() {
-  const PlannedCommit plan = workspace_.plan((context_.entropy() >> 2) + 1);
-  if (plan.sets.empty()) {
+Result<void> Batch::commit() {
+  plan_ = workspace_.plan((context_.entropy() >> 2) + 1);
+  if (plan_.sets.empty()) {
     session_.release();
-    count("unchanged");
-    if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, 0);
-    const Wakeup unused = unused_offers(plan, {});
-    answer_all(plan, {});
-    runtime_.after_commit(plan, {}, unused);
-    return;
+    return {};
   }
   const observe::Stopwatch commit_watch;
-  const auto verdicts = session_.commit(plan.sets);
-  if (!verdicts) return fail_all(verdicts.error());
+  FF_TRY(verdicts, session_.commit(plan_.sets));
+  verdicts_ = std::move(verdicts);
   runtime_.metrics_.commit_duration.observe(commit_watch.nanoseconds());
-  count("committed");
-  count(plan, *verdicts);
-  const auto committed = static_cast<std::size_t>(std::count(verdicts->begin(), verdicts->end(), Verdict::committed));
-  runtime_.statistics_.batches += 1;
-  runtime_.statistics_.commands += commands_.size() + claims_.size();
-  runtime_.statistics_.stale += verdicts->size() - committed;
+  return {};
+}
+
+void Batch::answer() {
+  if (!outcome_) return fail_all(outcome_.error());
+  count_batch(plan_.sets.empty() ? "unchanged" : "committed");
+  count_commits();
+  const auto committed = static_cast<std::size_t>(std::count(verdicts_.begin(), verdicts_.end(), Verdict::committed));
+  if (!plan_.sets.empty()) {
+    runtime_.statistics_.batches += 1;
+    runtime_.statistics_.commands += commands_.size() + claims_.size();
+    runtime_.statistics_.stale += verdicts_.size() - committed;
+  }
   if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, committed);
-  use_new_keys(plan, *verdicts);
-  answer_all(plan, *verdicts);
-  runtime_.after_commit(plan, *verdicts, unused_offers(plan, *verdicts));
+  use_new_keys();
+  const Wakeup unused = unused_offers();
+  for (CommandState& state : commands_) answer_command(state);
+  for (ClaimState& state : claims_) answer_claim(state);
+  runtime_.after_commit(plan_, verdicts_, unused);
+}
+
+// What became of the change to a record; nothing when there was none.
+std::optional<Verdict> Batch::verdict_on(const Key& key) const {
+  const auto set = plan_.set_of_key.find(key.bytes);
+  if (set == plan_.set_of_key.end()) return std::nullopt;
+  return verdicts_[set->second];
 }
 
 // Everything is counted before it is answered: who has an answer finds it in the figures.
-void Batch::count(std::string_view outcome) {
+void Batch::count_batch(std::string_view outcome) {
   runtime_.metrics_.batch_ended(sweeping_, outcome, commands_.size() + claims_.size(), watch_.nanoseconds());
 }
 
-void Batch::count(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
-  for (std::size_t i = 0; i < plan.sets.size(); ++i) {
-    if (verdicts[i] != Verdict::committed) continue;
-    for (const RootChange& root : plan.sets[i].roots) {
+void Batch::count_commits() {
+  for (std::size_t i = 0; i < plan_.sets.size(); ++i) {
+    if (verdicts_[i] != Verdict::committed) continue;
+    for (const RootChange& root : plan_.sets[i].roots) {
       const Slot& slot = workspace_.at(root.key);
       runtime_.metrics_.committed(slot, context_.now);
       if (runtime_.options_.tracer) record_spans(slot, *runtime_.options_.tracer);
@@ -445,19 +456,18 @@ void Batch::count(const PlannedCommit& plan, const std::vector<Verdict>& verdict
 }
 
 // Before anybody is told of the rotation: from the answer on, what the old keys signed is to be refused.
-void Batch::use_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
-  const auto set = plan.set_of_key.find(keyring_key().bytes);
-  if (set == plan.set_of_key.end() || verdicts[set->second] != Verdict::committed) return;
+void Batch::use_new_keys() {
+  if (verdict_on(keyring_key()) != Verdict::committed) return;
   runtime_.set_signer(std::get<KeyringRecord>(workspace_.at(keyring_key()).record));
 }
 
 // Candidates that were reserved but not taken: others may have passed them over meanwhile and parked. The same goes for
 // those whose guard failed: what changed them may have left them claimable, and the claim that they were meant for may
 // be content with others.
-Wakeup Batch::unused_offers(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) const {
+Wakeup Batch::unused_offers() const {
   const auto is_left = [&](const Offer& offer) {
-    const auto set = plan.set_of_key.find(offer.entry.key.bytes);
-    return !offer.used || (set != plan.set_of_key.end() && verdicts[set->second] != Verdict::committed);
+    const auto verdict = verdict_on(offer.entry.key);
+    return !offer.used || (verdict && *verdict != Verdict::committed);
   };
   Wakeup wakeup;
   for (const auto& [route, line] : offers_) {
@@ -467,16 +477,18 @@ Wakeup Batch::unused_offers(const PlannedCommit& plan, const std::vector<Verdict
   return wakeup;
 }
 
-void Batch::answer_all(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
-  for (CommandState& state : commands_) answer_command(state, plan, verdicts);
-  for (ClaimState& state : claims_) answer_claim(state, plan, verdicts);
+// A create stands once its execution is committed, whatever became of a change to its lane in the same batch.
+bool Batch::create_stands(const CommandState& state) const {
+  const auto* create = std::get_if<CreateCommand>(&state.queued->command);
+  if (create == nullptr || !*state.reply || std::get<Created>(**state.reply).duplicate) return false;
+  return verdict_on(execution_key(create->id)) == Verdict::committed;
 }
 
-void Batch::answer_command(CommandState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+void Batch::answer_command(CommandState& state) {
   for (const Key& key : state.touched) {
-    const auto set = plan.set_of_key.find(key.bytes);
-    if (set == plan.set_of_key.end() || verdicts[set->second] == Verdict::committed) continue;
-    if (create_stands(state.queued->command, *state.reply, plan, verdicts)) break;
+    const auto verdict = verdict_on(key);
+    if (!verdict || *verdict == Verdict::committed) continue;
+    if (create_stands(state)) break;
     // The next sweep meets these again.
     if (std::holds_alternative<DueCommand>(state.queued->command)) return;
     if (std::holds_alternative<ReleaseCommand>(state.queued->command)) return;
@@ -501,11 +513,11 @@ bool Batch::may_have_missed_work(const ClaimState& state) const {
   });
 }
 
-void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts) {
+void Batch::answer_claim(ClaimState& state) {
   const auto committed = [&](const Key& key) {
-    const auto set = plan.set_of_key.find(key.bytes);
-    FF_CHECK(set != plan.set_of_key.end());
-    return verdicts[set->second] == Verdict::committed;
+    const auto verdict = verdict_on(key);
+    FF_CHECK(verdict.has_value());
+    return *verdict == Verdict::committed;
   };
   std::vector<ClaimedExecution> won;
   for (std::size_t i = 0; i < state.taken.size(); ++i) {
@@ -525,8 +537,7 @@ void Batch::answer_claim(ClaimState& state, const PlannedCommit& plan, const std
 }
 
 void Batch::fail_all(const Error& error) {
-  session_.release();
-  count(to_string(error.code));
+  count_batch(to_string(error.code));
   if (sweeping_) runtime_.sweep_finished(true, 1, 0);  // something may be due; look again after a pause
   runtime_.batch_failed(error);
   for (CommandState& state : commands_) state.queued->done(tl::unexpected(error));

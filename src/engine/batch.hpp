@@ -1,4 +1,4 @@
-// One batch of one writer: load, decide each, commit, answer.
+// One batch of one writer: load, decide each, commit; then, once that is durable, answer.
 #pragma once
 
 #include <map>
@@ -13,7 +13,14 @@ namespace flowfabric {
 class Batch {
  public:
   Batch(Runtime& runtime, Session& session, std::vector<Work> work);
-  void run();
+
+  // Reads, decides and commits. The session is free for the next batch when this returns.
+  void write();
+  // Waits until that is durable. Another thread may do this part.
+  void settle();
+  // Tells everybody what has become of their work.
+  void answer();
+  bool sweeping() const { return sweeping_; }
 
  private:
   // What a piece of work has come to, until the commit confirms it.
@@ -41,6 +48,7 @@ class Batch {
   };
   using DeadWorkers = std::map<std::uint64_t, std::vector<DeadWorker>>;  // by the group of their leases
 
+  Result<void> read_decide_commit();
   Result<void> read();
   Result<void> read_more();
   void add_internal(Command command, const Key& key);
@@ -58,17 +66,18 @@ class Batch {
   Offer* best_offer(const ClaimState& state);
   void offer_newly_ready(const Key& key);
   Result<void> load_payloads();
-  void commit();
-  void count(std::string_view outcome);
-  void count(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
-  void use_new_keys(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
-  void answer_all(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
-  void answer_command(CommandState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
+  Result<void> commit();
+  std::optional<Verdict> verdict_on(const Key& key) const;
+  bool create_stands(const CommandState& state) const;
+  void count_batch(std::string_view outcome);
+  void count_commits();
+  void use_new_keys();
+  void answer_command(CommandState& state);
   std::vector<ClaimedExecution*> given_out();
-  void answer_claim(ClaimState& state, const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
+  void answer_claim(ClaimState& state);
   bool may_have_missed_work(const ClaimState& state) const;
   void fail_all(const Error& error);
-  Wakeup unused_offers(const PlannedCommit& plan, const std::vector<Verdict>& verdicts) const;
+  Wakeup unused_offers() const;
 
   observe::Stopwatch watch_{};
   Runtime& runtime_;
@@ -80,6 +89,10 @@ class Batch {
   bool sweeping_ = false;
   std::uint32_t sweep_limit_ = 0;
   std::size_t due_found_ = 0;
+
+  PlannedCommit plan_;
+  std::vector<Verdict> verdicts_;  // one for each set of the plan
+  Result<void> outcome_;           // of all of it
 
   Workspace workspace_;
   std::shared_ptr<const TokenSigner> signer_;

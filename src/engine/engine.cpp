@@ -36,9 +36,11 @@ Result<void> Engine::Impl::start(std::unique_ptr<Store> store, RuntimeOptions op
     alarm_ = true;
     clock_wake_.notify_one();
   };
+  options.settle_apart = true;
   FF_TRY(opened, Runtime::open(std::move(store), std::move(options)));
   runtime = std::move(opened);
   for (std::size_t i = 0; i < runtime->writers(); ++i) writers_.emplace_back([this, i] { write(i); });
+  if (runtime->settles_apart()) settler_ = std::thread([this] { settle(); });
   clock_ = std::thread([this] { keep_time(); });
   reader_ = std::thread([this] { read(); });
   return {};
@@ -51,6 +53,13 @@ void Engine::Impl::write(std::size_t i) {
     if (runtime->pump(i)) continue;
     const std::lock_guard lock(clock_mutex_);
     if (stopping_) return;
+  }
+}
+
+// It only waits for the disk; the writers do the rest, so that what a batch has touched stays in one core's cache.
+void Engine::Impl::settle() {
+  pthread_setname_np(pthread_self(), "ff-settler");
+  while (runtime->settle()) {
   }
 }
 
@@ -90,6 +99,8 @@ void Engine::Impl::stop() {
   runtime->interrupt_waits();
   reader_.join();
   for (std::thread& writer : writers_) writer.join();
+  runtime->end_settling();
+  if (settler_.joinable()) settler_.join();
   runtime->refuse_everything();
 }
 

@@ -37,6 +37,7 @@ struct Engine::Impl {
   void write(std::size_t i);
   void keep_time();
   void read();
+  void settle();
 
   std::mutex clock_mutex_;
   std::condition_variable clock_wake_;
@@ -47,6 +48,7 @@ struct Engine::Impl {
   std::vector<std::thread> writers_;
   std::thread clock_;
   std::thread reader_;
+  std::thread settler_;
 };
 
 // Opens an engine on a store and starts its threads.

@@ -291,6 +291,13 @@ void Runtime::enqueue_claims(std::vector<ClaimPtr> claims) {
   for (ClaimPtr& claim : claims) enqueue(std::move(claim), true);
 }
 
+// While one batch becomes durable another is written; so when none is on its way, half of a long queue goes first.
+// Called with queue_mutex_ held.
+std::size_t Runtime::commands_to_take() const {
+  const bool halve = settles_apart() && busy_writers_ == 0 && queue_.size() >= 2 * limits::worthwhile_batch_commands;
+  return std::min(halve ? (queue_.size() + 1) / 2 : queue_.size(), limits::max_batch_commands);
+}
+
 // Everything queued, up to the limits of a batch. A sweep is a batch of its own.
 std::vector<Work> Runtime::take_batch() {
   std::vector<Work> batch;
@@ -298,8 +305,9 @@ std::vector<Work> Runtime::take_batch() {
   std::vector<ClaimPtr> handed_over;
   {
     const std::lock_guard lock(queue_mutex_);
-    batch.reserve(std::min(queue_.size(), limits::max_batch_commands) + patient_.size());
-    while (!queue_.empty() && batch.size() < limits::max_batch_commands && bytes < limits::max_batch_bytes) {
+    const std::size_t most = commands_to_take();
+    batch.reserve(most + patient_.size());
+    while (!queue_.empty() && batch.size() < most && bytes < limits::max_batch_bytes) {
       const bool sweep = std::holds_alternative<QueuedSweep>(queue_.front());
       if (sweep && !batch.empty()) break;
       bytes += work_bytes(queue_.front());
@@ -332,14 +340,67 @@ std::vector<Work> Runtime::take_batch() {
 }
 
 bool Runtime::pump(std::size_t i) {
+  if (const auto settled = take_settled()) {
+    answer(*settled);
+    return true;
+  }
   std::vector<Work> work = take_batch();
   if (work.empty()) return false;
-  const bool sweep = std::holds_alternative<QueuedSweep>(work.front());
-  Batch(*this, *writers_[i], std::move(work)).run();
+  auto batch = std::make_unique<Batch>(*this, *writers_[i], std::move(work));
+  batch->write();
+  if (settles_apart()) {
+    {
+      const std::lock_guard lock(queue_mutex_);
+      unsettled_.push_back(std::move(batch));
+      ++unanswered_;
+    }
+    settle_wake_.notify_one();
+    return true;
+  }
+  batch->settle();
+  answer(*batch);
+  return true;
+}
+
+std::unique_ptr<Batch> Runtime::take_settled() {
+  const std::lock_guard lock(queue_mutex_);
+  if (settled_.empty()) return nullptr;
+  auto batch = std::move(settled_.front());
+  settled_.pop_front();
+  --unanswered_;
+  return batch;
+}
+
+void Runtime::answer(Batch& batch) {
+  batch.answer();
   // What has come meanwhile this writer sees for itself.
   const std::lock_guard lock(queue_mutex_);
-  if (!sweep) --busy_writers_;
+  if (!batch.sweeping()) --busy_writers_;
+}
+
+bool Runtime::settle() {
+  std::deque<std::unique_ptr<Batch>> batches;
+  {
+    std::unique_lock lock(queue_mutex_);
+    settle_wake_.wait(lock, [&] { return !unsettled_.empty() || all_is_settled_; });
+    batches.swap(unsettled_);
+  }
+  if (batches.empty()) return false;
+  for (const auto& batch : batches) batch->settle();
+  {
+    const std::lock_guard lock(queue_mutex_);
+    for (auto& batch : batches) settled_.push_back(std::move(batch));
+  }
+  queue_wake_.notify_one();
   return true;
+}
+
+void Runtime::end_settling() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    all_is_settled_ = true;
+  }
+  settle_wake_.notify_all();
 }
 
 // A lone writer does not let commands wait for long while it sweeps.
@@ -352,7 +413,7 @@ std::uint32_t Runtime::sweep_limit() {
 
 void Runtime::wait_for_work(std::size_t) {
   std::unique_lock lock(queue_mutex_);
-  queue_wake_.wait(lock, [&] { return batch_may_start() || interrupted_; });
+  queue_wake_.wait(lock, [&] { return batch_may_start() || !settled_.empty() || (interrupted_ && unanswered_ == 0); });
 }
 
 void Runtime::answer_unserved(const ClaimPtr& claim) {

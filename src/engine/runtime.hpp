@@ -1,11 +1,11 @@
 // The engine without threads: queues, batches, parking, the clock. `Engine` runs it with threads; tests and the
 // simulator drive it step by step on virtual time.
 //
-// Way of a command: submit -> writer queue -> pump (read, decide, commit: engine/batch.cpp) -> reply. A reply leaves only
-// after the commit that makes it true.
+// Way of a command: submit -> writer queue -> pump (read, decide, commit: engine/batch.cpp) -> settle -> reply. A reply
+// leaves only after the commit that makes it true is durable.
 //
 // Threads: submit*, wait_for_*, the reads and the wake-up callback may be called from anywhere; pump(i) by one thread per
-// writer i; tick by one thread; look by any that has time to read.
+// writer i; settle and tick by one thread each; look by any that has time to read.
 #pragma once
 
 #include <atomic>
@@ -41,6 +41,8 @@ struct RuntimeOptions {
   Entropy entropy = system_entropy();
   // A clock that never goes back, in milliseconds; only differences matter.
   std::function<std::int64_t()> steady_ms;
+  // Somebody calls `settle` on a thread of its own.
+  bool settle_apart = false;
   // Called, from any thread, when `tick` is wanted earlier than it said.
   std::function<void()> alarm;
   // Takes the spans of executions and attempts; null: nobody wants them.
@@ -53,6 +55,8 @@ struct RuntimeStatistics {
   std::atomic<std::uint64_t> stale{0};
   std::atomic<std::uint64_t> sweeps{0};
 };
+
+class Batch;
 
 class Runtime {
  public:
@@ -76,8 +80,14 @@ class Runtime {
 
   // ---- Driving.
   std::size_t writers() const { return writers_.size(); }
-  // Runs one batch of writer i if something is queued. Returns whether it did.
+  // Runs one batch of writer i if something is queued. Returns whether it did. If batches are settled apart, it answers
+  // one that is settled, or else writes one.
   bool pump(std::size_t i);
+  // Whether commits become durable after they are written, and `settle` has a thread of its own to wait for that.
+  bool settles_apart() const { return options_.settle_apart && store_->settles_later(); }
+  // Waits for written batches and settles them. Returns false after `end_settling`, when there are none.
+  bool settle();
+  void end_settling();
   // Blocks until there is work for writer i or `interrupt_waits` is called.
   void wait_for_work(std::size_t i);
   // Reads for some of those who wait, if it is their turn. Returns whether it did.
@@ -119,7 +129,10 @@ class Runtime {
   void enqueue_claims(std::vector<ClaimPtr> claims);
   bool batch_may_start() const;
   void end_patience();
+  std::size_t commands_to_take() const;
   std::vector<Work> take_batch();
+  std::unique_ptr<Batch> take_settled();
+  void answer(Batch& batch);
   void answer_unserved(const ClaimPtr& claim);
   void note_due(TimestampMs due_at);
   bool sweep_if_due();
@@ -158,6 +171,12 @@ class Runtime {
   std::vector<Work> patient_;     // goes with the next batch, or by itself when its patience ends
   std::size_t busy_writers_ = 0;  // with commands
   bool commands_since_sweep_ = false;
+
+  // Batches that are written and wait to become durable, and those that are and wait to be answered; under queue_mutex_.
+  std::condition_variable settle_wake_;
+  std::deque<std::unique_ptr<Batch>> unsettled_, settled_;
+  std::size_t unanswered_ = 0;  // in either, or on their way from one to the other
+  bool all_is_settled_ = false;
 
   std::atomic<std::int64_t> patience_ends_ms_{std::numeric_limits<std::int64_t>::max()};
 

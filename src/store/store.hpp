@@ -7,10 +7,12 @@
 // 1. Guards. A change set commits only if every `RootChange::expected_version` equals the stored version at the moment
 //    of the commit (0: the record is absent). A put stores `RootChange::next_version`. A stale set changes nothing and never
 //    harms the other sets of the same commit.
-// 2. Durability. When `commit` returns, what it reports as committed survives a crash of the process, and, for stores on
-//    disk, of the machine. An error from `commit` means that nothing of the batch was written, for certain; the one
-//    exception is Errc::outcome_unknown, returned only when the connection broke in mid-commit and the store could not
-//    be reached again in time to find out.
+// 2. Durability. When `commit` returns, what it reports as committed can be seen by all sessions and survives a crash of
+//    the process; when `settle` returns after it, also one of the machine, for stores on disk. Whoever is told of a
+//    commit, or of what a batch has read, is told after `settle`; the reads of Store settle by themselves. An error from
+//    `commit` means that nothing of the batch was written, for certain; the one exception is Errc::outcome_unknown,
+//    returned only when the connection broke in mid-commit and the store could not be reached again in time to find
+//    out. `settle` fails only with that code: the disk did not keep what was written.
 // 3. Freshness. `Session::read` sees everything that any session of any process committed before `read` was called.
 // 4. Log order. Log entries get positions such that (a) a reader who has seen position p never later finds a new entry
 //    before p (no gaps that fill up), (b) entries of one record are in commit order, (c) entries of one change set keep
@@ -99,6 +101,10 @@ class Session {
 
   // Ends the batch without writing. Harmless when there is none.
   virtual void release() = 0;
+
+  // After the end of a batch: waits until what it has seen and committed is durable. Another session's batch may run
+  // meanwhile. Stores whose commits are durable when they return have nothing to do.
+  virtual Result<void> settle() { return {}; }
 };
 
 // Which listed records, newest first: descending by (created_at, key).
@@ -169,6 +175,8 @@ class Store {
   virtual Result<std::unique_ptr<Session>> open_session() = 0;
   // How many sessions the engine should write with by default.
   virtual std::uint32_t preferred_sessions() const = 0;
+  // Whether `Session::settle` has something to wait for, so that the engine had better write the next batch meanwhile.
+  virtual bool settles_later() const { return false; }
 
   // Returns the number of (lane, capabilities), creating it when new. Capabilities come sorted and unique.
   virtual Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) = 0;

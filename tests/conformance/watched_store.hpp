@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -21,6 +22,7 @@ struct Watch {
   std::atomic<bool> dead{false};
   int fatal_call = 0;  // which call from now on kills; 0: none
   Death death = Death::before;
+  std::function<Result<void>()> before_settling;  // set before the store is used
 
   template <class Call>
   auto through(Call call) -> decltype(call()) {
@@ -54,6 +56,14 @@ class WatchedSession final : public Session {
   void release() override {
     if (!watch_->dead) inner_->release();
   }
+  // Not counted: whatever happens here has happened after the commit.
+  Result<void> settle() override {
+    if (watch_->dead) return fail(Errc::outcome_unknown, "dead");
+    if (watch_->before_settling) {
+      if (auto outcome = watch_->before_settling(); !outcome) return outcome;
+    }
+    return inner_->settle();
+  }
 
  private:
   const std::unique_ptr<Session> inner_;
@@ -71,6 +81,7 @@ class WatchedStore final : public Store {
     return std::make_unique<WatchedSession>(std::move(*session), watch_);
   }
   std::uint32_t preferred_sessions() const override { return inner_->preferred_sessions(); }
+  bool settles_later() const override { return watch_->before_settling || inner_->settles_later(); }
   Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override {
     return watch_->through([&] { return inner_->intern_route(lane, capabilities); });
   }

@@ -52,6 +52,11 @@ class FaultSession final : public Session {
   }
   Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override;
   void release() override { inner_->release(); }
+  // Others go on, or the process dies, between a commit and its answers.
+  Result<void> settle() override {
+    store_.enter("settle");
+    return inner_->settle();
+  }
 
  private:
   void propose_old_work(const ReadRequest& request, ReadReply& reply);

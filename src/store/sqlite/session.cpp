@@ -26,6 +26,7 @@ constexpr char note_undone_commit_sql[] = R"(
 constexpr const char* writer_settings[] = {
     "PRAGMA cache_size = -16384",       "PRAGMA temp_store = MEMORY",           "PRAGMA foreign_keys = OFF",
     "PRAGMA wal_autocheckpoint = 8000", "PRAGMA journal_size_limit = 67108864", "PRAGMA secure_delete = OFF",
+    "PRAGMA synchronous = NORMAL",  // the log is flushed by LogFlusher; SQLite flushes it before it takes pages from it
 };
 
 }  // namespace
@@ -40,22 +41,27 @@ std::int64_t Clock::now_us() {
   return std::max(now, latest);
 }
 
-Result<std::shared_ptr<Writer>> Writer::open(const std::string& path, Synchronous synchronous) {
+Result<std::shared_ptr<Writer>> Writer::open(const std::string& path, Synchronous synchronous,
+                                             LogFlusher::Flush flush) {
   FF_TRY(database, Database::open(path));
   FF_TRY_VOID(prepare_schema(database, path));
   std::shared_ptr<Writer> writer(new Writer(std::move(database)));
-  FF_TRY_VOID(writer->configure(synchronous));
+  FF_TRY_VOID(writer->configure());
   FF_TRY(batch, Batch::prepare(writer->database_));
   writer->batch_ = std::move(batch);
   FF_TRY(version, writer->database_.query_integer(data_version_sql));
   writer->data_version_ = version;
+  // Reading the version has made the log's file.
+  if (synchronous == Synchronous::full) {
+    FF_TRY(flusher, LogFlusher::open(path + "-wal", std::move(flush)));
+    writer->flusher_ = std::move(flusher);
+  }
   return writer;
 }
 
-Result<void> Writer::configure(Synchronous synchronous) {
+Result<void> Writer::configure() {
   for (const char* setting : writer_settings) FF_TRY_VOID(database_.execute(setting));
-  return database_.execute(synchronous == Synchronous::full ? "PRAGMA synchronous = FULL"
-                                                            : "PRAGMA synchronous = NORMAL");
+  return {};
 }
 
 Result<void> Writer::begin() {
@@ -65,6 +71,10 @@ Result<void> Writer::begin() {
       return fail(Errc::unavailable, "another batch of this process keeps the database file locked");
     }
     taken_ = true;
+  }
+  if (flusher_ && flusher_->broken()) {
+    end_turn();
+    return fail(Errc::unavailable, "the disk of the database file has failed; check it, then start again");
   }
   auto statement = database_.cached(begin_sql);
   auto begun = statement ? (*statement)->run() : tl::unexpected(std::move(statement).error());
@@ -77,24 +87,39 @@ Result<void> Writer::begin() {
   return {};
 }
 
+Result<void> Writer::write_commit() {
+  FF_TRY(statement, database_.cached(commit_sql));
+  if (flusher_) flusher_->begin_write();
+  auto committed = statement->run();
+  if (flusher_) flusher_->end_write();
+  return committed;
+}
+
 // COMMIT cannot find the file locked, because the transaction already has the lock; were SQLite to change that, its
 // busy handler would have waited before this sees it, and the batch is given up like after any other error.
 Result<void> Writer::commit() {
-  auto statement = database_.cached(commit_sql);
-  auto committed = statement ? (*statement)->run() : tl::unexpected(std::move(statement).error());
+  auto committed = write_commit();
   if (!committed) return undo_commit(std::move(committed).error());
   end_turn();
   return {};
 }
 
-// A COMMIT that fails while it flushes the log has rolled back for us, but its pages lie in the log file behind the
-// last valid one, complete with their mark, and a crash right now would bring them back to life. The next commit
-// overwrites them; so a small one is made at once, and only when that fails too is the outcome not certain.
+Result<void> Writer::settle() {
+  if (!flusher_) return {};
+  return flusher_->settle();
+}
+
+// A COMMIT that fails has rolled back for us, but its pages may lie in the log file behind the last valid one, complete
+// with their mark, and a crash right now would bring them back to life. The next commit overwrites them; so a small one
+// is made at once, and only when that fails too is the outcome not certain.
 Result<void> Writer::undo_commit(Error error) {
   const bool disk_full = database_.last_trouble() == Trouble::disk_full;
   if (database_.in_transaction()) static_cast<void>(database_.execute(rollback_sql));
-  const bool overwritten = !database_.in_transaction() && database_.execute(note_undone_commit_sql).has_value();
+  if (flusher_) flusher_->begin_write();
+  bool overwritten = !database_.in_transaction() && database_.execute(note_undone_commit_sql).has_value();
+  if (flusher_) flusher_->end_write();
   end_turn();
+  overwritten = overwritten && settle().has_value();
   // On a full disk the mark, which comes last, was never written.
   if (overwritten || disk_full) {
     error.code = Errc::unavailable;
@@ -121,6 +146,11 @@ void Writer::look_for_foreign_commits() {
   const auto version = database_.query_integer(data_version_sql);
   if (!version || *version == data_version_) return;
   data_version_ = *version;
+  // What another process has written we may pass on before it has flushed it.
+  if (flusher_) {
+    flusher_->begin_write();
+    flusher_->end_write();
+  }
   foreign_commits_.store(true, std::memory_order_relaxed);
 }
 

@@ -2,7 +2,8 @@
 //
 // SQLite lets one transaction write at a time, so a second write connection would only wait, and cost its own cache.
 // All sessions of a store share one Writer instead. A batch lasts from `begin` to `commit` or `rollback` and is a
-// BEGIN IMMEDIATE transaction: while it lasts, nobody else writes, in this process or another. Keep it short.
+// BEGIN IMMEDIATE transaction: while it lasts, nobody else writes, in this process or another. Keep it short. What it has
+// written becomes durable afterwards, in `settle`, while the next batch is already at work (log_flusher.hpp).
 //
 // Writer is thread-safe; `batch()` belongs to whoever has begun. A Session belongs to one thread at a time.
 #pragma once
@@ -16,6 +17,7 @@
 
 #include "store/sqlite/batch.hpp"
 #include "store/sqlite/database.hpp"
+#include "store/sqlite/log_flusher.hpp"
 #include "store/store.hpp"
 
 namespace flowfabric::sqlite {
@@ -35,8 +37,9 @@ enum class Synchronous { full, normal };
 
 class Writer {
  public:
-  // Opens the file, creating or migrating it as needed.
-  static Result<std::shared_ptr<Writer>> open(const std::string& path, Synchronous synchronous);
+  // Opens the file, creating or migrating it as needed. Tests bring a flush of their own.
+  static Result<std::shared_ptr<Writer>> open(const std::string& path, Synchronous synchronous,
+                                              LogFlusher::Flush flush = {});
 
   // Waits for its turn, at most `busy_timeout` in this process and as long again for other processes.
   Result<void> begin();
@@ -45,13 +48,17 @@ class Writer {
   // Both end the batch, whatever they return. An error of `commit` means what it means in Session::commit.
   Result<void> commit();
   void rollback();
+  // Waits until everything that a batch or a reader has seen so far is durable.
+  Result<void> settle();
+  bool settles_later() const { return flusher_ != nullptr; }
 
   // Whether somebody else has committed since the last call. Never waits: during a batch it answers what `begin` saw.
   bool foreign_commits();
 
  private:
   explicit Writer(Database database) : database_(std::move(database)) {}
-  Result<void> configure(Synchronous synchronous);
+  Result<void> configure();
+  Result<void> write_commit();
   void end_turn();
   void look_for_foreign_commits();
   Result<void> undo_commit(Error error);
@@ -61,6 +68,7 @@ class Writer {
   bool taken_ = false;  // under mutex_; everything below belongs to the taker
 
   Database database_;
+  std::unique_ptr<LogFlusher> flusher_;  // none with synchronous=normal: commits become durable when the system likes
   std::unique_ptr<Batch> batch_;
   std::int64_t data_version_ = 0;
   std::atomic<bool> foreign_commits_{false};
@@ -75,6 +83,7 @@ class SqliteSession final : public Session {
   Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override;
   Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override;
   void release() override;
+  Result<void> settle() override { return writer_->settle(); }
 
  private:
   Result<void> ensure_begun();

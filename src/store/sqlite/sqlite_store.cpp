@@ -124,6 +124,7 @@ class SqliteStore final : public Store {
 
   Result<std::unique_ptr<Session>> open_session() override { return std::make_unique<SqliteSession>(writer_, clock_); }
   std::uint32_t preferred_sessions() const override { return 1; }
+  bool settles_later() const override { return writer_->settles_later(); }
 
   Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override;
 
@@ -175,7 +176,10 @@ class SqliteStore final : public Store {
   auto with_reader(Query query, const Arguments&... arguments)
       -> decltype(query(std::declval<Database&>(), arguments...)) {
     FF_TRY(reader, readers_.borrow());
-    return query(*reader, arguments...);
+    auto found = query(*reader, arguments...);
+    // A reader sees a commit a moment before it is durable, and what is told must stay true.
+    FF_TRY_VOID(writer_->settle());
+    return found;
   }
 
   std::shared_ptr<Writer> writer_;
@@ -197,6 +201,7 @@ Result<RouteNo> SqliteStore::intern_route(const std::string& lane, const std::ve
     return number;
   }
   FF_TRY_VOID(writer_->commit());
+  FF_TRY_VOID(writer_->settle());
   return number;
 }
 
