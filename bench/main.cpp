@@ -348,11 +348,10 @@ Command parse(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   const Command command = parse(argc, argv);
-  const char* tunables = std::getenv("GLIBC_TUNABLES");
   double load = 0;
   getloadavg(&load, 1);
-  fmt::print("GLIBC_TUNABLES={}\n", tunables == nullptr ? "" : tunables);
-  fmt::print("{} cores, load average {:.1f} at the start\n\n", std::thread::hardware_concurrency(), load);
+  fmt::print("{} cores, load average {:.1f} at the start, allocator: {}\n\n", std::thread::hardware_concurrency(), load,
+             FF_ALLOCATOR);
   for (const Part* part : command.chosen) part->run(command.settings);
   return 0;
 }

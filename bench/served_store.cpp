@@ -28,12 +28,8 @@ std::uint16_t port_in(const std::string& log) {
 
 ServedStore::ServedStore(const std::string& store, const test::Words& settings) {
   const std::string log = folder_.file("log");
-  // What ./dev bench sets for engines in its own process is not what a server gets.
-  test::Words words = {"/usr/bin/env", "-u", "GLIBC_TUNABLES"};
-  for (const char* word : {FF_BIN_DIR "/flowfabric", "serve", "--listen", "127.0.0.1:0", "--migrate", "true"}) {
-    words.emplace_back(word);
-  }
-  words.insert(words.end(), {"--store", store});
+  test::Words words = {
+      FF_BIN_DIR "/flowfabric", "serve", "--listen", "127.0.0.1:0", "--migrate", "true", "--store", store};
   words.insert(words.end(), settings.begin(), settings.end());
   process_ = std::make_unique<test::Process>(words, log);
   while ((port_ = port_in(content(log))) == 0) {

@@ -96,6 +96,16 @@ function(ff_program target)
   set(FF_PROGRAMS "${FF_PROGRAMS}" PARENT_SCOPE)
 endfunction()
 
+# ff_use_allocator(<program>)
+#
+# Links it with the allocator that was chosen (FF_ALLOCATOR). A shared library that defines malloc replaces everybody's,
+# that of the libraries it uses too.
+function(ff_use_allocator target)
+  if(FF_ALLOCATOR STREQUAL "mimalloc")
+    target_link_libraries(${target} PRIVATE -Wl,--push-state,--no-as-needed mimalloc -Wl,--pop-state)
+  endif()
+endfunction()
+
 # Tells ./dev which targets exist, so that it never runs a stale binary.
 function(ff_write_program_list)
   list(JOIN FF_PROGRAMS "\n" text)

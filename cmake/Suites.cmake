@@ -23,6 +23,8 @@ if(GTest_FOUND)
   ff_program(simulate SOURCES tests/simulation/*.cpp LINK ff_test_support)
   # Benchmarks start their own PostgreSQL, so they use the test support too.
   ff_program(bench SOURCES bench/*.cpp LINK ff_test_support)
+  ff_use_allocator(bench)
+  target_compile_definitions(bench PRIVATE "FF_ALLOCATOR=\"${FF_ALLOCATOR}\"")
 
   # The other tests spend their time in the rooms, and are themselves run once: optimizing them costs more than it saves.
   # What the sanitizers look for lies in the rooms too; tests without UBSan still see every bad access.
