@@ -13,6 +13,8 @@ set(FF_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,u
 # compiled as one (ff_unity). What a file has in its unnamed namespace is then seen by the others, so such names differ
 # within a room. `./dev lint --tidy` does without, and so finds a file that lacks an include.
 option(FF_UNITY "Compile several files of a target as one" ${PROJECT_IS_TOP_LEVEL})
+# What stands around the library is large and mostly waits; for tests, optimizing it takes longer than it saves.
+option(FF_QUICK_BUILD "Optimize the rooms of the library only" OFF)
 # A batch frees at once what sixty callers have allocated, which is not what glibc's allocator is made for. A program that
 # embeds the library brings its own.
 set(FF_ALLOCATOR "system" CACHE STRING "The allocator of our programs: system or mimalloc")
