@@ -5,7 +5,9 @@
 #include <unistd.h>
 #include <utmp.h>
 
+#include <atomic>
 #include <csignal>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -50,6 +52,52 @@ TEST_P(Top, ALookHasCountsWorkersAndTheOldest) {
   EXPECT_EQ(look.at("workers_live").as_int64(), 1);
   EXPECT_EQ(look.at("parked_claims").is_null(), !served()) << "only servers know";
   EXPECT_GE(look.at("due_lag_ms").as_int64(), 0);
+}
+
+// Runs executions on the lane "busy", one after the other, until it is destroyed.
+class Busy {
+ public:
+  explicit Busy(std::unique_ptr<Engine> engine) : engine_(std::move(engine)), thread_([this] { work(); }) {}
+  ~Busy() {
+    stopping_ = true;
+    thread_.join();
+  }
+  int begun() const { return begun_; }
+
+ private:
+  void work() {
+    CreateRequest create;
+    create.lane = create.kind = "busy";
+    ClaimRequest claim;
+    claim.worker_id = claim.worker_instance_id = "w";
+    claim.lanes = {"busy"};
+    while (!stopping_) {
+      ++begun_;
+      const auto created = engine_->create(create);
+      const auto claimed = engine_->claim(claim);
+      if (!created || !claimed) continue;
+      for (const ClaimedExecution& one : *claimed) (void)engine_->complete(one.handle);
+    }
+  }
+
+  std::unique_ptr<Engine> engine_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> begun_{0};
+  std::thread thread_;  // last, because it uses the rest
+};
+
+TEST_P(Top, RatesAreThoseOfWhatHappensMeanwhile) {
+  const Busy busy(open_engine());
+  while (busy.begun() < 2) std::this_thread::yield();
+  double created = 0, finished = 0;
+  for (int tries = 0; tries < 100 && (created == 0 || finished == 0); ++tries) {
+    const json::value lane = lane_of(run_json({"top", "--interval", "200ms"}), "busy");
+    created = lane.at("created_per_s").to_number<double>();
+    finished = lane.at("finished_per_s").to_number<double>();
+    EXPECT_LE(std::max(created, finished), busy.begun() / 0.2) << "more than there ever was";
+  }
+  EXPECT_GT(created, 0);
+  EXPECT_GT(finished, 0);
 }
 
 TEST_P(Top, TheOldestIsFoundBehindManyPages) {
