@@ -427,8 +427,9 @@ void Batch::answer() {
   if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, committed);
   use_new_keys();
   const Wakeup unused = unused_offers();
-  for (CommandState& state : commands_) answer_command(state);
+  // Claims first: a worker that starts a moment earlier is worth more than a submitter who knows a moment earlier.
   for (ClaimState& state : claims_) answer_claim(state);
+  for (CommandState& state : commands_) answer_command(state);
   runtime_.after_commit(plan_, verdicts_, unused);
 }
 

@@ -55,6 +55,7 @@ class FaultSession final : public Session {
   // Others go on, or the process dies, between a commit and its answers.
   Result<void> settle() override {
     store_.enter("settle");
+    store_.process().reply_commit = last_commit_;
     return inner_->settle();
   }
 
@@ -65,6 +66,7 @@ class FaultSession final : public Session {
 
   std::unique_ptr<Session> inner_;
   FaultStore& store_;
+  std::uint64_t last_commit_ = 0;
   Memory<Candidate> ready_;
   Memory<DueCandidate> due_, grouped_;
 };
@@ -139,7 +141,7 @@ Result<std::vector<Verdict>> FaultSession::commit(const std::vector<ChangeSet>& 
     environment.trace().line("store {}: reply of commit {} lost", store_.process().number, number);
     return outcome_unknown();
   }
-  store_.process().reply_commit = number;
+  last_commit_ = number;
   return verdicts;
 }
 

@@ -37,15 +37,6 @@ inline std::vector<Satellite> satellites_of(const Rows& rows) {
   return out;
 }
 
-// Columns number, lane, capabilities.
-inline std::vector<Route> routes_of(const Rows& rows) {
-  std::vector<Route> out;
-  for (int row = 0; row < rows.size(); ++row) {
-    out.push_back({static_cast<RouteNo>(rows.integer(row, 0)), rows.string(row, 1), rows.texts(row, 2)});
-  }
-  return out;
-}
-
 inline Params keys_param(const std::vector<Key>& keys) {
   Params params;
   params.array(Type::bytea, keys, [](const Key& key) { return std::string_view(key.bytes); });

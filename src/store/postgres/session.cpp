@@ -1,6 +1,7 @@
 #include "store/postgres/session.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <thread>
 #include <unordered_map>
@@ -52,9 +53,13 @@ constexpr Statement take_over_writer = {"take_over_writer", R"sql(
 UPDATE writer SET generation = generation + 1, touched_at = now() WHERE id = $1::bigint
 RETURNING batch, generation)sql"};
 
-// Result: routes above a number, ascending. Index route_pkey.
-constexpr Statement newer_routes = {"newer_routes", R"sql(
-SELECT number, lane, capabilities FROM route WHERE number > $1::int ORDER BY number)sql"};
+// Result: the server's clock in microseconds, beside each route above a number, ascending, or beside nothing. One
+// statement for both, because every batch asks for both. Index route_pkey.
+constexpr Statement clock_and_routes = {"clock_and_routes", R"sql(
+SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, r.number, r.lane, r.capabilities
+FROM (VALUES (1)) clock
+LEFT JOIN LATERAL (
+  SELECT number, lane, capabilities FROM route WHERE number > $1::int ORDER BY number OFFSET 0) r ON true)sql"};
 
 // Result: for each route its best entries that no other session holds, locked, with their records as of the same
 // snapshot. Index ready_order, in its order; root_pkey.
@@ -146,6 +151,17 @@ std::vector<DueCandidate> grouped_of(const Rows& rows) {
   std::sort(out.begin(), out.end(), [](const DueCandidate& a, const DueCandidate& b) {
     return std::tie(a.entry.group, a.entry.rank, a.entry.key) < std::tie(b.entry.group, b.entry.rank, b.entry.key);
   });
+  return out;
+}
+
+// Of clock_and_routes.
+std::vector<Route> routes_of(const Rows& rows) {
+  std::vector<Route> out;
+  for (int row = 0; row < rows.size(); ++row) {
+    if (rows.is_null(row, 1)) continue;
+    out.push_back({static_cast<RouteNo>(rows.integer(row, 1)), rows.string(row, 2), rows.texts(row, 3)});
+  }
+  std::sort(out.begin(), out.end(), [](const Route& a, const Route& b) { return a.number < b.number; });
   return out;
 }
 
@@ -255,11 +271,6 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
   if (searches && !in_transaction_) connection_->queue(begin, {});
   if (!request.keys.empty()) connection_->queue(load_records, keys_param(request.keys));
   Params params;
-  if (request.want_routes) {
-    params.int4(request.routes_known);
-    connection_->queue(newer_routes, params);
-  }
-  params.clear();
   if (wants_groups(request)) {
     params.array(Type::int8, request.groups, [](std::uint64_t group) { return static_cast<std::int64_t>(group); })
         .int8(request.group_limit);
@@ -275,7 +286,10 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
     clock_ ? params.int8(now_us / 1000) : params.null();
     connection_->queue(search_due, params);
   }
-  if (!clock_) connection_->queue(read_clock, {});
+  if (clock_ && !request.want_routes) return;
+  params.clear();
+  params.int4(request.want_routes ? request.routes_known : std::numeric_limits<std::int32_t>::max());
+  connection_->queue(clock_and_routes, params);
 }
 
 Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
@@ -295,7 +309,6 @@ Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
   auto rows = answer->begin();
   if (begins) ++rows;
   if (!request.keys.empty()) reply.records = records_of(*rows++);
-  if (request.want_routes) reply.routes = routes_of(*rows++);
   if (wants_groups(request)) reply.grouped = grouped_of(*rows++);
   if (!request.ready.empty()) {
     reply.ready = candidates_of(*rows++);
@@ -303,6 +316,7 @@ Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
     reply.due = due_of(*rows++);
   }
   if (!clock_) reply.now_us = rows->integer(0, 0);
+  if (request.want_routes) reply.routes = routes_of(*rows);
   return reply;
 }
 
