@@ -78,12 +78,14 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
-// One claimable record. Order of service within a route: priority descending, then sequence ascending, then key.
+// One claimable record. Order of service within a route: priority descending, then sequence ascending, then key. These four
+// name it; the namespace is what it can be searched by besides.
 struct ReadyEntry {
   RouteNo route = 0;
   std::int32_t priority = 0;
   std::uint64_t sequence = 0;  // below 2^63
   Key key;
+  std::string name_space{};
 
   friend bool operator==(const ReadyEntry&, const ReadyEntry&) = default;
 };
@@ -158,7 +160,7 @@ struct RootChange {
 };
 
 // Commits whole or not at all: every guard holds, no counter refuses, and then everything below is written in one step.
-// Drops name entries exactly as they were put; dropping an entry that is not there is not an error. All keys lie in one
+// Drops name entries as they were put; dropping an entry that is not there is not an error. All keys lie in one
 // partition. A set never puts and drops the same entry; drops come first, so a due entry may be put again under its name
 // with another group.
 struct ChangeSet {

@@ -34,6 +34,7 @@ struct LeaseCommand {
   std::string worker_id;
   std::string worker_instance_id;
   std::uint32_t lease_ttl_ms = 0;
+  std::optional<std::string> name_space{};  // that the claim keeps to; absent: any
 };
 struct RenewCommand {
   Fence fence;
@@ -96,6 +97,7 @@ struct NamespaceCommand {
 struct GrantCommand {
   GrantKind kind = GrantKind::claim;
   GrantRequest request;
+  std::optional<std::string> name_space{};  // as in LeaseCommand
 };
 // A grant key whose signature was good, shown by the worker that it names.
 struct RedeemCommand {

@@ -87,6 +87,7 @@ Result<Reply> issue_claim_grant(Workspace& workspace, Slot& slot, const GrantCom
     return fail(Errc::not_eligible,
                 "the execution is " + std::string(to_string(public_state(facts))) + " and cannot be claimed now");
   }
+  FF_TRY_VOID(check_namespace(execution.spec, command.name_space));
   if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) return tl::unexpected(*why);
   return reserve(slot, command, context);
 }

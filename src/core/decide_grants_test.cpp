@@ -223,6 +223,19 @@ TEST(ClaimGrants, NeedEveryCapabilityTwice) {
   stage.expect<ClaimedExecution>(redeem);
 }
 
+TEST(ClaimGrants, OfAClaimThatKeepsToItsNamespace) {
+  Rehearsal stage;
+  CreateRequest request = grantable();
+  request.name_space = "mine";
+  const ExecutionId id = stage.create(request);
+  GrantCommand command = Rehearsal::grant_command(GrantKind::claim, id);
+  command.name_space = "other";
+  EXPECT_EQ(stage.refusal(command), Errc::not_eligible);
+  EXPECT_TRUE(stage.ready(id)) << "it is not reserved";
+  command.name_space = "mine";
+  EXPECT_EQ(stage.expect<Grant>(command).execution_id, id);
+}
+
 TEST(ClaimGrants, ObeyTheLane) {
   for (const LaneState state : {LaneState::active, LaneState::paused, LaneState::draining, LaneState::disabled}) {
     SCOPED_TRACE(to_string(state));

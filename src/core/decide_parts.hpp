@@ -62,4 +62,7 @@ Result<Slot*> settled_execution(Workspace& workspace, const ExecutionId& id, con
 
 Error already_terminal(const Execution& execution);
 
+// Whether a claim that keeps to one namespace may have it.
+Result<void> check_namespace(const Spec& spec, const std::optional<std::string>& claimed);
+
 }  // namespace flowfabric

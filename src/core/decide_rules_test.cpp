@@ -829,6 +829,18 @@ TEST(Replaying, LeavesTheDueEntryOfRetention) {
   EXPECT_EQ(stage.due(id), 0) << "a live execution is never removed";
 }
 
+TEST(Leases, OfAClaimThatKeepsToItsNamespace) {
+  Rehearsal stage;
+  CreateRequest request = ruled();
+  request.name_space = "mine";
+  const ExecutionId id = stage.create(request);
+  LeaseCommand lease{id, "default", "w", "w-1", 500, "other"};
+  EXPECT_EQ(stage.refusal(lease), Errc::not_eligible);
+  EXPECT_TRUE(stage.ready(id)) << "it stays claimable";
+  lease.name_space = "mine";
+  EXPECT_EQ(stage.expect<ClaimedExecution>(lease).name_space, "mine");
+}
+
 // ---- What a batch loads and plans ----------------------------------------------------------------------------------
 
 TEST(Batches, LaterCommandsSeeEarlierOnes) {

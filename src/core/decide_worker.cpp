@@ -71,6 +71,7 @@ Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, cons
   FF_TRY(slot, settled_execution(workspace, command.id, context));
   if (slot->execution()->facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
   if (!ready_entry(*slot->execution())) return fail(Errc::not_active, "the execution is not claimable");
+  FF_TRY_VOID(check_namespace(slot->execution()->spec, command.name_space));
   Transition transition(*slot, context);
   const EventType type = transition.facts().pending ? EventType::claimed : EventType::resumed;
   return lease_out(transition,

@@ -227,7 +227,8 @@ Listing listing_of(const Execution& execution) {
 std::optional<ReadyEntry> ready_entry(const Execution& execution) {
   const Facts& facts = execution.facts;
   if (facts.ready_sequence == 0 || facts.grant) return std::nullopt;
-  return ReadyEntry{execution.spec.route, facts.priority, facts.ready_sequence, execution_key(execution.id)};
+  return ReadyEntry{execution.spec.route, facts.priority, facts.ready_sequence, execution_key(execution.id),
+                    execution.spec.name_space};
 }
 
 TimestampMs next_due(const Facts& facts) {

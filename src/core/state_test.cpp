@@ -400,8 +400,9 @@ TEST(Projections, HoldersHaveGroupsOfTheirOwn) {
 TEST(Projections, OnlyWhatIsClaimableHasAReadyEntry) {
   Execution execution = runnable();
   execution.spec.route = 3;
+  execution.spec.name_space = "ns";
   execution.facts.priority = 8;
-  EXPECT_EQ(ready_entry(execution), (ReadyEntry{3, 8, 1, execution_key(execution.id)}));
+  EXPECT_EQ(ready_entry(execution), (ReadyEntry{3, 8, 1, execution_key(execution.id), "ns"}));
   EXPECT_FALSE(ready_entry(running()));
   EXPECT_FALSE(ready_entry(delayed(DelayCause::submitted)));
   execution.facts.grant = HeldGrant{};

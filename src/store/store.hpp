@@ -36,15 +36,17 @@
 
 namespace flowfabric {
 
-// Asks for the best `limit` ready entries of one route.
+// Asks for the best `limit` ready entries of one route, or of what one namespace has on it. What is asked for costs the
+// same in both cases, however much other namespaces have there.
 struct RouteDemand {
   RouteNo route = 0;
   std::uint32_t limit = 0;
+  std::optional<std::string> name_space{};
 };
 
 struct ReadRequest {
   std::vector<Key> keys;              // records to load; missing ones are simply not in the reply. No duplicates
-  std::vector<RouteDemand> ready;     // claimable work wanted; at most one demand a route
+  std::vector<RouteDemand> ready;     // claimable work wanted; at most one demand a route and namespace
   std::uint32_t due_limit = 0;        // records due by now wanted. Never together with `ready`
   std::vector<std::uint64_t> groups;  // records that stand in these groups wanted. No zeros, no duplicates
   std::uint32_t group_limit = 0;      // at most so many in all
@@ -55,6 +57,7 @@ struct ReadRequest {
 struct Candidate {
   ReadyEntry entry;
   Record record;
+  std::size_t demand = 0;  // which of `ReadRequest::ready` found it
 };
 
 struct DueCandidate {
@@ -65,7 +68,7 @@ struct DueCandidate {
 struct ReadReply {
   std::int64_t now_us = 0;  // microseconds since the epoch; read once, when the call began or later
   std::vector<Record> records;
-  std::vector<Candidate> ready;       // grouped by route, in order of service within each
+  std::vector<Candidate> ready;       // by demand, in order of service within each; two demands may find the same
   std::vector<DueCandidate> due;      // earliest first
   std::vector<DueCandidate> grouped;  // by group, then rank, then key; not kept from other sessions
   std::vector<Route> routes;          // ascending by number

@@ -60,6 +60,69 @@ TEST_P(StoreContract, DemandsAreLimitedEachByItself) {
   EXPECT_EQ(by_route[b], (Ids{"b0", "b1"}));
 }
 
+ReadyEntry of(std::string name_space, ReadyEntry entry) {
+  entry.name_space = std::move(name_space);
+  return entry;
+}
+
+TEST_P(StoreContract, ADemandCanKeepToANamespace) {
+  const RouteNo route = must(store_->intern_route("lane", {})), other = must(store_->intern_route("other", {}));
+  constexpr std::uint64_t crowd = 600;  // before all that the others have
+  std::vector<ChangeSet> sets;
+  for (std::uint64_t i = 0; i < crowd; ++i) {
+    sets.push_back(ready_set(of("crowd", {route, 9, i, execution("crowd" + std::to_string(i))})));
+  }
+  commit(sets);
+  write(ready_set(of("a", {route, 0, 7, execution("third")})));
+  write(ready_set(of("a", {route, 5, 9, execution("first")})));
+  write(ready_set(of("a", {route, 0, 6, execution("second")})));
+  write(ready_set(of("a", {route, -4, 1, execution("fourth")})));
+  write(ready_set(of("a", {other, 9, 1, execution("elsewhere")})));
+  write(ready_set(of("aa", {route, 9, 0, execution("aa")})));
+  write(ready_set(of("A", {route, 9, 0, execution("A")})));
+
+  ReadRequest request;
+  request.ready = {{route, 3, "a"}, {route, 10, "b"}, {other, 10, "a"}, {route, 10, "aa"}};
+  const auto found = must(session_->read(request)).ready;
+  EXPECT_EQ(ids(found), (Ids{"first", "second", "third", "elsewhere", "aa"}));
+  EXPECT_EQ(each(found, [](const Candidate& candidate) { return candidate.demand; }),
+            (std::vector<std::size_t>{0, 0, 0, 2, 3}));
+  EXPECT_EQ(found[0].entry, of("a", {route, 5, 9, execution("first")}));
+  EXPECT_EQ(found[0].record.body, "body");
+}
+
+TEST_P(StoreContract, TwoDemandsMayFindTheSame) {
+  const RouteNo route = must(store_->intern_route("lane", {}));
+  write(ready_set(of("a", {route, 0, 1, execution("1")})));
+  write(ready_set(of("b", {route, 0, 2, execution("2")})));
+  write(ready_set(of("a", {route, 0, 3, execution("3")})));
+  ReadRequest request;
+  request.ready = {{route, 2, "a"}, {route, 2}, {route, 2, "b"}};
+  const auto found = must(session_->read(request)).ready;
+  EXPECT_EQ(ids(found), (Ids{"1", "3", "1", "2", "2"}));
+  EXPECT_EQ(each(found, [](const Candidate& candidate) { return candidate.demand; }),
+            (std::vector<std::size_t>{0, 0, 1, 1, 2}));
+  for (const Candidate& candidate : found) EXPECT_EQ(candidate.record.key, candidate.entry.key);
+}
+
+TEST_P(StoreContract, CandidatesOfANamespaceAreKeptFromOtherSessions) {
+  const RouteNo route = must(store_->intern_route("lane", {}));
+  for (std::uint64_t i = 0; i < 4; ++i) write(ready_set(of("a", {route, 0, i, execution(std::to_string(i))})));
+  const auto search = [&](Session& session, std::uint32_t limit, std::optional<std::string> name_space) {
+    ReadRequest request;
+    request.ready = {{route, limit, std::move(name_space)}};
+    return must(session.read(request)).ready;
+  };
+  const auto other = must(store_->open_session());
+  EXPECT_EQ(ids(search(*session_, 2, "a")), (Ids{"0", "1"}));
+  if (GetParam().takes_turns) session_->release();
+  const Ids rest = GetParam().takes_turns ? Ids{"0", "1", "2", "3"} : Ids{"2", "3"};
+  EXPECT_EQ(ids(search(*other, 10, std::nullopt)), rest);
+  EXPECT_EQ(ids(search(*other, 10, "a")), rest);
+  session_->release();
+  other->release();
+}
+
 TEST_P(StoreContract, RecordsAndCandidatesInOneRead) {
   const RouteNo route = must(store_->intern_route("lane", {}));
   write(ready_set({route, 0, 1, execution("a")}));
@@ -87,6 +150,23 @@ TEST_P(StoreContract, ReadyEntriesAreDroppedExactly) {
   hits.ready_drop = {{route, 3, 4, key}};
   write(hits);
   EXPECT_TRUE(ready(*session_, route).empty());
+}
+
+TEST_P(StoreContract, ADropFindsAReadyEntryWhateverItsNamespace) {
+  const RouteNo route = must(store_->intern_route("lane", {}));
+  const Key key = execution("a");
+  const ReadyEntry entry = of("ns", {route, 3, 4, key});
+  write(ready_set(entry));
+  ChangeSet again = set_of({put(key, 1)});
+  again.ready_put = {entry};
+  write(again);  // what is there already stays as it is
+  EXPECT_EQ(ready(*session_, route).size(), 1u);
+  ChangeSet drop = set_of({put(key, 2)});
+  drop.ready_drop = {{route, 3, 4, key}};
+  write(drop);
+  ReadRequest request;
+  request.ready = {{route, 10}, {route, 10, "ns"}};
+  EXPECT_TRUE(must(session_->read(request)).ready.empty());
 }
 
 TEST_P(StoreContract, AReadyEntryCanMove) {

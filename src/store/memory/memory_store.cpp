@@ -59,6 +59,19 @@ struct ServedBefore {
   }
 };
 
+// The same within each namespace.
+struct ServedBeforeInNamespace {
+  bool operator()(const ReadyEntry& a, const ReadyEntry& b) const {
+    if (a.name_space != b.name_space) return a.name_space < b.name_space;
+    return ServedBefore{}(a, b);
+  }
+};
+
+// Comes before every entry of the route.
+ReadyEntry first_of_route(RouteNo route, std::string name_space = {}) {
+  return {route, std::numeric_limits<std::int32_t>::max(), 0, {}, std::move(name_space)};
+}
+
 struct DueBefore {
   bool operator()(const DueEntry& a, const DueEntry& b) const {
     return std::tie(a.due_at, a.key) < std::tie(b.due_at, b.key);
@@ -156,8 +169,8 @@ void check_request(const ReadRequest& request) {
   FF_CHECK(request.ready.empty() || request.due_limit == 0);
   std::set<Key> keys;
   for (const auto& key : request.keys) FF_CHECK(is_well_formed(key) && keys.insert(key).second);
-  std::set<RouteNo> routes;
-  for (const auto& demand : request.ready) FF_CHECK(routes.insert(demand.route).second);
+  std::set<std::pair<RouteNo, std::optional<std::string>>> demands;
+  for (const auto& demand : request.ready) FF_CHECK(demands.emplace(demand.route, demand.name_space).second);
   std::set<std::uint64_t> groups;
   for (const auto group : request.groups) FF_CHECK(is_group(group) && groups.insert(group).second);
 }
@@ -247,7 +260,7 @@ class MemoryDatabase {
   // All of these expect that the mutex is held.
   std::vector<Record> records_of(const std::vector<Key>& keys) const;
   bool reserve(Owner owner, const Key& key);
-  void find_ready(Owner owner, const RouteDemand& demand, std::vector<Candidate>& found);
+  void find_ready(Owner owner, const ReadRequest& request, std::size_t demand, std::vector<Candidate>& found);
   void find_due(Owner owner, std::uint32_t limit, TimestampMs now_ms, std::vector<DueCandidate>& found);
   void find_grouped(std::uint64_t group, std::uint32_t limit, std::vector<DueCandidate>& found) const;
   void end_batch(Owner owner);
@@ -257,6 +270,8 @@ class MemoryDatabase {
   void apply_root(const RootChange& change);
   void put(const RootChange& change);
   void erase(const Key& key);
+  void put_ready(const ReadyEntry& entry);
+  void drop_ready(const ReadyEntry& entry);
   void put_due(const DueEntry& entry);
   void drop_due(const DueEntry& entry);
   void append(const LogEntry& entry);
@@ -265,6 +280,7 @@ class MemoryDatabase {
   std::mutex mutex_;
   std::map<Key, StoredRecord> records_;
   std::set<ReadyEntry, ServedBefore> ready_;
+  std::set<ReadyEntry, ServedBeforeInNamespace> ready_by_namespace_;  // the same entries
   std::set<DueEntry, DueBefore> due_;
   std::map<Key, TimestampMs> due_at_;        // the same entries by key: a record has at most one
   std::set<DueEntry, GroupBefore> grouped_;  // those of them that stand in a group
@@ -303,16 +319,21 @@ bool MemoryDatabase::reserve(Owner owner, const Key& key) {
   return place->second == owner;
 }
 
-void MemoryDatabase::find_ready(Owner owner, const RouteDemand& demand, std::vector<Candidate>& found) {
-  const ReadyEntry first{demand.route, std::numeric_limits<std::int32_t>::max(), 0, {}};
-  std::uint32_t missing = demand.limit;
-  for (auto entry = ready_.lower_bound(first); entry != ready_.end() && missing > 0; ++entry) {
-    if (entry->route != demand.route) break;
-    const auto record = records_.find(entry->key);
-    if (record == records_.end() || !reserve(owner, entry->key)) continue;
-    found.push_back({*entry, to_record(entry->key, record->second)});
-    --missing;
-  }
+void MemoryDatabase::find_ready(Owner owner, const ReadRequest& request, std::size_t demand,
+                                std::vector<Candidate>& found) {
+  const RouteDemand& wanted = request.ready[demand];
+  const auto find_in = [&](const auto& entries) {
+    std::uint32_t missing = wanted.limit;
+    auto entry = entries.lower_bound(first_of_route(wanted.route, wanted.name_space.value_or("")));
+    for (; entry != entries.end() && entry->route == wanted.route && missing > 0; ++entry) {
+      if (wanted.name_space && entry->name_space != *wanted.name_space) break;
+      const auto record = records_.find(entry->key);
+      if (record == records_.end() || !reserve(owner, entry->key)) continue;
+      found.push_back({*entry, to_record(entry->key, record->second), demand});
+      --missing;
+    }
+  };
+  wanted.name_space ? find_in(ready_by_namespace_) : find_in(ready_);
 }
 
 void MemoryDatabase::find_due(Owner owner, std::uint32_t limit, TimestampMs now_ms, std::vector<DueCandidate>& found) {
@@ -339,7 +360,9 @@ ReadReply MemoryDatabase::read(Owner owner, const ReadRequest& request, std::int
   ReadReply reply;
   reply.now_us = now_us;
   reply.records = records_of(request.keys);
-  for (const auto& demand : request.ready) find_ready(owner, demand, reply.ready);
+  for (std::size_t demand = 0; demand < request.ready.size(); ++demand) {
+    find_ready(owner, request, demand, reply.ready);
+  }
   if (request.due_limit > 0) find_due(owner, request.due_limit, reply.now_ms(), reply.due);
   const std::set<std::uint64_t> groups(request.groups.begin(), request.groups.end());
   for (const auto group : groups) find_grouped(group, request.group_limit, reply.grouped);
@@ -410,8 +433,8 @@ Verdict MemoryDatabase::apply(const ChangeSet& set) {
   for (const auto& [key, sum] : *sums) counters_[key] = sum;
   for (const auto& change : set.roots) apply_root(change);
   // Drops come first: a set moves an entry by dropping the old one and putting the new one.
-  for (const auto& entry : set.ready_drop) ready_.erase(entry);
-  for (const auto& entry : set.ready_put) ready_.insert(entry);
+  for (const auto& entry : set.ready_drop) drop_ready(entry);
+  for (const auto& entry : set.ready_put) put_ready(entry);
   for (const auto& entry : set.due_drop) drop_due(entry);
   for (const auto& entry : set.due_put) put_due(entry);
   for (const auto& name : set.satellites_drop) satellites_.erase(name);
@@ -459,6 +482,19 @@ void MemoryDatabase::erase(const Key& key) {
   for (const auto sequence : sequences->second) log_.erase(sequence);
   log_floor_ = std::max(log_floor_, sequences->second.back());
   log_of_root_.erase(sequences);
+}
+
+void MemoryDatabase::put_ready(const ReadyEntry& entry) {
+  const auto stored = ready_.insert(entry).first;
+  FF_CHECK(*stored == entry);  // a record does not change its namespace. The same once more is harmless
+  ready_by_namespace_.insert(entry);
+}
+
+void MemoryDatabase::drop_ready(const ReadyEntry& entry) {
+  const auto found = ready_.find(entry);
+  if (found == ready_.end()) return;
+  ready_by_namespace_.erase(*found);  // the stored namespace counts: a drop may give the name alone
+  ready_.erase(found);
 }
 
 void MemoryDatabase::put_due(const DueEntry& entry) {
@@ -597,9 +633,8 @@ std::int64_t MemoryDatabase::counter(const Key& key) {
 
 std::uint64_t MemoryDatabase::count_ready_before(const ReadyEntry& entry, std::uint64_t limit) {
   const std::lock_guard lock(mutex_);
-  const ReadyEntry first{entry.route, std::numeric_limits<std::int32_t>::max(), 0, {}};
   std::uint64_t number = 0;
-  auto place = ready_.lower_bound(first);
+  auto place = ready_.lower_bound(first_of_route(entry.route));
   for (; place != ready_.end() && number < limit && ServedBefore{}(*place, entry); ++place) ++number;
   return number;
 }
@@ -684,6 +719,7 @@ std::vector<std::string> MemoryDatabase::check_integrity() {
     }
   }
   if (listed != listings_.size()) findings.emplace_back("The listing index has entries that no record asks for.");
+  if (ready_.size() != ready_by_namespace_.size()) findings.emplace_back("The two ready indexes differ in size.");
   if (due_.size() != due_at_.size()) findings.emplace_back("The two due indexes differ in size.");
   const auto in_group = std::count_if(due_.begin(), due_.end(), [](const DueEntry& entry) { return entry.group != 0; });
   if (static_cast<std::size_t>(in_group) != grouped_.size()) {

@@ -84,10 +84,10 @@ last AS (SELECT xid, n FROM gone ORDER BY xid DESC, n DESC LIMIT 1)
 UPDATE log_floor f SET xid = last.xid, n = last.n FROM last WHERE (f.xid, f.n) < (last.xid, last.n))sql"};
 
 // No guard. An entry is put once, so the plain statement does; the patient one takes the place of a unique violation,
-// and costs twice as much for it. Index ready_order.
-#define FF_PUT_READY                                   \
-  "INSERT INTO ready (route, priority, sequence, key)" \
-  " SELECT * FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bytea[])"
+// and costs twice as much for it. Indexes ready_order, ready_namespace.
+#define FF_PUT_READY                                               \
+  "INSERT INTO ready (route, priority, sequence, key, name_space)" \
+  " SELECT * FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bytea[], $5::text[])"
 constexpr Statement put_ready = {"put_ready", FF_PUT_READY};
 constexpr Statement put_ready_patiently = {"put_ready_patiently", FF_PUT_READY " ON CONFLICT DO NOTHING"};
 
@@ -166,12 +166,18 @@ void sort_due(std::vector<const DueEntry*>& entries) {
             [](const auto* a, const auto* b) { return std::tie(a->due_at, a->key) < std::tie(b->due_at, b->key); });
 }
 
-Params ready_params(const std::vector<const ReadyEntry*>& entries) {
+Params ready_names(const std::vector<const ReadyEntry*>& entries) {
   Params params;
   params.array(Type::int4, entries, [](const auto* e) { return Int(e->route); })
       .array(Type::int4, entries, [](const auto* e) { return Int(e->priority); })
       .array(Type::int8, entries, [](const auto* e) { return static_cast<Int>(e->sequence); })
       .array(Type::bytea, entries, [](const auto* e) { return Text(e->key.bytes); });
+  return params;
+}
+
+Params ready_params(const std::vector<const ReadyEntry*>& entries) {
+  Params params = ready_names(entries);
+  params.array(Type::text, entries, [](const auto* e) { return Text(e->name_space); });
   return params;
 }
 
@@ -312,7 +318,7 @@ void Batch::queue(Connection& connection, bool patiently) const {
 }
 
 void Batch::queue_drops(Connection& connection) const {
-  if (!ready_drop_.empty()) connection.queue(drop_ready, ready_params(ready_drop_));
+  if (!ready_drop_.empty()) connection.queue(drop_ready, ready_names(ready_drop_));
   if (!due_drop_.empty()) connection.queue(drop_due, due_names(due_drop_));
 }
 

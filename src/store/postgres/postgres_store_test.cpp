@@ -275,6 +275,42 @@ TEST_F(PostgresStoreTest, group_reads_use_their_index) {
   EXPECT_EQ(sql.run(found), "6");
 }
 
+// The same for ready entries: neither a namespace in a crowd nor the crowd itself is searched through.
+TEST_F(PostgresStoreTest, searches_read_as_many_ready_entries_as_they_bring) {
+  store_ = open();
+  const auto route = store_->intern_route("lane", {});
+  ASSERT_TRUE(route);
+  auto writer = session(*store_);
+  ReadRequest mixed, plain;
+  mixed.ready = {{*route, 5}, {*route, 10, "few"}, {*route, 10, "nobody"}};
+  plain.ready = {{*route, 7}};
+  EXPECT_TRUE(writer->read(mixed)->ready.empty());
+  EXPECT_TRUE(writer->read(plain)->ready.empty());
+  std::vector<ChangeSet> sets;
+  for (int i = 0; i < 3000; ++i) {
+    sets.push_back(put(i, 0));
+    sets.back().ready_put.push_back(
+        {*route, 0, static_cast<std::uint64_t>(i), key(i), i % 500 == 499 ? "few" : "many"});
+  }
+  commit(*writer, sets);
+  const auto reply = writer->read(mixed);
+  ASSERT_TRUE(reply);
+  ASSERT_EQ(reply->ready.size(), 11U);
+  EXPECT_EQ(reply->ready[4].entry, (ReadyEntry{*route, 0, 4, key(4), "many"}));
+  EXPECT_EQ(reply->ready[5].entry, (ReadyEntry{*route, 0, 499, key(499), "few"}));
+  EXPECT_EQ(reply->ready[10].demand, 1U);
+  EXPECT_EQ(writer->read(plain)->ready.size(), 7U);
+  writer.reset();  // a backend reports its statistics when it ends
+  Sql sql(schema_);
+  const auto read_by = [&](const std::string& index) {
+    return sql.run("SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = '" + index +
+                   "' AND schemaname = '" + schema_ + "'");
+  };
+  for (int i = 0; i < 500 && read_by("ready_order") == "0"; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(read_by("ready_namespace"), "6");
+  EXPECT_EQ(read_by("ready_order"), "12");
+}
+
 TEST_F(PostgresStoreTest, route_numbers_are_dense_under_contention) {
   store_ = open();
   std::vector<std::thread> threads;

@@ -55,9 +55,17 @@ END $$;
 INSERT INTO schema_version (version) VALUES (1);
 )sql";
 
+// What the second program made of it.
+constexpr const char* to_version_2 = R"sql(
+ALTER TABLE due ADD COLUMN group_no bigint NOT NULL DEFAULT 0, ADD COLUMN rank bigint NOT NULL DEFAULT 0;
+CREATE INDEX due_group ON due (group_no, rank, key) WHERE group_no <> 0;
+INSERT INTO schema_version (version) VALUES (2);
+)sql";
+
 // Two records with everything that one can have.
 constexpr const char* rows_1 = R"sql(
-INSERT INTO root (key, version, fixed, body) VALUES ('\x65610001', 3, 'f', 'b'), ('\x65620001', 4, 'f', 'b');
+INSERT INTO root (key, name_space, version, fixed, body)
+VALUES ('\x65610001', 'ns', 3, 'f', 'b'), ('\x65620001', NULL, 4, 'f', 'b');
 INSERT INTO route (number, lane, capabilities) VALUES (1, 'lane', '{}');
 INSERT INTO ready (route, priority, sequence, key) VALUES (1, 5, 6, '\x65610001');
 INSERT INTO due (due_at, key) VALUES (50, '\x65610001'), (60, '\x65620001');
@@ -125,10 +133,10 @@ TEST_F(PostgresMigration, waits_to_be_asked) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::schema_mismatch);
   EXPECT_EQ(refused.error().message, "the PostgreSQL schema \"" + old_ +
-                                         "\" is at version 1, this program needs 2; run `flowfabric migrate URL`");
+                                         "\" is at version 1, this program needs 3; run `flowfabric migrate URL`");
   EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "1");
   ASSERT_TRUE(open(old_, true));
-  EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "2");
+  EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "3");
   EXPECT_TRUE(open(old_, false));
 }
 
@@ -151,7 +159,7 @@ TEST_F(PostgresMigration, keeps_the_rows_of_version_one) {
   EXPECT_EQ(due.due[1].record.version, 4U);
   request.due_limit = 0;
   request.ready = {{1, 10}};
-  EXPECT_EQ(session->read(request).value().ready.at(0).entry, (ReadyEntry{1, 5, 6, key_a}));
+  EXPECT_EQ(session->read(request).value().ready.at(0).entry, (ReadyEntry{1, 5, 6, key_a, "ns"}));
   EXPECT_TRUE((*store)->check_integrity().value().empty());
 }
 
@@ -167,6 +175,36 @@ TEST_F(PostgresMigration, lets_an_old_entry_join_a_group) {
   set.due_put = {joined};
   EXPECT_EQ(session->commit({set}).value(), std::vector{Verdict::committed});
   EXPECT_EQ((*store)->group_entries(9, {}, 10).value(), std::vector{joined});
+  EXPECT_TRUE((*store)->check_integrity().value().empty());
+}
+
+// The entries of the second schema did not say whose they are.
+TEST_F(PostgresMigration, finds_old_ready_entries_by_their_namespace) {
+  make(old_, std::string(version_1) + to_version_2);
+  add_rows(old_);
+  run_sql("SET search_path TO " + old_ + R"sql(;
+    UPDATE root SET name_space = 'other' WHERE key = '\x65620001';
+    INSERT INTO ready (route, priority, sequence, key) VALUES (1, 9, 5, '\x65620001');)sql");
+  auto store = open(old_, true);
+  ASSERT_TRUE(store) << store.error().message;
+  auto session = (*store)->open_session().value();
+  ReadRequest request;
+  request.ready = {{1, 10}, {1, 10, "ns"}, {1, 10, "other"}, {1, 10, "nobody"}};
+  const ReadyEntry mine{1, 5, 6, key_a, "ns"}, theirs{1, 9, 5, key_b, "other"};
+  const auto found = session->read(request).value().ready;
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_EQ(found[0].entry, theirs);
+  EXPECT_EQ(found[1].entry, mine);
+  EXPECT_EQ(found[2].entry, mine);
+  EXPECT_EQ(found[3].entry, theirs);
+
+  ChangeSet claim;
+  claim.roots.push_back({key_a, 3, RootChange::Action::put, "f", "b", {}});
+  claim.ready_drop = {mine};
+  EXPECT_EQ(session->commit({claim}).value(), std::vector{Verdict::committed});
+  request.ready = {{1, 10, "ns"}};
+  EXPECT_TRUE(session->read(request).value().ready.empty());
+  session->release();
   EXPECT_TRUE((*store)->check_integrity().value().empty());
 }
 

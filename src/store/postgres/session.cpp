@@ -64,11 +64,27 @@ LEFT JOIN LATERAL (
 // Result: for each route its best entries that no other session holds, locked, with their records as of the same
 // snapshot. Index ready_order, in its order; root_pkey.
 constexpr Statement search_ready = {"search_ready", R"sql(
-SELECT r.route, r.priority, r.sequence, o.key, o.version, o.fixed, o.body
-FROM unnest($1::int[], $2::int[]) d(route, wanted)
+SELECT d.n, r.route, r.priority, r.sequence, r.name_space, o.key, o.version, o.fixed, o.body
+FROM unnest($1::int[], $2::int[]) WITH ORDINALITY d(route, wanted, n)
 CROSS JOIN LATERAL (
-  SELECT route, priority, sequence, key FROM ready WHERE ready.route = d.route
+  SELECT route, priority, sequence, name_space, key FROM ready WHERE ready.route = d.route
   ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) r
+CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = r.key LIMIT 1) o)sql"};
+
+// The same where some of the demands name a namespace. One statement for both kinds, because only one may lock: see
+// queue_reads. Index ready_namespace besides. A locking clause may not stand in a UNION itself, hence the inner queries.
+constexpr Statement search_namespaces = {"search_namespaces", R"sql(
+SELECT d.n, r.route, r.priority, r.sequence, r.name_space, o.key, o.version, o.fixed, o.body
+FROM unnest($1::int[], $2::int[], $3::text[]) WITH ORDINALITY d(route, wanted, name_space, n)
+CROSS JOIN LATERAL (
+  SELECT * FROM (
+    SELECT route, priority, sequence, name_space, key FROM ready WHERE d.name_space IS NULL AND ready.route = d.route
+    ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) anybody
+  UNION ALL
+  SELECT * FROM (
+    SELECT route, priority, sequence, name_space, key FROM ready
+    WHERE ready.name_space = d.name_space AND ready.route = d.route
+    ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) one) r
 CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = r.key LIMIT 1) o)sql"};
 
 // Result: the earliest entries due by $2, or by now, that no other session holds, locked, with their records as of the
@@ -113,15 +129,15 @@ std::vector<Candidate> candidates_of(const Rows& rows) {
   std::vector<Candidate> out;
   out.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) {
-    Record record = record_at(rows, row, 3);
-    ReadyEntry entry{static_cast<RouteNo>(rows.integer(row, 0)), static_cast<std::int32_t>(rows.integer(row, 1)),
-                     static_cast<std::uint64_t>(rows.integer(row, 2)), record.key};
-    out.push_back({std::move(entry), std::move(record)});
+    Record record = record_at(rows, row, 5);
+    ReadyEntry entry{static_cast<RouteNo>(rows.integer(row, 1)), static_cast<std::int32_t>(rows.integer(row, 2)),
+                     static_cast<std::uint64_t>(rows.integer(row, 3)), record.key, rows.string(row, 4)};
+    out.push_back({std::move(entry), std::move(record), static_cast<std::size_t>(rows.integer(row, 0) - 1)});
   }
   // The plan gives this order already; the promise should not depend on a plan.
   std::sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(a.entry.route, b.entry.priority, a.entry.sequence, a.entry.key) <
-           std::tie(b.entry.route, a.entry.priority, b.entry.sequence, b.entry.key);
+    return std::tie(a.demand, b.entry.priority, a.entry.sequence, a.entry.key) <
+           std::tie(b.demand, a.entry.priority, b.entry.sequence, b.entry.key);
   });
   return out;
 }
@@ -163,6 +179,12 @@ std::vector<Route> routes_of(const Rows& rows) {
   }
   std::sort(out.begin(), out.end(), [](const Route& a, const Route& b) { return a.number < b.number; });
   return out;
+}
+
+std::optional<std::string_view> namespace_of(const RouteDemand& demand) { return demand.name_space; }
+
+bool names_a_namespace(const std::vector<RouteDemand>& demands) {
+  return std::any_of(demands.begin(), demands.end(), [](const RouteDemand& d) { return d.name_space.has_value(); });
 }
 
 bool wants_groups(const ReadRequest& request) { return !request.groups.empty() && request.group_limit > 0; }
@@ -280,7 +302,12 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
   if (!request.ready.empty()) {
     params.array(Type::int4, request.ready, [](const RouteDemand& d) { return std::int64_t{d.route}; })
         .array(Type::int4, request.ready, [](const RouteDemand& d) { return std::int64_t{d.limit}; });
-    connection_->queue(search_ready, params);
+    if (names_a_namespace(request.ready)) {
+      params.array(Type::text, request.ready, namespace_of);
+      connection_->queue(search_namespaces, params);
+    } else {
+      connection_->queue(search_ready, params);
+    }
   } else if (request.due_limit > 0) {
     params.int4(request.due_limit);
     clock_ ? params.int8(now_us / 1000) : params.null();

@@ -15,9 +15,18 @@ constexpr char load_root_sql[] = "SELECT id, version, fixed, body FROM root WHER
 // The best entries of one route in order of service: a prefix of the clustered table, each with its record. CROSS JOIN
 // keeps SQLite from turning the join round.
 constexpr char find_ready_sql[] = R"(
-  SELECT ready.neg_priority, ready.sequence, ready.key, root.id, root.version, root.fixed, root.body
+  SELECT ready.neg_priority, ready.sequence, ready.key, ready.name_space,
+         root.id, root.version, root.fixed, root.body
   FROM ready CROSS JOIN root ON root.key = ready.key
   WHERE ready.route = ?1 ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
+
+// The same of one namespace: a range of ready_namespace, which has all columns.
+constexpr char find_ready_of_sql[] = R"(
+  SELECT ready.neg_priority, ready.sequence, ready.key, ready.name_space,
+         root.id, root.version, root.fixed, root.body
+  FROM ready INDEXED BY ready_namespace CROSS JOIN root ON root.key = ready.key
+  WHERE ready.name_space = ?3 AND ready.route = ?1
+  ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
 
 // What is due by ?1, earliest first: a prefix of the clustered table.
 constexpr char find_due_sql[] = R"(
@@ -38,9 +47,10 @@ constexpr char load_routes_sql[] = "SELECT number, lane, capabilities FROM route
 
 Result<void> Batch::prepare_reads() {
   const std::pair<Statement*, const char*> all[] = {
-      {&statements_.load_root, load_root_sql},     {&statements_.find_ready, find_ready_sql},
-      {&statements_.find_due, find_due_sql},       {&statements_.find_grouped, find_grouped_sql},
-      {&statements_.load_routes, load_routes_sql}, {&statements_.load_satellite, load_satellite_sql},
+      {&statements_.load_root, load_root_sql},           {&statements_.find_ready, find_ready_sql},
+      {&statements_.find_ready_of, find_ready_of_sql},   {&statements_.find_due, find_due_sql},
+      {&statements_.find_grouped, find_grouped_sql},     {&statements_.load_routes, load_routes_sql},
+      {&statements_.load_satellite, load_satellite_sql},
   };
   for (const auto& [statement, sql] : all) {
     FF_TRY(prepared, database_->prepare(sql));
@@ -53,7 +63,7 @@ Result<ReadReply> Batch::read(const ReadRequest& request, std::int64_t now_us) {
   ReadReply reply;
   reply.now_us = now_us;
   FF_TRY_VOID(read_keys(request.keys, reply));
-  for (const RouteDemand& demand : request.ready) FF_TRY_VOID(read_ready(demand, reply));
+  for (std::size_t i = 0; i < request.ready.size(); ++i) FF_TRY_VOID(read_ready(request.ready[i], i, reply));
   if (request.due_limit > 0) FF_TRY_VOID(read_due(request.due_limit, reply));
   FF_TRY_VOID(read_groups(request, reply));
   if (request.want_routes) FF_TRY_VOID(read_routes(request.routes_known, reply));
@@ -76,10 +86,11 @@ Result<void> Batch::read_keys(const std::vector<Key>& keys, ReadReply& reply) {
   return {};
 }
 
-Result<void> Batch::read_ready(const RouteDemand& demand, ReadReply& reply) {
-  Statement& find = statements_.find_ready;
+Result<void> Batch::read_ready(const RouteDemand& demand, std::size_t index, ReadReply& reply) {
+  Statement& find = demand.name_space ? statements_.find_ready_of : statements_.find_ready;
   find.bind(1, demand.route);
   find.bind(2, demand.limit);
+  if (demand.name_space) find.bind_text(3, *demand.name_space);
   for (;;) {
     FF_TRY(row, find.step());
     if (!row) return {};
@@ -88,7 +99,9 @@ Result<void> Batch::read_ready(const RouteDemand& demand, ReadReply& reply) {
     candidate.entry.priority = static_cast<std::int32_t>(-find.integer(0));
     candidate.entry.sequence = static_cast<std::uint64_t>(find.integer(1));
     candidate.entry.key.bytes = find.view(2);
-    candidate.record = take_record(candidate.entry.key, find, 3);
+    candidate.entry.name_space = find.view(3);
+    candidate.record = take_record(candidate.entry.key, find, 4);
+    candidate.demand = index;
   }
 }
 

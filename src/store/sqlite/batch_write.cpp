@@ -23,7 +23,7 @@ constexpr char update_listed_root_sql[] =
 constexpr char delete_root_sql[] = "DELETE FROM root WHERE id = ?1";
 
 constexpr char insert_ready_sql[] =
-    "INSERT OR IGNORE INTO ready(route, neg_priority, sequence, key) VALUES(?1, ?2, ?3, ?4)";
+    "INSERT OR IGNORE INTO ready(route, neg_priority, sequence, key, name_space) VALUES(?1, ?2, ?3, ?4, ?5)";
 constexpr char delete_ready_sql[] =
     "DELETE FROM ready WHERE route = ?1 AND neg_priority = ?2 AND sequence = ?3 AND key = ?4";
 constexpr char insert_due_sql[] = "INSERT OR IGNORE INTO due(due_at, key, group_no, rank) VALUES(?1, ?2, ?3, ?4)";
@@ -257,15 +257,21 @@ Result<void> Batch::erase_root(const RootChange& change) {
 }
 
 Result<void> Batch::apply_ready(const ChangeSet& set) {
-  const auto run = [](Statement& statement, const ReadyEntry& entry) {
+  const auto bind_name = [](Statement& statement, const ReadyEntry& entry) {
     statement.bind(1, entry.route);
     statement.bind(2, -static_cast<std::int64_t>(entry.priority));
     statement.bind(3, static_cast<std::int64_t>(entry.sequence));
     statement.bind_blob(4, entry.key.bytes);
-    return statement.run();
   };
-  for (const ReadyEntry& entry : set.ready_drop) FF_TRY_VOID(run(statements_.delete_ready, entry));
-  for (const ReadyEntry& entry : set.ready_put) FF_TRY_VOID(run(statements_.insert_ready, entry));
+  for (const ReadyEntry& entry : set.ready_drop) {
+    bind_name(statements_.delete_ready, entry);
+    FF_TRY_VOID(statements_.delete_ready.run());
+  }
+  for (const ReadyEntry& entry : set.ready_put) {
+    bind_name(statements_.insert_ready, entry);
+    statements_.insert_ready.bind_text(5, entry.name_space);
+    FF_TRY_VOID(statements_.insert_ready.run());
+  }
   return {};
 }
 

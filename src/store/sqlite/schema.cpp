@@ -93,9 +93,18 @@ constexpr const char* migration_2[] = {
     "CREATE INDEX due_group ON due(group_no, rank, key) WHERE group_no <> 0",
 };
 
+// Namespaces of ready entries, for claims that keep to one. An entry without a record gets none: nobody can claim it.
+constexpr const char* migration_3[] = {
+    "ALTER TABLE ready ADD COLUMN name_space TEXT NOT NULL DEFAULT ''",
+    R"(UPDATE ready SET name_space =
+         coalesce((SELECT root.name_space FROM root WHERE root.key = ready.key), ''))",
+    "CREATE INDEX ready_namespace ON ready(name_space, route, neg_priority, sequence, key)",
+};
+
 constexpr Migration migrations[] = {
     {migration_1, std::size(migration_1)},
     {migration_2, std::size(migration_2)},
+    {migration_3, std::size(migration_3)},
 };
 
 constexpr char select_user_version[] = "PRAGMA user_version";

@@ -37,9 +37,16 @@ constexpr const char* version_1 = R"(
   PRAGMA application_id = 0x466c6f77;
   PRAGMA user_version = 1;)";
 
+// What the second program made of it.
+constexpr const char* to_version_2 = R"(
+  ALTER TABLE due ADD COLUMN group_no INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE due ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX due_group ON due(group_no, rank, key) WHERE group_no <> 0;
+  PRAGMA user_version = 2;)";
+
 // Two records with everything that one can have.
 constexpr const char* rows_1 = R"(
-  INSERT INTO root(key, version, record_kind, fixed, body) VALUES(x'65610001', 3, 101, x'66', x'62');
+  INSERT INTO root(key, version, record_kind, name_space, fixed, body) VALUES(x'65610001', 3, 101, 'ns', x'66', x'62');
   INSERT INTO root(key, version, record_kind, fixed, body) VALUES(x'65620001', 4, 101, x'66', x'62');
   INSERT INTO route VALUES(1, 'lane', x'00');
   INSERT INTO ready VALUES(1, -5, 6, x'65610001');
@@ -103,7 +110,7 @@ TEST(SqliteMigration, AFileOfVersionOneKeepsItsRows) {
   EXPECT_EQ(due.due[1].record.version, 4u);
   request.due_limit = 0;
   request.ready = {{1, 10}};
-  EXPECT_EQ(session->read(request).value().ready.at(0).entry, (ReadyEntry{1, 5, 6, key_a}));
+  EXPECT_EQ(session->read(request).value().ready.at(0).entry, (ReadyEntry{1, 5, 6, key_a, "ns"}));
   EXPECT_TRUE(store->check_integrity().value().empty());
 }
 
@@ -124,6 +131,39 @@ TEST(SqliteMigration, AnOldEntryCanJoinAGroup) {
   EXPECT_TRUE(store->check_integrity().value().empty());
 }
 
+// The entries of the second schema did not say whose they are.
+TEST(SqliteMigration, OldReadyEntriesAreFoundByTheirNamespace) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  run_old_sql(path, version_1);
+  run_old_sql(path, rows_1);
+  run_old_sql(path, to_version_2);
+  run_old_sql(path, R"(
+    UPDATE root SET name_space = 'other' WHERE key = x'65620001';
+    INSERT INTO ready VALUES(1, -9, 5, x'65620001');)");
+  auto store = open_migrated(path);
+  ASSERT_NE(store, nullptr);
+  auto session = store->open_session().value();
+  ReadRequest request;
+  request.ready = {{1, 10}, {1, 10, "ns"}, {1, 10, "other"}, {1, 10, "nobody"}};
+  const ReadyEntry mine{1, 5, 6, key_a, "ns"}, theirs{1, 9, 5, key_b, "other"};
+  const auto found = session->read(request).value().ready;
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].entry, theirs);
+  EXPECT_EQ(found[1].entry, mine);
+  EXPECT_EQ(found[2].entry, mine);
+  EXPECT_EQ(found[3].entry, theirs);
+
+  ChangeSet claim;
+  claim.roots.push_back(RootChange{key_a, 3, RootChange::Action::put, "f", "b", std::nullopt});
+  claim.ready_drop = {mine};
+  EXPECT_EQ(session->commit({claim}).value(), std::vector{Verdict::committed});
+  request.ready = {{1, 10, "ns"}};
+  EXPECT_TRUE(session->read(request).value().ready.empty());
+  session->release();
+  EXPECT_TRUE(store->check_integrity().value().empty());
+}
+
 TEST(SqliteMigration, AnOldFileEndsUpLikeANewOne) {
   const test::TempDir folder;
   const std::string older = folder.file("old.db"), newer = folder.file("new.db");
@@ -133,9 +173,9 @@ TEST(SqliteMigration, AnOldFileEndsUpLikeANewOne) {
   EXPECT_EQ(shape_of(older), shape_of(newer));
 }
 
-// The searches of groups name their index, so a plan that could not use it would have failed to prepare; this is about
-// the order, which no plan may have to sort for.
-TEST(SqlitePlans, GroupsAndDueEntriesAreReadInTheOrderOfAnIndex) {
+// The searches of groups and of namespaces name their index, so a plan that could not use it would have failed to prepare;
+// this is about the order, which no plan may have to sort for.
+TEST(SqlitePlans, EntriesAreReadInTheOrderOfAnIndex) {
   const test::TempDir folder;
   const std::string path = folder.file("x.db");
   open_migrated(path).reset();
@@ -156,6 +196,23 @@ TEST(SqlitePlans, GroupsAndDueEntriesAreReadInTheOrderOfAnIndex) {
     WHERE (due_at, key) > (?1, ?2) AND due_at <= ?3 ORDER BY due_at, key LIMIT ?4)");
   EXPECT_NE(due_plan.find("PRIMARY KEY ((due_at,key)>(?,?)"), std::string::npos) << due_plan;
   EXPECT_EQ(due_plan.find("TEMP B-TREE"), std::string::npos) << due_plan;
+  const std::string route_plan = plan_of(R"(
+    SELECT ready.key, ready.name_space, root.id FROM ready CROSS JOIN root ON root.key = ready.key
+    WHERE ready.route = ?1 ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)");
+  EXPECT_NE(route_plan.find("ready USING PRIMARY KEY (route=?)"), std::string::npos) << route_plan;
+  EXPECT_EQ(route_plan.find("TEMP B-TREE"), std::string::npos) << route_plan;
+  const std::string namespace_plan = plan_of(R"(
+    SELECT ready.key, ready.name_space, root.id FROM ready INDEXED BY ready_namespace CROSS JOIN root
+    ON root.key = ready.key WHERE ready.name_space = ?3 AND ready.route = ?1
+    ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)");
+  EXPECT_NE(namespace_plan.find("COVERING INDEX ready_namespace (name_space=? AND route=?)"), std::string::npos)
+      << namespace_plan;
+  EXPECT_EQ(namespace_plan.find("TEMP B-TREE"), std::string::npos) << namespace_plan;
+  const std::string drop_plan =
+      plan_of("DELETE FROM ready WHERE route = ?1 AND neg_priority = ?2 AND sequence = ?3 AND key = ?4");
+  EXPECT_NE(drop_plan.find("ready USING PRIMARY KEY (route=? AND neg_priority=? AND sequence=? AND key=?)"),
+            std::string::npos)
+      << drop_plan;
 }
 
 }  // namespace

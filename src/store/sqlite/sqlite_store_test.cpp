@@ -408,7 +408,7 @@ TEST(SqliteIntegrity, FindsOrphans) {
   const std::string path = folder.file("x.db");
   auto store = open_store(path);
   EXPECT_TRUE(store->check_integrity().value().empty());
-  run_sql(path, "INSERT INTO ready VALUES(9, 0, 1, x'65'); INSERT INTO due VALUES(1, x'65', -1, 0)");
+  run_sql(path, "INSERT INTO ready VALUES(9, 0, 1, x'65', 'ns'); INSERT INTO due VALUES(1, x'65', -1, 0)");
   const std::vector<std::string> expected = {
       "1 ready entries belong to a record that does not exist.",
       "1 ready entries name a route that does not exist.",
