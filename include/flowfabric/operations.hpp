@@ -43,10 +43,10 @@ struct Created {
 // ---- Working -------------------------------------------------------------------------------------------------------
 
 struct ClaimRequest {
-  std::string worker_namespace =
-      "default";  // where the worker is registered, if it is; work of any namespace is claimed
+  std::string worker_namespace = "default";  // where the worker is registered, if it is
   std::string worker_id{};
   std::string worker_instance_id{};
+  std::optional<std::string> name_space{};  // only executions of this one; absent: of any
   std::vector<std::string> lanes = {"default"};
   std::vector<std::string> capabilities{};
   std::uint32_t max_executions = 1;
@@ -243,6 +243,7 @@ struct GrantRequest {
 };
 
 struct ClaimForWorkerRequest {
+  std::optional<std::string> name_space{};  // only executions of this one; absent: of any
   std::string lane = "default";
   std::string worker_id{};
   std::string worker_instance_id{};

@@ -90,6 +90,14 @@ struct ReadyEntry {
   friend bool operator==(const ReadyEntry&, const ReadyEntry&) = default;
 };
 
+// The claimable records of one namespace on one route.
+struct ReadyLine {
+  RouteNo route = 0;
+  std::string name_space;
+
+  friend auto operator<=>(const ReadyLine&, const ReadyLine&) = default;
+};
+
 // The due time of an entry that is there for its group only. The clock never comes to it.
 inline constexpr TimestampMs never_due = INT64_MAX;
 

@@ -253,6 +253,7 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
 }
 
 Result<void> admit(ClaimRequest& request) {
+  if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
   FF_TRY_VOID(admit_namespace(request.worker_namespace, "worker_namespace"));
   FF_TRY_VOID(admit_worker_id(request.worker_id, "worker_id"));
   FF_TRY_VOID(admit_worker_id(request.worker_instance_id, "worker_instance_id"));
@@ -367,6 +368,7 @@ Result<void> admit(GrantRequest& request) {
 }
 
 Result<void> admit(ClaimForWorkerRequest& request) {
+  if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
   FF_TRY_VOID(admit_lane(request.lane));
   FF_TRY_VOID(admit_worker(request));
   return admit_grant_ttl(request.grant_ttl_ms);

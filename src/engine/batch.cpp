@@ -35,11 +35,36 @@ void remove_duplicates(std::vector<Key>& keys) {
 Command hand_out(const QueuedClaim& claim, const ExecutionId& id) {
   const ClaimRequest& request = claim.request;
   if (claim.grant_ttl_ms == 0) {
-    return LeaseCommand{id, request.worker_namespace, request.worker_id, request.worker_instance_id,
-                        request.lease_ttl_ms};
+    return LeaseCommand{id,
+                        request.worker_namespace,
+                        request.worker_id,
+                        request.worker_instance_id,
+                        request.lease_ttl_ms,
+                        request.name_space};
   }
   return GrantCommand{GrantKind::claim,
-                      {id, request.worker_id, request.worker_instance_id, request.capabilities, claim.grant_ttl_ms}};
+                      {id, request.worker_id, request.worker_instance_id, request.capabilities, claim.grant_ttl_ms},
+                      request.name_space};
+}
+
+bool may_take(const ClaimRequest& request, const ReadyEntry& entry) {
+  return !request.name_space || *request.name_space == entry.name_space;
+}
+
+// What claims want of one route: by the namespace that they keep to, or of any.
+using Wanted = std::map<std::optional<std::string>, std::uint64_t>;
+
+// Claims of any namespace and of a single one may take each other's finds. So each search brings as many as all want that
+// may take from it; else somebody would leave empty-handed although there is more.
+void add_demands(RouteNo route, const Wanted& wanted, std::vector<RouteDemand>& demands) {
+  std::uint64_t by_all = 0;
+  for (const auto& [name_space, count] : wanted) by_all += count;
+  const auto any = wanted.find(std::nullopt);
+  const std::uint64_t by_any = any == wanted.end() ? 0 : any->second;
+  for (const auto& [name_space, count] : wanted) {
+    const auto limit = std::min<std::uint64_t>(name_space ? count + by_any : by_all, limits::max_route_candidates);
+    demands.push_back({route, static_cast<std::uint32_t>(limit), name_space});
+  }
 }
 
 }  // namespace
@@ -105,24 +130,21 @@ ReadRequest Batch::first_request() {
     request.due_limit = sweep_limit_ = runtime_.sweep_limit();
     return request;
   }
-  std::map<RouteNo, std::uint64_t> demand;
+  std::map<RouteNo, Wanted> demand;
   std::vector<Key> lane_keys;
   for (ClaimState& state : claims_) {
     state.queued->seen = runtime_.parking_.signature(state.queued->request);
     state.covered = runtime_.routes_.covered(state.queued->request.lanes, state.queued->request.capabilities);
     // A claim that comes again looks a little further, past what it could not take.
     const std::uint64_t wanted = state.queued->request.max_executions + static_cast<std::uint64_t>(state.queued->stale);
-    for (const RouteNo route : state.covered) demand[route] += wanted;
+    for (const RouteNo route : state.covered) demand[route][state.queued->request.name_space] += wanted;
     std::vector<Key> lanes;
     for (const auto& lane : state.queued->request.lanes) lanes.push_back(lane_key(lane));
     add_missing(lane_keys, std::move(lanes));
   }
   for (Key& key : lane_keys) request.keys.push_back(std::move(key));
   remove_duplicates(request.keys);
-  for (const auto& [route, wanted] : demand) {
-    const auto limit = std::min<std::uint64_t>(wanted, limits::max_route_candidates);
-    request.ready.push_back({route, static_cast<std::uint32_t>(limit)});
-  }
+  for (const auto& [route, wanted] : demand) add_demands(route, wanted, request.ready);
   request.routes_known = runtime_.routes_.known();
   // A create may have made its route: whoever waits for that lane can only be woken once we know it.
   const bool unknown_route = std::any_of(commands_.begin(), commands_.end(), [&](const CommandState& state) {
@@ -168,10 +190,11 @@ Result<void> Batch::read() {
 Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) {
   for (const Record& record : reply.records) FF_TRY_VOID(workspace_.admit(record));
   for (const Key& key : request.keys) workspace_.note_looked_up(key);
-  std::map<RouteNo, std::uint32_t> found;
-  for (const Candidate& candidate : reply.ready) ++found[candidate.entry.route];
-  for (const RouteDemand& demand : request.ready) {
-    if (found[demand.route] >= demand.limit) cut_off_.insert(demand.route);
+  std::vector<std::uint32_t> found(request.ready.size());
+  for (const Candidate& candidate : reply.ready) ++found[candidate.demand];
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const RouteDemand& demand = request.ready[i];
+    if (found[i] >= demand.limit) cut_off_.emplace(demand.route, demand.name_space);
   }
   for (const Candidate& candidate : reply.ready) {
     const auto slot = workspace_.admit(candidate.record);
@@ -181,7 +204,7 @@ Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) 
       continue;
     }
     if ((*slot)->version != candidate.record.version) continue;
-    offers_[candidate.entry.route].push_back({candidate.entry});
+    offer(candidate.entry);
   }
   due_found_ = reply.due.size();
   for (const DueCandidate& candidate : reply.due) {
@@ -302,20 +325,21 @@ void Batch::decide_command(CommandState& state) {
   for (const Key& key : state.touched) offer_newly_ready(key);
 }
 
+// In order of service; what is there already, because two demands have found it, stays as it is.
+void Batch::offer(ReadyEntry entry) {
+  auto& line = offers_[entry.route];
+  const auto where = std::lower_bound(line.begin(), line.end(), entry,
+                                      [](const Offer& a, const ReadyEntry& b) { return served_before(a.entry, b); });
+  if (where == line.end() || where->entry != entry) line.insert(where, Offer{std::move(entry)});
+}
+
 // What this batch makes claimable can be claimed by a later claim of the same batch, in the same commit.
 void Batch::offer_newly_ready(const Key& key) {
   if (claims_.empty() || key.kind() != RecordKind::execution) return;
   Slot* slot = workspace_.find(key);
   if (slot == nullptr || slot->execution() == nullptr || slot->erased || !slot->changed) return;
-  const auto entry = ready_entry(*slot->execution());
-  if (!entry || entry == slot->indexed_ready) return;
-  auto& line = offers_[entry->route];
-  for (const Offer& offer : line) {
-    if (offer.entry == *entry) return;
-  }
-  const auto where = std::upper_bound(line.begin(), line.end(), *entry,
-                                      [](const ReadyEntry& a, const Offer& b) { return served_before(a, b.entry); });
-  line.insert(where, Offer{*entry});
+  auto entry = ready_entry(*slot->execution());
+  if (entry && entry != slot->indexed_ready) offer(std::move(*entry));
 }
 
 Batch::Offer* Batch::best_offer(const ClaimState& state) {
@@ -323,8 +347,9 @@ Batch::Offer* Batch::best_offer(const ClaimState& state) {
   for (const RouteNo route : state.covered) {
     const auto line = offers_.find(route);
     if (line == offers_.end()) continue;
-    const auto first =
-        std::find_if(line->second.begin(), line->second.end(), [](const Offer& offer) { return !offer.used; });
+    const auto first = std::find_if(line->second.begin(), line->second.end(), [&](const Offer& offer) {
+      return !offer.used && may_take(state.queued->request, offer.entry);
+    });
     if (first == line->second.end()) continue;
     if (!lane_serves(workspace_, runtime_.routes_.lane_of(route))) {
       paused_routes_.insert(route);
@@ -473,7 +498,9 @@ Wakeup Batch::unused_offers() const {
   Wakeup wakeup;
   for (const auto& [route, line] : offers_) {
     if (paused_routes_.contains(route)) continue;  // nobody could take these
-    if (std::any_of(line.begin(), line.end(), is_left)) wakeup.ready_routes.push_back(route);
+    for (const Offer& offer : line) {
+      if (is_left(offer)) wakeup.ready.push_back({route, offer.entry.name_space});
+    }
   }
   return wakeup;
 }
@@ -506,12 +533,25 @@ void Batch::answer_command(CommandState& state) {
 // Nothing was left for this claim, but only because the search stopped where it did: others of the batch took what it
 // brought, or it could not be leased.
 bool Batch::may_have_missed_work(const ClaimState& state) const {
+  const ClaimRequest& request = state.queued->request;
   return std::any_of(state.covered.begin(), state.covered.end(), [&](RouteNo route) {
-    if (!cut_off_.contains(route)) return false;
+    if (!cut_off_.contains({route, request.name_space})) return false;
     const auto line = offers_.find(route);
-    return line == offers_.end() ||
-           std::all_of(line->second.begin(), line->second.end(), [](const Offer& offer) { return offer.used; });
+    return line == offers_.end() || std::all_of(line->second.begin(), line->second.end(), [&](const Offer& offer) {
+             return offer.used || !may_take(request, offer.entry);
+           });
   });
+}
+
+// Who was woken for one thing and took another, because it was better, leaves the first to the next one who waits.
+void Batch::pass_on_wakeup(const ClaimState& state, const std::vector<ClaimedExecution>& won) {
+  const auto& woken_for = state.queued->woken_for;
+  if (!woken_for) return;
+  const bool took_it = std::any_of(won.begin(), won.end(), [&](const ClaimedExecution& claim) {
+    const Spec& spec = workspace_.at(execution_key(claim.execution_id)).execution()->spec;
+    return spec.route == woken_for->route && spec.name_space == woken_for->name_space;
+  });
+  if (!took_it) runtime_.enqueue_claims(runtime_.parking_.wake(*woken_for, 1));
 }
 
 void Batch::answer_claim(ClaimState& state) {
@@ -525,7 +565,10 @@ void Batch::answer_claim(ClaimState& state) {
     if (!committed(state.taken_keys[i])) continue;
     won.push_back(std::move(state.taken[i]));
   }
-  if (!won.empty()) return state.queued->done(std::move(won));
+  if (!won.empty()) {
+    pass_on_wakeup(state, won);
+    return state.queued->done(std::move(won));
+  }
   if (!state.grants.empty() && committed(state.taken_keys.front())) {
     return state.queued->granted(std::move(state.grants.front()));
   }

@@ -64,6 +64,7 @@ class Batch {
   void decide_command(CommandState& state);
   void decide_claim(ClaimState& state);
   Offer* best_offer(const ClaimState& state);
+  void offer(ReadyEntry entry);
   void offer_newly_ready(const Key& key);
   Result<void> load_payloads();
   Result<void> commit();
@@ -76,6 +77,7 @@ class Batch {
   std::vector<ClaimedExecution*> given_out();
   void answer_claim(ClaimState& state);
   bool may_have_missed_work(const ClaimState& state) const;
+  void pass_on_wakeup(const ClaimState& state, const std::vector<ClaimedExecution>& won);
   void fail_all(const Error& error);
   Wakeup unused_offers() const;
 
@@ -98,7 +100,9 @@ class Batch {
   std::shared_ptr<const TokenSigner> signer_;
   Context context_;
   std::map<RouteNo, std::vector<Offer>> offers_;  // each in order of service
-  std::set<RouteNo> cut_off_;  // the search brought as many as were asked for: there may be more behind them
+  // The search brought as many as were asked for: there may be more behind them. By route, and by namespace if one was
+  // asked for.
+  std::set<std::pair<RouteNo, std::optional<std::string>>> cut_off_;
   std::set<RouteNo> paused_routes_;
 };
 

@@ -79,11 +79,10 @@ void Runtime::on_foreign_wakeup(const Wakeup& wakeup) {
     foreign_->earliest_due = std::min(foreign_->earliest_due, wakeup.earliest_due);
     foreign_->log_advanced |= wakeup.log_advanced;
     foreign_->everything |= wakeup.everything;
-    for (const RouteNo route : wakeup.ready_routes) foreign_->ready_routes.push_back(route);
+    for (const ReadyLine& line : wakeup.ready) foreign_->ready.push_back(line);
     for (const auto& lane : wakeup.lanes_changed) foreign_->lanes_changed.push_back(lane);
-    std::sort(foreign_->ready_routes.begin(), foreign_->ready_routes.end());
-    foreign_->ready_routes.erase(std::unique(foreign_->ready_routes.begin(), foreign_->ready_routes.end()),
-                                 foreign_->ready_routes.end());
+    std::sort(foreign_->ready.begin(), foreign_->ready.end());
+    foreign_->ready.erase(std::unique(foreign_->ready.begin(), foreign_->ready.end()), foreign_->ready.end());
   }
   ring();
 }
@@ -113,8 +112,8 @@ void Runtime::handle_foreign_news() {
   }
   if (!news) return;
   if (news->earliest_due != never) note_due(news->earliest_due);
-  const bool unknown_route = std::any_of(news->ready_routes.begin(), news->ready_routes.end(),
-                                         [&](RouteNo route) { return route > routes_.known(); });
+  const bool unknown_route = std::any_of(news->ready.begin(), news->ready.end(),
+                                         [&](const ReadyLine& line) { return line.route > routes_.known(); });
   if (news->everything) {
     if (const auto reloaded = reload_keyring(); !reloaded) {
       log(LogLevel::warn, "the signing keys cannot be read again", {{"error", reloaded.error().message}});
@@ -123,8 +122,8 @@ void Runtime::handle_foreign_news() {
   if (news->everything || unknown_route) {
     enqueue_claims(parking_.wake_all());
   } else {
-    for (const RouteNo route : news->ready_routes) {
-      enqueue_claims(parking_.wake_route(route, std::numeric_limits<std::uint32_t>::max()));
+    for (const ReadyLine& line : news->ready) {
+      enqueue_claims(parking_.wake(line, std::numeric_limits<std::uint32_t>::max()));
     }
     for (const auto& lane : news->lanes_changed) enqueue_claims(parking_.wake_lane(lane));
   }

@@ -1,6 +1,8 @@
 #include "engine/parking.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 #include "base/limits.hpp"
 
@@ -15,17 +17,20 @@ std::size_t work_bytes(const Work& work) {
   return 0;
 }
 
-std::uint64_t Parking::signature(const ClaimRequest& request) const {
+std::uint64_t Parking::signature(const ClaimRequest& request) {
   const std::lock_guard lock(mutex_);
   return signature_locked(request);
 }
 
+std::uint64_t& Parking::moved(const ReadyLine& work) {
+  return line_moved_[(std::hash<std::string>{}(work.name_space) + work.route) % line_moved_.size()];
+}
+
 // Each part only grows, so an equal sum means that no part has moved.
-std::uint64_t Parking::signature_locked(const ClaimRequest& request) const {
+std::uint64_t Parking::signature_locked(const ClaimRequest& request) {
   std::uint64_t sum = everything_moved_ + routes_.known();
   for (const RouteNo route : routes_.covered(request.lanes, request.capabilities)) {
-    const auto found = route_moved_.find(route);
-    if (found != route_moved_.end()) sum += found->second;
+    sum += request.name_space ? moved({route, *request.name_space}) : route_moved_[route];
   }
   return sum;
 }
@@ -34,8 +39,9 @@ Parking::Parked Parking::park(const ClaimPtr& claim) {
   const std::lock_guard lock(mutex_);
   if (signature_locked(claim->request) != claim->seen) return Parked::search_again;
   if (parked_ >= limits::max_parked_claims) return Parked::full;
-  auto entry = std::make_shared<Entry>(Entry{claim});
-  for (const auto& lane : claim->request.lanes) lanes_[lane].push_back(entry);
+  claim->woken_for.reset();
+  auto entry = std::make_shared<Entry>(Entry{claim, ++arrivals_});
+  for (const auto& lane : claim->request.lanes) queues_[{lane, claim->request.name_space}].push_back(entry);
   by_deadline_.emplace(claim->wait_until_ms, entry);
   ++parked_;
   return Parked::yes;
@@ -48,32 +54,50 @@ void Parking::take(const EntryPtr& entry, std::vector<ClaimPtr>& out) {
   --parked_;
 }
 
-// Entries stand in several lines; those taken elsewhere are dropped when a line is walked.
-void Parking::compact(std::list<EntryPtr>& line) {
-  std::erase_if(line, [](const EntryPtr& entry) { return entry->gone; });
+// Entries stand in several queues; those taken elsewhere are dropped when a queue is walked.
+void Parking::compact(Queue& queue) {
+  std::erase_if(queue, [](const EntryPtr& entry) { return entry->gone; });
 }
 
-std::vector<ClaimPtr> Parking::wake_route(RouteNo route, std::size_t count) {
-  const std::lock_guard lock(mutex_);
-  route_moved_[route] += count;
-  std::vector<ClaimPtr> woken;
-  const auto line = lanes_.find(routes_.lane_of(route));
-  if (line == lanes_.end()) return woken;
-  for (auto it = line->second.begin(); it != line->second.end() && woken.size() < count;) {
-    const EntryPtr entry = *it;
-    if (entry->gone) {
-      it = line->second.erase(it);
-      continue;
-    }
-    const auto covered = routes_.covered(entry->claim->request.lanes, entry->claim->request.capabilities);
-    if (!std::binary_search(covered.begin(), covered.end(), route)) {
-      ++it;
-      continue;
-    }
-    take(entry, woken);
-    it = line->second.erase(it);
+bool Parking::could_take(const Entry& entry, RouteNo route) const {
+  const auto covered = routes_.covered(entry.claim->request.lanes, entry.claim->request.capabilities);
+  return std::binary_search(covered.begin(), covered.end(), route);
+}
+
+// From there on the first in the queue who could take it.
+Parking::Queue::iterator Parking::next(Queue& queue, Queue::iterator from, RouteNo route) {
+  while (from != queue.end() && ((*from)->gone || !could_take(**from, route))) {
+    from = (*from)->gone ? queue.erase(from) : std::next(from);
   }
-  if (line->second.empty()) lanes_.erase(line);
+  return from;
+}
+
+std::vector<ClaimPtr> Parking::wake(const ReadyLine& work, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  route_moved_[work.route] += count;
+  moved(work) += count;
+  std::vector<ClaimPtr> woken;
+  if (parked_ == 0) {
+    queues_.clear();  // who stands there has gone
+    return woken;
+  }
+  const std::string lane = routes_.lane_of(work.route);
+  const QueueName for_any{lane, std::nullopt}, for_one{lane, work.name_space};
+  Queue& any = queues_[for_any];
+  Queue& one = queues_[for_one];
+  auto of_any = any.begin(), of_one = one.begin();
+  while (woken.size() < count) {
+    of_any = next(any, of_any, work.route);
+    of_one = next(one, of_one, work.route);
+    if (of_any == any.end() && of_one == one.end()) break;
+    const bool from_one = of_any == any.end() || (of_one != one.end() && (*of_one)->arrival < (*of_any)->arrival);
+    auto& first = from_one ? of_one : of_any;
+    take(*first, woken);
+    woken.back()->woken_for = work;
+    first = (from_one ? one : any).erase(first);
+  }
+  if (any.empty()) queues_.erase(for_any);
+  if (one.empty()) queues_.erase(for_one);
   return woken;
 }
 
@@ -81,12 +105,13 @@ std::vector<ClaimPtr> Parking::wake_lane(const std::string& lane) {
   const std::lock_guard lock(mutex_);
   ++everything_moved_;
   std::vector<ClaimPtr> woken;
-  const auto line = lanes_.find(lane);
-  if (line == lanes_.end()) return woken;
-  for (const EntryPtr& entry : line->second) {
-    if (!entry->gone) take(entry, woken);
+  auto queue = queues_.lower_bound({lane, std::nullopt});
+  while (queue != queues_.end() && queue->first.first == lane) {
+    for (const EntryPtr& entry : queue->second) {
+      if (!entry->gone) take(entry, woken);
+    }
+    queue = queues_.erase(queue);
   }
-  lanes_.erase(line);
   return woken;
 }
 
@@ -98,7 +123,7 @@ std::vector<ClaimPtr> Parking::wake_all() {
     if (!entry->gone) take(entry, woken);
   }
   by_deadline_.clear();
-  lanes_.clear();
+  queues_.clear();
   return woken;
 }
 
@@ -114,8 +139,8 @@ std::vector<ClaimPtr> Parking::take_expired_claims(std::int64_t now_ms) {
     dropped = true;
   }
   if (dropped) {
-    for (auto& [lane, line] : lanes_) compact(line);
-    std::erase_if(lanes_, [](const auto& pair) { return pair.second.empty(); });
+    for (auto& [name, queue] : queues_) compact(queue);
+    std::erase_if(queues_, [](const auto& pair) { return pair.second.empty(); });
   }
   return expired;
 }

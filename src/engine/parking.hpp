@@ -1,18 +1,22 @@
 // Where claims wait for work. Who waits for an end or for events: engine/waiting.hpp.
 //
 // No wake-up is lost: a claim notes the `signature` of its routes before it searches, and parking fails when the
-// signature has moved since, because then work may have appeared between the search and the parking.
+// signature has moved since, because then work may have appeared between the search and the parking. Who is woken for
+// something and takes something else passes the wake-up on (Batch::pass_on_wakeup).
 //
 // Thread-safe. Woken claims are returned to the caller, who queues them again.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/routes.hpp"
@@ -27,13 +31,14 @@ class Parking {
   explicit Parking(const RouteTable& routes) : routes_(routes) {}
 
   // A number that grows whenever something happens that may give this claim work.
-  std::uint64_t signature(const ClaimRequest& request) const;
+  std::uint64_t signature(const ClaimRequest& request);
   // False: something has happened since `claim->seen`, or the car park is full; search again or give up.
   enum class Parked { yes, search_again, full };
   Parked park(const ClaimPtr& claim);
 
-  // `count` entries of the route became claimable: at most that many claims are taken out.
-  std::vector<ClaimPtr> wake_route(RouteNo route, std::size_t count);
+  // `count` entries became claimable there: at most that many claims that could take them are taken out, who came first
+  // first.
+  std::vector<ClaimPtr> wake(const ReadyLine& work, std::size_t count);
   std::vector<ClaimPtr> wake_lane(const std::string& lane);
   std::vector<ClaimPtr> wake_all();
   // Claims whose time is up.
@@ -46,19 +51,30 @@ class Parking {
  private:
   struct Entry {
     ClaimPtr claim;
+    std::uint64_t arrival;
     bool gone = false;
   };
   using EntryPtr = std::shared_ptr<Entry>;
+  // In order of arrival. Those who keep to a namespace stand apart from the others: so work never walks past claims that
+  // could not take it because of that.
+  using Queue = std::list<EntryPtr>;
+  using QueueName = std::pair<std::string, std::optional<std::string>>;  // a lane, and a namespace if they keep to one
 
-  std::uint64_t signature_locked(const ClaimRequest& request) const;
+  std::uint64_t signature_locked(const ClaimRequest& request);
+  std::uint64_t& moved(const ReadyLine& work);
+  bool could_take(const Entry& entry, RouteNo route) const;
+  Queue::iterator next(Queue& queue, Queue::iterator from, RouteNo route);
   void take(const EntryPtr& entry, std::vector<ClaimPtr>& out);
-  void compact(std::list<EntryPtr>& line);
+  void compact(Queue& queue);
 
   const RouteTable& routes_;
   mutable std::mutex mutex_;
-  std::uint64_t everything_moved_ = 0;                          // lanes resumed, routes added, notices missed
-  std::unordered_map<RouteNo, std::uint64_t> route_moved_;      // entries that became claimable
-  std::unordered_map<std::string, std::list<EntryPtr>> lanes_;  // in order of arrival
+  std::uint64_t everything_moved_ = 0;                      // lanes resumed, routes added, notices missed
+  std::unordered_map<RouteNo, std::uint64_t> route_moved_;  // entries that became claimable
+  // The same by route and namespace, of which there may be very many. Some share a number, and then search once too often.
+  std::array<std::uint64_t, 1024> line_moved_{};
+  std::uint64_t arrivals_ = 0;
+  std::map<QueueName, Queue> queues_;
   std::multimap<std::int64_t, EntryPtr> by_deadline_;
   std::size_t parked_ = 0;
 };

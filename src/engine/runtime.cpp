@@ -239,6 +239,7 @@ void Runtime::submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone d
   claim->wait_until_ms = steady_ms();
   claim->request.worker_id = std::move(request.worker_id);
   claim->request.worker_instance_id = std::move(request.worker_instance_id);
+  claim->request.name_space = std::move(request.name_space);
   claim->request.lanes = {std::move(request.lane)};
   claim->request.capabilities = std::move(request.capabilities);
   claim->grant_ttl_ms = request.grant_ttl_ms;
@@ -333,7 +334,8 @@ std::vector<Work> Runtime::take_batch() {
     const auto* queued = std::get_if<std::unique_ptr<QueuedCommand>>(&work);
     const auto* create = queued == nullptr ? nullptr : std::get_if<CreateCommand>(&(*queued)->command);
     if (create == nullptr || create->request.delay_until != 0) continue;
-    for (ClaimPtr& claim : parking_.wake_route(create->route, 1)) handed_over.push_back(std::move(claim));
+    const ReadyLine line{create->route, create->request.name_space};
+    for (ClaimPtr& claim : parking_.wake(line, 1)) handed_over.push_back(std::move(claim));
   }
   for (ClaimPtr& claim : handed_over) batch.emplace_back(std::move(claim));
   return batch;
@@ -435,11 +437,11 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
 }
 
 void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup) {
-  std::map<RouteNo, std::size_t> ready;
-  for (const RouteNo route : wakeup.ready_routes) ready[route] += 1;
+  std::map<ReadyLine, std::size_t> ready;
+  for (const ReadyLine& line : wakeup.ready) ready[line] += 1;
   for (std::size_t i = 0; i < plan.sets.size(); ++i) {
     if (verdicts[i] != Verdict::committed) continue;
-    for (const ReadyEntry& entry : plan.sets[i].ready_put) ready[entry.route] += 1;
+    for (const ReadyEntry& entry : plan.sets[i].ready_put) ready[{entry.route, entry.name_space}] += 1;
     for (const LogEntry& entry : plan.sets[i].log) {
       wakeup.log_advanced = true;
       const auto type = static_cast<EventType>(entry.type);
@@ -447,12 +449,12 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
       if (type == EventType::keys_rotated) wakeup.everything = true;  // the other engines read the keys again
     }
   }
-  wakeup.ready_routes.clear();
-  for (const auto& [route, count] : ready) {
-    wakeup.ready_routes.push_back(route);
+  wakeup.ready.clear();
+  for (const auto& [line, count] : ready) {
+    wakeup.ready.push_back(line);
     // A sweep may have met work on a route that another engine has made: only a search will tell whom it suits.
-    const bool known = route <= routes_.known();
-    enqueue_claims(known ? parking_.wake_route(route, count) : parking_.wake_all());
+    const bool known = line.route <= routes_.known();
+    enqueue_claims(known ? parking_.wake(line, count) : parking_.wake_all());
   }
   for (const auto& lane : wakeup.lanes_changed) enqueue_claims(parking_.wake_lane(lane));
   if (plan.earliest_due != 0) {
@@ -460,7 +462,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
     note_due(plan.earliest_due);
   }
   if (wakeup.log_advanced) waiting_.note_commit(plan, verdicts);
-  if (wakeup.log_advanced || !wakeup.ready_routes.empty() || plan.earliest_due != 0) store_->announce(wakeup);
+  if (wakeup.log_advanced || !wakeup.ready.empty() || plan.earliest_due != 0) store_->announce(wakeup);
 }
 
 // Enqueue numbers follow the store's clock, so that work of several engines is served in the order in which it came, and

@@ -32,7 +32,8 @@ struct QueuedClaim {
   std::int64_t wait_until_ms = 0;  // by the engine's steady clock
   int stale = 0;
   bool waited_for_clock = false;
-  std::uint64_t seen = 0;  // what Parking::signature said before the search
+  std::uint64_t seen = 0;              // what Parking::signature said before the search
+  std::optional<ReadyLine> woken_for;  // what made it claimable again that it searches
 };
 
 // The clock's turn: handle what is due.

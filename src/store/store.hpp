@@ -164,7 +164,7 @@ struct LogPage {
 
 // News for the engines of other processes on the same database. Coalesced freely; losing one only costs latency.
 struct Wakeup {
-  std::vector<RouteNo> ready_routes;  // these routes gained claimable work
+  std::vector<ReadyLine> ready;  // these gained claimable work
   TimestampMs earliest_due = std::numeric_limits<TimestampMs>::max();
   bool log_advanced = false;
   bool everything = false;  // notices may have been missed: look at everything again

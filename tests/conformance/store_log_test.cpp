@@ -355,7 +355,7 @@ class Heard {
     return [this](const Wakeup& wakeup) {
       const std::lock_guard lock(mutex_);
       ++calls_;
-      routes_.insert(wakeup.ready_routes.begin(), wakeup.ready_routes.end());
+      ready_.insert(wakeup.ready.begin(), wakeup.ready.end());
       lanes_.insert(wakeup.lanes_changed.begin(), wakeup.lanes_changed.end());
       earliest_due_ = std::min(earliest_due_, wakeup.earliest_due);
       log_advanced_ = log_advanced_ || wakeup.log_advanced;
@@ -366,17 +366,17 @@ class Heard {
   bool wait_for_everything_in(const Wakeup& wakeup) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, 20s, [&] {
-      const auto has_route = [&](RouteNo route) { return routes_.contains(route); };
+      const auto has_line = [&](const ReadyLine& line) { return ready_.contains(line); };
       const auto has_lane = [&](const std::string& lane) { return lanes_.contains(lane); };
-      return std::all_of(wakeup.ready_routes.begin(), wakeup.ready_routes.end(), has_route) &&
+      return std::all_of(wakeup.ready.begin(), wakeup.ready.end(), has_line) &&
              std::all_of(wakeup.lanes_changed.begin(), wakeup.lanes_changed.end(), has_lane) &&
              earliest_due_ <= wakeup.earliest_due && (log_advanced_ || !wakeup.log_advanced);
     });
   }
 
-  bool heard_of(RouteNo route) {
+  bool heard_of(const ReadyLine& line) {
     const std::lock_guard lock(mutex_);
-    return routes_.contains(route);
+    return ready_.contains(line);
   }
 
   int calls() {
@@ -388,7 +388,7 @@ class Heard {
   std::mutex mutex_;
   std::condition_variable changed_;
   int calls_ = 0;
-  std::set<RouteNo> routes_;
+  std::set<ReadyLine> ready_;
   std::set<std::string> lanes_;
   TimestampMs earliest_due_ = std::numeric_limits<TimestampMs>::max();
   bool log_advanced_ = false;
@@ -396,7 +396,7 @@ class Heard {
 
 Wakeup news() {
   Wakeup wakeup;
-  wakeup.ready_routes = {3, 70000};
+  wakeup.ready = {{3, "ns"}, {70000, "n'\xc3\xa4\"s,:\\"}};
   wakeup.earliest_due = 123456789;
   wakeup.log_advanced = true;
   wakeup.lanes_changed = {"lane", "l'\xc3\xa4\"n,e\\"};
@@ -411,7 +411,7 @@ TEST_P(StoreContract, AnnouncementsReachTheOtherHandles) {
   speaker->announce(news());
   if (GetParam().announces) {
     EXPECT_TRUE(other.wait_for_everything_in(news()));
-    EXPECT_FALSE(own.heard_of(3)) << "nobody is told his own news";
+    EXPECT_FALSE(own.heard_of({3, "ns"})) << "nobody is told his own news";
   }
   speaker->listen({});
   hearer->listen({});
@@ -434,7 +434,7 @@ TEST_P(StoreContract, NoAnnouncementIsTooLarge) {
   std::atomic<bool> called{false};
   hearer->listen([&](const Wakeup&) { called = true; });
   Wakeup large;
-  for (RouteNo route = 1; route <= 5000; ++route) large.ready_routes.push_back(route * 17);
+  for (RouteNo route = 1; route <= 5000; ++route) large.ready.push_back({route * 17, "ns"});
   for (int i = 0; i < 500; ++i) large.lanes_changed.push_back("some lane with a long name " + std::to_string(i));
   store_->announce(large);
   if (GetParam().announces) {

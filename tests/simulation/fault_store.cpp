@@ -86,13 +86,16 @@ void FaultSession::propose_old_work(const ReadRequest& request, ReadReply& reply
   Environment& environment = store_.environment();
   if (environment.random().chance(environment.rates().stale_candidate)) {
     const Candidate* old = request.ready.empty() ? nullptr : ready_.pick(environment);
-    const bool wanted =
-        old != nullptr && std::any_of(request.ready.begin(), request.ready.end(),
-                                      [&](const auto& demand) { return demand.route == old->entry.route; });
-    if (wanted && !proposes(reply.ready, old->entry.key)) {
-      const auto group = std::find_if(reply.ready.begin(), reply.ready.end(),
-                                      [&](const Candidate& c) { return c.entry.route >= old->entry.route; });
-      reply.ready.insert(group, *old);
+    const auto wanted = std::find_if(request.ready.begin(), request.ready.end(), [&](const RouteDemand& demand) {
+      return old != nullptr && demand.route == old->entry.route &&
+             demand.name_space.value_or(old->entry.name_space) == old->entry.name_space;
+    });
+    if (wanted != request.ready.end() && !proposes(reply.ready, old->entry.key)) {
+      Candidate again = *old;
+      again.demand = static_cast<std::size_t>(wanted - request.ready.begin());
+      const auto place = std::find_if(reply.ready.begin(), reply.ready.end(),
+                                      [&](const Candidate& c) { return c.demand >= again.demand; });
+      reply.ready.insert(place, std::move(again));
       environment.trace().line("store {}: proposes an old ready candidate", store_.process().number);
     }
     const DueCandidate* old_due = request.due_limit == 0 ? nullptr : due_.pick(environment);

@@ -563,13 +563,14 @@ TEST_F(PostgresStoreTest, announcements_reach_others_and_not_oneself) {
   store_->listen(own.listener());
   other->listen(theirs.listener());
   Wakeup wakeup;
-  wakeup.ready_routes = {3, 5};
+  const std::vector<ReadyLine> lines = {{3, "a b:,c"}, {5, ""}};
+  wakeup.ready = lines;
   wakeup.earliest_due = 77;
   wakeup.log_advanced = true;
   wakeup.lanes_changed = {"a b,c"};
   store_->announce(wakeup);
-  EXPECT_TRUE(theirs.wait(5s, [](const Wakeup& w) {
-    return w.ready_routes == std::vector<RouteNo>{3, 5} && w.earliest_due == 77 && w.log_advanced && !w.everything &&
+  EXPECT_TRUE(theirs.wait(5s, [&](const Wakeup& w) {
+    return w.ready == lines && w.earliest_due == 77 && w.log_advanced && !w.everything &&
            w.lanes_changed == std::vector<std::string>{"a b,c"};
   }));
   EXPECT_EQ(own.count(), 0U);
@@ -586,7 +587,7 @@ TEST(PostgresWakeup, survives_its_encoding) {
   Wakeup wakeup;
   EXPECT_FALSE(postgres::decode_wakeup(postgres::encode_wakeup(wakeup, "1"), "1"));
   EXPECT_FALSE(postgres::decode_wakeup(postgres::encode_wakeup(wakeup, "1"), "2")->everything);
-  for (RouteNo i = 0; i < 5000; ++i) wakeup.ready_routes.push_back(100000 + i);
+  for (RouteNo i = 0; i < 5000; ++i) wakeup.ready.push_back({100000 + i, "ns"});
   const auto text = postgres::encode_wakeup(wakeup, "1");
   EXPECT_LT(text.size(), 7900U);
   EXPECT_TRUE(postgres::decode_wakeup(text, "2")->everything);

@@ -32,7 +32,7 @@ void merge_into(std::vector<T>& all, const std::vector<T>& more) {
 }
 
 void merge(Wakeup& all, const Wakeup& more) {
-  merge_into(all.ready_routes, more.ready_routes);
+  merge_into(all.ready, more.ready);
   merge_into(all.lanes_changed, more.lanes_changed);
   all.earliest_due = std::min(all.earliest_due, more.earliest_due);
   all.log_advanced = all.log_advanced || more.log_advanced;
@@ -55,7 +55,16 @@ bool parse_number(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// The words after the sender: d<due> and g, e as flags, r<route>,..., l<lane in hex>,...
+// <route>:<namespace in hex>
+bool parse_line(std::string_view text, ReadyLine& line) {
+  const auto colon = std::min(text.find(':'), text.size());
+  auto name_space = from_hex(text.substr(std::min(colon + 1, text.size())));
+  if (!name_space || !parse_number(text.substr(0, colon), line.route)) return false;
+  line.name_space = std::move(*name_space);
+  return colon < text.size();
+}
+
+// The words after the sender: d<due> and g, e as flags, r<route>:<namespace in hex>,..., l<lane in hex>,...
 bool parse_word(std::string_view word, Wakeup& wakeup) {
   const std::string_view rest = word.substr(1);
   switch (word.front()) {
@@ -64,7 +73,7 @@ bool parse_word(std::string_view word, Wakeup& wakeup) {
     case 'e': wakeup.everything = true; return rest.empty();
     case 'r':
       for (const auto item : split(rest, ',')) {
-        if (!parse_number(item, wakeup.ready_routes.emplace_back())) return false;
+        if (!parse_line(item, wakeup.ready.emplace_back())) return false;
       }
       return true;
     case 'l':
@@ -86,8 +95,8 @@ std::string encode_wakeup(const Wakeup& wakeup, const std::string& sender) {
   if (wakeup.log_advanced) out += " g";
   if (wakeup.everything) out += " e";
   char separator = ' ';
-  for (const RouteNo route : wakeup.ready_routes) {
-    out += (separator == ' ' ? " r" : ",") + std::to_string(route);
+  for (const ReadyLine& line : wakeup.ready) {
+    out += (separator == ' ' ? " r" : ",") + std::to_string(line.route) + ":" + to_hex(line.name_space);
     separator = ',';
   }
   separator = ' ';
