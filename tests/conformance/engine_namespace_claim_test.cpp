@@ -83,7 +83,9 @@ TEST_P(EngineNamespaceClaims, both_kinds_in_one_batch_share_fairly) {
     engine().runtime().submit_claim(request, done);
     pending.push_back(one);
   }
+  const auto batches = engine().runtime().statistics().batches.load();
   engine().settle();
+  EXPECT_EQ(engine().runtime().statistics().batches, batches + 1) << "and nobody has to search again";
   EXPECT_EQ(got(pending[0]), (Ids{made[0], made[1]}));
   EXPECT_EQ(got(pending[1]), (Ids{made[2], made[4]}));
   EXPECT_EQ(got(pending[2]), (Ids{made[3], made[5]}));
