@@ -76,6 +76,8 @@ class Engine {
   // Gives the lease up; the same attempt goes on after `delay_until`.
   Result<DelayReply> delay(const Handle& handle, TimestampMs delay_until);
   Result<CancelReply> cancel_held(const Handle& handle, std::string reason);
+  // Whose work each handle is for; absent where the handle is not good or the execution is gone.
+  Result<std::vector<std::optional<std::string>>> namespaces_of(const std::vector<Handle>& handles);
 
   // ---- The same without blocking, for callers that have no thread to spare: servers, event loops. `done` is called once,
   // on a thread of the engine (or on the caller's, when the request is refused at once). It must be quick and must not

@@ -46,10 +46,20 @@ Call::Call(std::shared_ptr<net::Exchange> exchange, const Home& home, Caller cal
            std::map<std::string, std::string, std::less<>> parameters)
     : exchange_(std::move(exchange)), home_(home), caller_(std::move(caller)), parameters_(std::move(parameters)) {}
 
-Result<void> Call::check_reach(const std::string& name_space) const {
+Result<void> Call::check_reach(const std::string& name_space, const char* field) const {
   if (!caller_.name_space || *caller_.name_space == name_space) return {};
   return fail(Errc::permission_denied,
-              "namespace: \"" + caller_.name + "\" reaches only the namespace " + *caller_.name_space, "namespace");
+              std::string(field) + ": \"" + caller_.name + "\" reaches only the namespace " + *caller_.name_space,
+              field);
+}
+
+Result<void> Call::check_reach(const std::vector<Handle>& handles) const {
+  if (!caller_.name_space || handles.empty()) return {};
+  FF_TRY(namespaces, home_.engine.namespaces_of(handles));
+  for (const auto& name_space : namespaces) {
+    if (name_space) FF_TRY_VOID(check_reach(*name_space, "handle"));
+  }
+  return {};
 }
 
 Result<void> Call::check_reach(const ExecutionId& id) const {

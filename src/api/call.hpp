@@ -53,9 +53,10 @@ class Call : public std::enable_shared_from_this<Call> {
   bool has_parameter(std::string_view name) const { return parameters_.contains(name); }
   Result<ExecutionId> execution_id() const;
   // A caller that reaches one namespace only is refused what lies elsewhere. An execution elsewhere does not exist for
-  // it. The second one asks the store and blocks.
-  Result<void> check_reach(const std::string& name_space) const;
+  // it. The last two ask the store and block. Handles that are not good pass: the engine refuses them.
+  Result<void> check_reach(const std::string& name_space, const char* field = "namespace") const;
   Result<void> check_reach(const ExecutionId& id) const;
+  Result<void> check_reach(const std::vector<Handle>& handles) const;
   // What stands in the query. The namespace of a caller that reaches only one is that one, said or not.
   std::optional<std::string> query(std::string_view name) const;
   std::vector<std::string> query_all(std::string_view name) const;

@@ -52,12 +52,25 @@ struct Route {
 
 namespace detail {
 
-// A body shows where it reaches by what it names: a namespace, executions, or leases, whose handles are proof enough.
+// A body shows where it reaches by what it names: a namespace, executions, or leases.
 template <class T>
 constexpr bool names_its_reach =
     requires(T& t) { t.name_space; } || requires(T& t) { t.execution_id; } || requires(T& t) { t.handle; } ||
     requires(T& t) { t.handles; } || requires(T& t) { t.completions.front().handle; } ||
     requires(T& t) { t.executions.front().name_space; };
+
+// The leases that a body is about.
+template <class T>
+std::vector<Handle> handles_of(const T& body) {
+  std::vector<Handle> handles;
+  if constexpr (requires { body.handle; }) handles.push_back(body.handle);
+  if constexpr (requires { body.handles; }) handles = body.handles;
+  if constexpr (requires { body.leases; }) handles = body.leases;
+  if constexpr (requires { body.completions.front().handle; }) {
+    for (const auto& completion : body.completions) handles.push_back(completion.handle);
+  }
+  return handles;
+}
 
 template <class T>
 Result<void> check_reach_of(const Call& call, const T& body) {
@@ -70,8 +83,11 @@ Result<void> check_reach_of(const Call& call, const T& body) {
   if constexpr (requires { body.executions.front().name_space; }) {
     for (const auto& execution : body.executions) FF_TRY_VOID(call.check_reach(execution.name_space));
   }
+  if constexpr (requires { body.worker_namespace; }) {
+    FF_TRY_VOID(call.check_reach(body.worker_namespace, "worker_namespace"));
+  }
   if constexpr (requires { body.execution_id; }) FF_TRY_VOID(call.check_reach(body.execution_id));
-  return {};
+  return call.check_reach(handles_of(body));
 }
 
 template <class T>
@@ -80,6 +96,9 @@ Result<T> read_json_within_reach(Call& call) {
   const auto& reach = call.caller().name_space;
   if constexpr (requires { body.name_space = *reach; }) {
     if (reach) body.name_space = *reach;
+  }
+  if constexpr (requires { body.worker_namespace = *reach; }) {
+    if (reach) body.worker_namespace = *reach;
   }
   const std::string& text = call.request().body;
   FF_TRY_VOID(wire::read_json(text.empty() ? "{}" : text, body));

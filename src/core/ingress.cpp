@@ -252,6 +252,11 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
                     Content::any_text);
 }
 
+Result<void> admit_handles(const std::vector<Handle>& handles) {
+  if (handles.size() <= limits::max_bulk_items) return {};
+  return refuse("at most " + std::to_string(limits::max_bulk_items) + " in one call", "handles");
+}
+
 Result<void> admit(ClaimRequest& request) {
   if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
   FF_TRY_VOID(admit_namespace(request.worker_namespace, "worker_namespace"));

@@ -48,6 +48,7 @@ Result<void> admit_time(TimestampMs at, const char* field);
 Result<void> admit_lease_ttl(std::uint32_t lease_ttl_ms);
 Result<void> admit_wait(std::uint32_t wait_ms);
 Result<void> admit_reason(std::string_view reason);
+Result<void> admit_handles(const std::vector<Handle>& handles);  // how many; each is verified by itself
 Result<void> admit_tag_key(std::string_view key);
 
 }  // namespace flowfabric

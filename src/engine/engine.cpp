@@ -184,11 +184,8 @@ Result<RenewVerdict> Engine::renew(const Handle& handle) {
 
 std::vector<Result<RenewVerdict>> Engine::renew_many(const std::vector<Handle>& handles) {
   if (handles.empty()) return {};
-  if (handles.size() > limits::max_bulk_items) {
-    const auto refusal =
-        flowfabric::fail(Errc::invalid_argument,
-                         "handles: at most " + std::to_string(limits::max_bulk_items) + " in one call", "handles");
-    return std::vector<Result<RenewVerdict>>(handles.size(), refusal);
+  if (const auto admitted = admit_handles(handles); !admitted) {
+    return std::vector<Result<RenewVerdict>>(handles.size(), tl::unexpected(admitted.error()));
   }
   Answers<Result<RenewVerdict>> answers(handles.size());
   for (std::size_t i = 0; i < handles.size(); ++i) {

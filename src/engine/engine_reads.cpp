@@ -1,4 +1,6 @@
 // The engine's reads, and the waits for an end or for events.
+#include <map>
+
 #include "base/check.hpp"
 #include "core/state.hpp"
 #include "engine/calls.hpp"
@@ -9,6 +11,26 @@ namespace flowfabric {
 
 Result<ExecutionDescription> Engine::describe_execution(const ExecutionId& id) {
   return impl_->counted("describe_execution", [&] { return reads::describe(impl_->runtime->store(), id); });
+}
+
+Result<std::vector<std::optional<std::string>>> Engine::namespaces_of(const std::vector<Handle>& handles) {
+  return impl_->counted("namespaces_of", [&]() -> Result<std::vector<std::optional<std::string>>> {
+    FF_TRY_VOID(admit_handles(handles));
+    std::map<Handle, ExecutionId> executions;
+    for (const Handle& handle : handles) {
+      if (const auto fence = impl_->runtime->fence_of(handle)) executions.emplace(handle, fence->execution_id);
+    }
+    std::vector<ExecutionId> ids;
+    for (const auto& [handle, id] : executions) ids.push_back(id);
+    FF_TRY(namespaces, reads::namespaces(impl_->runtime->store(), ids));
+    std::vector<std::optional<std::string>> out(handles.size());
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+      const auto id = executions.find(handles[i]);
+      if (id == executions.end()) continue;
+      if (const auto found = namespaces.find(id->second); found != namespaces.end()) out[i] = found->second;
+    }
+    return out;
+  });
 }
 
 Result<PublicState> Engine::read_execution_state(const ExecutionId& id) {

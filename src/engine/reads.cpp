@@ -167,6 +167,18 @@ Result<Execution> load_execution(Store& store, const ExecutionId& id) {
   return decode_execution(records.front());
 }
 
+Result<std::map<ExecutionId, std::string>> namespaces(Store& store, const std::vector<ExecutionId>& ids) {
+  std::set<Key> keys;
+  for (const ExecutionId& id : ids) keys.insert(execution_key(id));
+  FF_TRY(records, store.load({keys.begin(), keys.end()}));
+  std::map<ExecutionId, std::string> found;
+  for (const Record& record : records) {
+    FF_TRY(execution, decode_execution(record));
+    found.emplace(execution.id, std::move(execution.spec.name_space));
+  }
+  return found;
+}
+
 Result<ExecutionDescription> describe(Store& store, const ExecutionId& id) {
   FF_TRY(execution, load_execution(store, id));
   FF_TRY(surroundings, surroundings_of(store, execution));

@@ -15,6 +15,8 @@ namespace flowfabric::reads {
 Error bad_cursor();
 
 Result<Execution> load_execution(Store& store, const ExecutionId& id);
+// Of those that exist.
+Result<std::map<ExecutionId, std::string>> namespaces(Store& store, const std::vector<ExecutionId>& ids);
 Result<ExecutionDescription> describe(Store& store, const ExecutionId& id);
 Result<ExecutionResult> result(Store& store, const ExecutionId& id);
 Result<ExecutionResult> result_of(Store& store, const Execution& execution);

@@ -147,6 +147,7 @@ struct Shape<ClaimForWorkerRequest> {
   using R = ClaimForWorkerRequest;
   static constexpr std::string_view name = "ClaimForWorkerRequest";
   static constexpr auto fields = std::tuple{
+      field("namespace", &R::name_space, "Only executions of this namespace; absent: of any."),
       field("lane", &R::lane, "Which queue (default)."),
       required("worker_id", &R::worker_id, "The pool that may redeem it."),
       required("worker_instance_id", &R::worker_instance_id, "The process that it is made for."),

@@ -315,6 +315,7 @@ struct Shape<ClaimRequest> {
       field("worker_namespace", &R::worker_namespace, "Where the worker is registered, if it is (default)."),
       required("worker_id", &R::worker_id, "The pool."),
       required("worker_instance_id", &R::worker_instance_id, "The process."),
+      field("namespace", &R::name_space, "Only executions of this namespace; absent: of any."),
       field("lanes", &R::lanes, "Which queues, up to 64 (default)."),
       field("capabilities", &R::capabilities, "What the worker offers."),
       field("max_executions", &R::max_executions, "At most so many, 1 to 1000 (1)."),

@@ -137,6 +137,136 @@ TEST_F(Auth, AKeyOfOneNamespaceSeesNothingElse) {
             denied);
 }
 
+// ---- Workers of one namespace
+
+class ScopedWorker : public Auth {
+ protected:
+  const std::string worker_ = R"("worker_id":"w","worker_instance_id":"w-1")";
+  const std::string team_ = key("team", ApiRole::worker, "team");
+  const std::string all_ = key("all", ApiRole::operating);
+
+  std::string create(const std::string& secret, const std::string& more = "") {
+    const Reply reply = call(secret, "POST", "/v1/executions", R"({"kind":"k")" + more + "}");
+    EXPECT_EQ(reply.status, 201) << reply.body;
+    return text(reply.json.at("execution_id"));
+  }
+  std::string create_elsewhere() { return create(all_, R"(,"namespace":"other","priority":9)"); }
+  // The handle of the one execution that it gets; empty when it gets none.
+  std::string claim(const std::string& secret, const std::string& more = "") {
+    const Reply reply = call(secret, "POST", "/v1/claims", "{" + worker_ + more + "}");
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    const auto& executions = reply.json.at("executions").as_array();
+    return executions.empty() ? "" : text(executions[0].at("handle"));
+  }
+  static std::string with(const std::string& handle) { return R"({"handle":")" + handle + R"("})"; }
+};
+
+TEST_F(ScopedWorker, ClaimsAndCompletesWorkOfItsOwn) {
+  create_elsewhere();
+  const std::string own = create(team_);
+  const Reply claimed = call(team_, "POST", "/v1/claims", "{" + worker_ + R"(,"max_executions":10})");
+  ASSERT_EQ(claimed.json.at("executions").as_array().size(), 1u) << claimed.body;
+  const auto& execution = claimed.json.at("executions").at(0);
+  EXPECT_EQ(text(execution.at("execution_id")), own);
+  EXPECT_EQ(text(execution.at("namespace")), "team");
+  EXPECT_EQ(text(execution.at("lease").at("worker_namespace")), "team") << "where such a worker registers";
+  EXPECT_EQ(call(team_, "POST", "/v1/leases/complete", with(text(execution.at("handle")))).status, 200);
+  EXPECT_EQ(claim(team_, R"(,"namespace":"team")"), "");
+  EXPECT_NE(claim(all_, R"(,"namespace":"other")"), "") << "a key of all namespaces may keep to one";
+}
+
+TEST_F(ScopedWorker, MayNotNameAnotherNamespace) {
+  create_elsewhere();
+  for (const char* path : {"/v1/claims", "/v1/claim-grants/next"}) {
+    const Reply reply = call(team_, "POST", path, "{" + worker_ + R"(,"namespace":"other"})");
+    EXPECT_EQ(reply.status, denied) << path;
+    EXPECT_EQ(reply.field(), "namespace");
+  }
+  EXPECT_EQ(call(team_, "POST", "/v1/claims", "{" + worker_ + R"(,"worker_namespace":"other"})").field(),
+            "worker_namespace");
+  EXPECT_EQ(text(call(team_, "POST", "/v1/claim-grants/next", "{" + worker_ + "}").json.at("outcome")), "no_work");
+}
+
+// Everything that one can do with a handle: with its own, and with one of another namespace.
+TEST_F(ScopedWorker, MayUseHandlesOfItsOwnNamespaceOnly) {
+  const std::vector<std::pair<std::string, std::string>> uses = {
+      {"/v1/leases/renew", R"({"handles":["HANDLE"]})"},
+      {"/v1/leases/progress", R"({"handle":"HANDLE","percent":5})"},
+      {"/v1/leases/delay", R"({"handle":"HANDLE","delay_until":1})"},
+      {"/v1/leases/fail", R"({"handle":"HANDLE"})"},
+      {"/v1/leases/cancel", R"({"handle":"HANDLE"})"},
+      {"/v1/leases/complete", R"({"handle":"HANDLE"})"},
+      {"/v1/completions", R"({"completions":[{"handle":"HANDLE","complete":{}}]})"},
+      {"/v1/workers/heartbeat", R"({"worker_instance_id":"w-1","leases":["HANDLE"]})"},
+  };
+  std::set<std::string> taking_handles, used;
+  for (const api::Route& route : api::all_routes()) {
+    wire::Schemas schemas;
+    if (route.request_schema) route.request_schema(schemas);
+    for (const auto& [name, schema] : schemas.named) {
+      const bool takes = schema.find("\"handle") != std::string::npos || schema.find("\"leases\"") != std::string::npos;
+      if (takes) taking_handles.insert(route.pattern);
+    }
+  }
+  for (const auto& [path, body] : uses) used.insert(path);
+  EXPECT_EQ(taking_handles, used);
+  for (const auto& [path, body] : uses) {
+    const auto send = [&, &use = body](const std::string& handle) {
+      std::string filled = use;
+      return call(team_, "POST", path, filled.replace(filled.find("HANDLE"), 6, handle));
+    };
+    create_elsewhere();
+    const std::string other = claim(all_, R"(,"namespace":"other")");
+    const Reply refused = send(other);
+    EXPECT_EQ(refused.status, denied) << path << refused.body;
+    EXPECT_EQ(refused.field(), "handle");
+    EXPECT_EQ(call(all_, "POST", "/v1/leases/complete", with(other)).status, 200) << path << " did something";
+    create(team_);
+    const Reply done = send(claim(team_));
+    EXPECT_EQ(done.status, 200) << path << done.body;
+    EXPECT_EQ(done.body.find("error"), std::string::npos) << path << done.body;
+    EXPECT_NE(send("nonsense").status, denied) << "that is for the engine to judge";
+    while (!claim(team_).empty()) {
+    }
+  }
+}
+
+TEST_F(ScopedWorker, MayReserveAndRedeemWorkOfItsOwn) {
+  const std::string other = create_elsewhere(), own = create(team_);
+  const auto wanted = [&](const std::string& id) { return R"({"execution_id":")" + id + "\"," + worker_ + "}"; };
+  EXPECT_EQ(call(team_, "POST", "/v1/claim-grants", wanted(other)).status, 404);
+  EXPECT_EQ(call(team_, "POST", "/v1/reclaim-grants", wanted(other)).status, 404);
+  const Reply next = call(team_, "POST", "/v1/claim-grants/next", "{" + worker_ + "}");
+  ASSERT_EQ(text(next.json.at("outcome")), "granted");
+  EXPECT_EQ(text(next.json.at("grant").at("execution_id")), own);
+  const std::string grant_key = text(next.json.at("grant").at("grant_key"));
+  const auto redeem = [&](const std::string& more) {
+    return R"({"execution_id":")" + own + R"(","grant_key":")" + grant_key + "\"," + worker_ + more + "}";
+  };
+  EXPECT_EQ(call(team_, "POST", "/v1/claim-grants/redeem", redeem(R"(,"worker_namespace":"other")")).status, denied);
+  const Reply redeemed = call(team_, "POST", "/v1/claim-grants/redeem", redeem(""));
+  EXPECT_EQ(redeemed.status, 200) << redeemed.body;
+  EXPECT_EQ(text(redeemed.json.at("lease").at("worker_namespace")), "team");
+
+  const Reply granted = call(all_, "POST", "/v1/claim-grants", wanted(other));
+  const std::string theirs = text(granted.json.at("grant_key"));
+  EXPECT_EQ(call(team_, "POST", "/v1/claim-grants/redeem",
+                 R"({"execution_id":")" + other + R"(","grant_key":")" + theirs + "\"," + worker_ + "}")
+                .status,
+            404);
+}
+
+TEST_F(ScopedWorker, RegistersAndLivesInItsNamespace) {
+  EXPECT_EQ(call(team_, "POST", "/v1/workers", "{" + worker_ + "}").status, 200);
+  EXPECT_EQ(call(team_, "POST", "/v1/workers", "{" + worker_ + R"(,"namespace":"other"})").status, denied);
+  EXPECT_EQ(text(call(all_, "GET", "/v1/workers?namespace=team").json.at("workers").at(0).at("worker_instance_id")),
+            "w-1");
+  const Reply beat = call(team_, "POST", "/v1/workers/heartbeat", R"({"worker_instance_id":"w-1"})");
+  EXPECT_EQ(text(beat.json.at("outcome")), "refreshed");
+  EXPECT_EQ(call(team_, "POST", "/v1/workers/heartbeat", R"({"worker_instance_id":"w-1","namespace":"other"})").status,
+            denied);
+}
+
 // Whatever is added to the table later: a route that says nothing about namespaces is closed to such keys.
 TEST_F(Auth, ARouteThatIsAboutAllNamespacesIsClosedToAKeyOfOne) {
   const std::string team = key("team", ApiRole::admin, "team");
