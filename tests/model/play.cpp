@@ -81,26 +81,28 @@ void Stage::claim(const Step& step, bool waits) {
   request.worker_instance_id = "w-" + std::to_string(step.a % 3);
   request.lanes = step.a % 2 == 0 ? lanes : std::vector<std::string>{lanes[step.b % 3]};
   if (step.b % 2 == 0) request.capabilities = capabilities;
+  if (step.a % 3 == 0) request.name_space = step.a % 2 == 0 ? "tenant" : "default";
   request.max_executions = 1 + step.b % 4;
   request.lease_ttl_ms = 100 + step.a % 8000;
   if (waits) request.wait_ms = 1 + step.b % 6000;
   if (waits) {
-    claims_.push_back(driver_.claim_later(request));
+    claims_.push_back({request.name_space, driver_.claim_later(request)});
   } else {
-    keep(driver_.claim(request));
+    keep(request.name_space, driver_.claim(request));
   }
 }
 
-void Stage::keep(const Result<std::vector<ClaimedExecution>>& claims) {
+void Stage::keep(const std::optional<std::string>& kept_to, const Result<std::vector<ClaimedExecution>>& claims) {
   say("claim", claims);
   if (!claims) return;
+  for (const ClaimedExecution& claimed : *claims) FF_CHECK(!kept_to || claimed.name_space == *kept_to);
   held_.insert(held_.end(), claims->begin(), claims->end());
 }
 
 void Stage::collect_pending() {
   std::erase_if(claims_, [&](const auto& pending) {
-    if (pending.done()) keep(pending.get());
-    return pending.done();
+    if (pending.claims.done()) keep(pending.kept_to, pending.claims.get());
+    return pending.claims.done();
   });
   std::erase_if(waits_, [&](const auto& pending) {
     if (pending.done()) lines_.push_back(pending.get() ? "wait: ended" : "wait: " + show(pending.get().error()));

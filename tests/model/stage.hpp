@@ -1,6 +1,7 @@
 // Where a play is performed: one engine on one store, and what its clients remember.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,7 @@ class Stage {
   void tell_due_entries();
   void describe(const ExecutionId& id);
   void collect_pending();
-  void keep(const Result<std::vector<ClaimedExecution>>& claims);
+  void keep(const std::optional<std::string>& kept_to, const Result<std::vector<ClaimedExecution>>& claims);
   void tell_all();
   void tell_events(const Key& key);
   ExecutionId id(std::uint32_t n) const { return ids_.empty() ? ExecutionId{} : ids_[n % ids_.size()]; }
@@ -78,7 +79,11 @@ class Stage {
   std::vector<ExecutionId> ids_;
   std::vector<ClaimedExecution> held_;
   std::vector<Grant> grants_;
-  std::vector<Pending<std::vector<ClaimedExecution>>> claims_;
+  struct PendingClaim {
+    std::optional<std::string> kept_to;  // the namespace, if it was to be one
+    Pending<std::vector<ClaimedExecution>> claims;
+  };
+  std::vector<PendingClaim> claims_;
   std::vector<Pending<ExecutionResult>> waits_;
   std::vector<Pending<HeartbeatReply>> heartbeats_;
 };

@@ -59,7 +59,8 @@ void Stage::grant(const Step& step) {
     if (granted) keep_grant(*granted);
     return;
   }
-  const ClaimForWorkerRequest request{lanes[step.a % 3], "worker", instance(step.a), offered, ttl_ms};
+  const auto keeps_to = step.b % 4 == 0 ? std::optional(name_space(step.a)) : std::nullopt;
+  const ClaimForWorkerRequest request{keeps_to, lanes[step.a % 3], "worker", instance(step.a), offered, ttl_ms};
   const auto granted = driver_.claim_for_worker(request);
   say("claim for worker", granted);
   if (granted && *granted) keep_grant(**granted);

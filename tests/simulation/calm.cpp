@@ -120,6 +120,7 @@ void World::check_call_may_wait(const Call& call) {
     const auto& wanted = call.claim.lanes;
     if (!serves || std::find(wanted.begin(), wanted.end(), spec.lane) == wanted.end()) continue;
     if (!covers(call.claim.capabilities, spec.required_capabilities)) continue;
+    if (call.claim.name_space.value_or(spec.name_space) != spec.name_space) continue;
     violated("a parked claim is woken by work", "{} waits while {} is ready", call.what,
              to_string(shadow.execution.id));
   }

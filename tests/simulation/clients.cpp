@@ -88,7 +88,7 @@ Policy World::random_policy() {
 
 CreateRequest World::random_create() {
   CreateRequest request;
-  request.name_space = random_.chance(500) ? "default" : "tenant";
+  request.name_space = random_.pick(namespace_names);
   request.lane = random_.pick(lane_names);
   request.kind = fmt::format("kind-{}", random_.below(3));
   const std::size_t size = random_.chance(80) ? large_payload : random_.below(20);

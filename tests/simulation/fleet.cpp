@@ -189,16 +189,20 @@ void World::grant_something(const Worker& worker) {
   const auto lanes = lanes_;
   if (random_.chance(600)) {
     ClaimForWorkerRequest request;
+    request.name_space = worker.keeps_to;
     request.lane = random_.pick(lane_names);
     request.worker_id = worker.id;
     request.worker_instance_id = worker.instance;
     request.capabilities = worker.capabilities;
     request.grant_ttl_ms = static_cast<std::uint32_t>(random_.between(1, 6000));
-    auto done = ask<std::optional<Grant>>(
-        process, fmt::format("claim for {} on {}", worker.instance, request.lane),
-        [this, lanes, capabilities = worker.capabilities](Process&, const Result<std::optional<Grant>>& reply) {
-          if (reply && *reply) keep_grant(lanes, capabilities, **reply);
-        });
+    auto done = ask<std::optional<Grant>>(process, fmt::format("claim for {} on {}", worker.instance, request.lane),
+                                          [this, lanes, &worker](Process&, const Result<std::optional<Grant>>& reply) {
+                                            if (!reply || !*reply) return;
+                                            keep_grant(lanes, worker.capabilities, **reply);
+                                            const Spec& spec = watcher_->find((*reply)->execution_id)->execution.spec;
+                                            if (worker.keeps_to.value_or(spec.name_space) == spec.name_space) return;
+                                            violated("a claim keeps to its namespace", "{}", text_of(**reply));
+                                          });
     return run_in(process, [&] { process.runtime->submit_claim_for_worker(std::move(request), std::move(done)); });
   }
   const auto id = any_execution();

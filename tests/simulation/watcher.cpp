@@ -261,12 +261,28 @@ void Watcher::check_ready_index() {
   request.want_routes = false;
   for (const Route& route : routes) request.ready.push_back({route.number, everything});
   std::map<Key, ReadyEntry> ready;
+  std::set<ReadyLine> lines;
   for (const Candidate& candidate : ok(session_->read(request)).ready) {
+    lines.insert({candidate.entry.route, candidate.entry.name_space});
     if (!ready.emplace(candidate.entry.key, candidate.entry).second) {
       violated("the ready index is exact", "{} is in it twice", name_of(candidate.entry.key));
     }
   }
+  request.ready.clear();
+  for (const ReadyLine& line : lines) request.ready.push_back({line.route, everything, line.name_space});
+  const auto by_namespace = ok(session_->read(request)).ready;
   session_->release();
+  for (const Candidate& candidate : by_namespace) {
+    const ReadyLine& line = *std::next(lines.begin(), static_cast<std::ptrdiff_t>(candidate.demand));
+    const auto found = ready.find(candidate.entry.key);
+    if (found == ready.end() || found->second != candidate.entry || candidate.entry.name_space != line.name_space) {
+      violated("the ready index is exact", "{} is found otherwise by its namespace", name_of(candidate.entry.key));
+    }
+  }
+  if (by_namespace.size() != ready.size()) {
+    violated("the ready index is exact", "{} entries are found by namespace, {} by route", by_namespace.size(),
+             ready.size());
+  }
 
   std::size_t claimable = 0;
   for (const auto& [key, shadow] : shadows_) {

@@ -62,6 +62,7 @@ void World::claim_something(Worker& worker) {
   request.worker_namespace = worker.name_space;
   request.worker_id = worker.id;
   request.worker_instance_id = worker.instance;
+  request.name_space = worker.keeps_to;
   request.lanes.clear();
   for (const auto& lane : lane_names) {
     if (random_.chance(700)) request.lanes.push_back(lane);
@@ -123,6 +124,11 @@ void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& c
   if (span->second.grant_id != grant_id) {
     violated("a granted execution goes to the grant's worker", "{} was claimed with grant {}, there was {}", id,
              grant_id, span->second.grant_id);
+  }
+  if (request.name_space &&
+      (claimed.name_space != *request.name_space || shadow->execution.spec.name_space != *request.name_space)) {
+    violated("a claim keeps to its namespace", "{} of {} was given to a claim of {}", id, claimed.name_space,
+             *request.name_space);
   }
   if (claimed.lease.worker_namespace != request.worker_namespace) {
     violated("a claim is true", "{} was leased in namespace {}", id, claimed.lease.worker_namespace);

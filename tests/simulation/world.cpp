@@ -7,6 +7,7 @@
 namespace flowfabric::simulation {
 
 const std::vector<std::string> lane_names = {"default", "mail", "video"};
+const std::vector<std::string> namespace_names = {"default", "tenant"};
 const std::vector<std::string> capability_names = {"cpu", "gpu", "net"};
 
 namespace {
@@ -87,12 +88,14 @@ void World::choose_profile() {
     for (const auto& capability : capability_names) {
       if (random_.chance(i == 0 ? 1000 : 500)) worker.capabilities.push_back(capability);
     }
+    if (i >= 2 && random_.chance(600)) worker.keeps_to = random_.pick(namespace_names);
     workers_.push_back(std::move(worker));
   }
   // Two namespaces may use the same instance id.
   Worker twin = workers_.front();
   twin.name_space = "tenant";
   twin.id = "worker-1";
+  if (random_.chance(600)) twin.keeps_to = twin.name_space;
   workers_.push_back(std::move(twin));
 }
 

@@ -65,6 +65,7 @@ struct Worker {
   std::string id;
   std::string instance;
   std::vector<std::string> capabilities;
+  std::optional<std::string> keeps_to{};  // claims only executions of this namespace
   std::vector<Held> held;
   bool draining = false;         // it was told so
   TimestampMs frozen_until = 0;  // until then it does nothing at all
@@ -274,6 +275,7 @@ std::function<void(const Result<T>&)> World::ask(Process& process, const std::st
 }
 
 extern const std::vector<std::string> lane_names;
+extern const std::vector<std::string> namespace_names;
 extern const std::vector<std::string> capability_names;
 
 }  // namespace flowfabric::simulation
