@@ -315,6 +315,7 @@ void ask_for_everything(Engine& engine) {
   engine.get_namespace("default");
   engine.wait(id, 0);
   engine.now();
+  engine.namespaces_of({});
   engine.subscribe();
   engine.read_events({}, {}, 1, 0);
   engine.rotate_keys(0);
