@@ -78,6 +78,9 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
+// The namespace of those who name none. Most executions are in it, so it is not worth an index.
+inline constexpr std::string_view default_namespace = "default";
+
 // One claimable record. Order of service within a route: priority descending, then sequence ascending, then key. These four
 // name it; the namespace is what it can be searched by besides.
 struct ReadyEntry {

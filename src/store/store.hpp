@@ -37,7 +37,8 @@
 namespace flowfabric {
 
 // Asks for the best `limit` ready entries of one route, or of what one namespace has on it. What is asked for costs the
-// same in both cases, however much other namespaces have there.
+// same in both cases, however much other namespaces have there; but a store may find what is of default_namespace by
+// walking past what others have.
 struct RouteDemand {
   RouteNo route = 0;
   std::uint32_t limit = 0;

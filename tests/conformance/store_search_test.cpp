@@ -91,18 +91,47 @@ TEST_P(StoreContract, ADemandCanKeepToANamespace) {
   EXPECT_EQ(found[0].record.body, "body");
 }
 
+// Stores may treat the namespace that most have differently.
+TEST_P(StoreContract, ADemandCanKeepToTheDefaultNamespace) {
+  const std::string common(default_namespace);
+  const RouteNo route = must(store_->intern_route("lane", {})), other = must(store_->intern_route("other", {}));
+  std::vector<ChangeSet> sets;
+  for (std::uint64_t i = 0; i < 600; ++i) {
+    sets.push_back(ready_set(of("crowd", {route, 9, i, execution("crowd" + std::to_string(i))})));
+  }
+  commit(sets);
+  write(ready_set(of(common, {route, 0, 7, execution("third")})));
+  write(ready_set(of(common, {route, 5, 9, execution("first")})));
+  write(ready_set(of(common, {route, 0, 6, execution("second")})));
+  write(ready_set(of(common, {other, 9, 1, execution("elsewhere")})));
+  write(ready_set(of("a", {route, 9, 0, execution("a")})));
+  ReadRequest request;
+  request.ready = {{route, 10, common}, {route, 10, "a"}, {other, 10, common}};
+  EXPECT_EQ(ids(must(session_->read(request)).ready), (Ids{"first", "second", "third", "a", "elsewhere"}));
+  request.ready = {{route, 2, common}};
+  EXPECT_EQ(ids(must(session_->read(request)).ready), (Ids{"first", "second"}));
+  session_->release();
+}
+
 TEST_P(StoreContract, TwoDemandsMayFindTheSame) {
   const RouteNo route = must(store_->intern_route("lane", {}));
-  write(ready_set(of("a", {route, 0, 1, execution("1")})));
-  write(ready_set(of("b", {route, 0, 2, execution("2")})));
-  write(ready_set(of("a", {route, 0, 3, execution("3")})));
-  ReadRequest request;
-  request.ready = {{route, 2, "a"}, {route, 2}, {route, 2, "b"}};
-  const auto found = must(session_->read(request)).ready;
-  EXPECT_EQ(ids(found), (Ids{"1", "3", "1", "2", "2"}));
-  EXPECT_EQ(each(found, [](const Candidate& candidate) { return candidate.demand; }),
-            (std::vector<std::size_t>{0, 0, 1, 1, 2}));
-  for (const Candidate& candidate : found) EXPECT_EQ(candidate.record.key, candidate.entry.key);
+  for (const std::string a : {"a", "default"}) {
+    const std::string b = a + "b";
+    write(ready_set(of(a, {route, 0, 1, execution(a + "1")})));
+    write(ready_set(of(b, {route, 0, 2, execution(a + "2")})));
+    write(ready_set(of(a, {route, 0, 3, execution(a + "3")})));
+    ReadRequest request;
+    request.ready = {{route, 2, a}, {route, 6}, {route, 2, b}};
+    const auto found = must(session_->read(request)).ready;
+    std::vector<std::size_t> in_demand(3);
+    for (const Candidate& candidate : found) ++in_demand[candidate.demand];
+    EXPECT_EQ(in_demand, (std::vector<std::size_t>{2, a == "a" ? 3U : 6U, 1}));
+    EXPECT_EQ(found[0].entry.key, execution(a + "1"));
+    EXPECT_EQ(found[1].entry.key, execution(a + "3"));
+    EXPECT_EQ(found.back().entry.key, execution(a + "2"));
+    for (const Candidate& candidate : found) EXPECT_EQ(candidate.record.key, candidate.entry.key);
+    session_->release();
+  }
 }
 
 TEST_P(StoreContract, CandidatesOfANamespaceAreKeptFromOtherSessions) {

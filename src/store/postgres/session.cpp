@@ -72,7 +72,8 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = r.key LIMIT 1) o)sql"};
 
 // The same where some of the demands name a namespace. One statement for both kinds, because only one may lock: see
-// queue_reads. Index ready_namespace besides. A locking clause may not stand in a UNION itself, hence the inner queries.
+// queue_reads. Index ready_namespace besides, a partial one: `<> 'default'` tells the planner that it will do, and that
+// namespace is found on the way through ready_order. A locking clause may not stand in a UNION itself, hence the inner queries.
 constexpr Statement search_namespaces = {"search_namespaces", R"sql(
 SELECT d.n, r.route, r.priority, r.sequence, r.name_space, o.key, o.version, o.fixed, o.body
 FROM unnest($1::int[], $2::int[], $3::text[]) WITH ORDINALITY d(route, wanted, name_space, n)
@@ -83,8 +84,13 @@ CROSS JOIN LATERAL (
   UNION ALL
   SELECT * FROM (
     SELECT route, priority, sequence, name_space, key FROM ready
-    WHERE ready.name_space = d.name_space AND ready.route = d.route
-    ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) one) r
+    WHERE ready.name_space = d.name_space AND ready.name_space <> 'default' AND ready.route = d.route
+    ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) one
+  UNION ALL
+  SELECT * FROM (
+    SELECT route, priority, sequence, name_space, key FROM ready
+    WHERE d.name_space = 'default' AND ready.name_space = 'default' AND ready.route = d.route
+    ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) common) r
 CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = r.key LIMIT 1) o)sql"};
 
 // Result: the earliest entries due by $2, or by now, that no other session holds, locked, with their records as of the

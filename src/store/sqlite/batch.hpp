@@ -46,7 +46,7 @@ class Batch {
   };
   struct Statements {
     Statement load_root, find_root, insert_root, update_root, update_listed_root, delete_root;
-    Statement find_ready, find_ready_of, insert_ready, delete_ready;
+    Statement find_ready, find_ready_of, find_ready_of_default, insert_ready, delete_ready;
     Statement find_due, find_grouped, insert_due, delete_due;
     Statement load_satellite, put_satellite, delete_satellite, delete_satellites;
     Statement insert_event, last_event, last_event_of_root, delete_events;
@@ -60,6 +60,7 @@ class Batch {
   Result<void> prepare_writes();
 
   Result<void> read_keys(const std::vector<Key>& keys, ReadReply& reply);
+  Statement& search_for(const RouteDemand& demand);
   Result<void> read_ready(const RouteDemand& demand, std::size_t index, ReadReply& reply);
   Result<void> read_due(std::uint32_t limit, ReadReply& reply);
   Result<void> read_groups(const ReadRequest& request, ReadReply& reply);

@@ -20,12 +20,21 @@ constexpr char find_ready_sql[] = R"(
   FROM ready CROSS JOIN root ON root.key = ready.key
   WHERE ready.route = ?1 ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
 
-// The same of one namespace: a range of ready_namespace, which has all columns.
+// The same of one namespace: a range of ready_namespace, which has all columns. The second condition says that a partial
+// index will do.
 constexpr char find_ready_of_sql[] = R"(
   SELECT ready.neg_priority, ready.sequence, ready.key, ready.name_space,
          root.id, root.version, root.fixed, root.body
   FROM ready INDEXED BY ready_namespace CROSS JOIN root ON root.key = ready.key
-  WHERE ready.name_space = ?3 AND ready.route = ?1
+  WHERE ready.name_space = ?3 AND ready.name_space <> 'default' AND ready.route = ?1
+  ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
+
+// The same of the namespace that is not in that index.
+constexpr char find_ready_of_default_sql[] = R"(
+  SELECT ready.neg_priority, ready.sequence, ready.key, ready.name_space,
+         root.id, root.version, root.fixed, root.body
+  FROM ready CROSS JOIN root ON root.key = ready.key
+  WHERE ready.name_space = 'default' AND ready.route = ?1
   ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
 
 // What is due by ?1, earliest first: a prefix of the clustered table.
@@ -47,10 +56,10 @@ constexpr char load_routes_sql[] = "SELECT number, lane, capabilities FROM route
 
 Result<void> Batch::prepare_reads() {
   const std::pair<Statement*, const char*> all[] = {
-      {&statements_.load_root, load_root_sql},           {&statements_.find_ready, find_ready_sql},
-      {&statements_.find_ready_of, find_ready_of_sql},   {&statements_.find_due, find_due_sql},
-      {&statements_.find_grouped, find_grouped_sql},     {&statements_.load_routes, load_routes_sql},
-      {&statements_.load_satellite, load_satellite_sql},
+      {&statements_.load_root, load_root_sql},         {&statements_.find_ready, find_ready_sql},
+      {&statements_.find_ready_of, find_ready_of_sql}, {&statements_.find_ready_of_default, find_ready_of_default_sql},
+      {&statements_.find_due, find_due_sql},           {&statements_.find_grouped, find_grouped_sql},
+      {&statements_.load_routes, load_routes_sql},     {&statements_.load_satellite, load_satellite_sql},
   };
   for (const auto& [statement, sql] : all) {
     FF_TRY(prepared, database_->prepare(sql));
@@ -86,11 +95,17 @@ Result<void> Batch::read_keys(const std::vector<Key>& keys, ReadReply& reply) {
   return {};
 }
 
+Statement& Batch::search_for(const RouteDemand& demand) {
+  if (!demand.name_space) return statements_.find_ready;
+  if (*demand.name_space == default_namespace) return statements_.find_ready_of_default;
+  statements_.find_ready_of.bind_text(3, *demand.name_space);
+  return statements_.find_ready_of;
+}
+
 Result<void> Batch::read_ready(const RouteDemand& demand, std::size_t index, ReadReply& reply) {
-  Statement& find = demand.name_space ? statements_.find_ready_of : statements_.find_ready;
+  Statement& find = search_for(demand);
   find.bind(1, demand.route);
   find.bind(2, demand.limit);
-  if (demand.name_space) find.bind_text(3, *demand.name_space);
   for (;;) {
     FF_TRY(row, find.step());
     if (!row) return {};

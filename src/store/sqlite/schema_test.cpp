@@ -203,7 +203,7 @@ TEST(SqlitePlans, EntriesAreReadInTheOrderOfAnIndex) {
   EXPECT_EQ(route_plan.find("TEMP B-TREE"), std::string::npos) << route_plan;
   const std::string namespace_plan = plan_of(R"(
     SELECT ready.key, ready.name_space, root.id FROM ready INDEXED BY ready_namespace CROSS JOIN root
-    ON root.key = ready.key WHERE ready.name_space = ?3 AND ready.route = ?1
+    ON root.key = ready.key WHERE ready.name_space = ?3 AND ready.name_space <> 'default' AND ready.route = ?1
     ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)");
   EXPECT_NE(namespace_plan.find("COVERING INDEX ready_namespace (name_space=? AND route=?)"), std::string::npos)
       << namespace_plan;
