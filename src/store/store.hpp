@@ -20,7 +20,7 @@
 // 5. Time. `ReadReply::now_us` is the store's one clock: the database server's, or the process's for embedded stores,
 //    or `StoreOptions::now_us` when tests supply one.
 //
-// Threads: Store is thread-safe. A Session belongs to one thread at a time.
+// Threads: Store is thread-safe. A Session belongs to one thread at a time, except for `settle`.
 #pragma once
 
 #include <functional>
@@ -106,8 +106,8 @@ class Session {
   // Ends the batch without writing. Harmless when there is none.
   virtual void release() = 0;
 
-  // After the end of a batch: waits until what it has seen and committed is durable. Another session's batch may run
-  // meanwhile. Stores whose commits are durable when they return have nothing to do.
+  // After the end of a batch: waits until what it has seen and committed is durable. Any thread may call it, also while
+  // the next batch of this session runs. Stores whose commits are durable when they return have nothing to do.
   virtual Result<void> settle() { return {}; }
 };
 
