@@ -369,7 +369,8 @@ std::unique_ptr<Batch> Runtime::take_settled() {
   if (settled_.empty()) return nullptr;
   auto batch = std::move(settled_.front());
   settled_.pop_front();
-  --unanswered_;
+  // At the end the writers wait for one another's batches.
+  if (--unanswered_ == 0 && interrupted_) queue_wake_.notify_all();
   return batch;
 }
 

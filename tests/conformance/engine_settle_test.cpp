@@ -74,9 +74,9 @@ class EngineSettling : public EngineSuite {
   EngineSettling() : watch_(std::make_shared<Watch>()) {
     watch_->before_settling = [this] { return gate_.pass(); };
   }
-  std::unique_ptr<Engine> start() {
+  std::unique_ptr<Engine> start(std::uint32_t writers = 1) {
     EngineOptions options;
-    options.writers = 1;
+    options.writers = writers;
     return value_of(start_engine(std::make_unique<WatchedStore>(open_store(), watch_), options));
   }
   void wait_for_commits(int number) {
@@ -114,6 +114,24 @@ TEST_P(EngineSettling, what_the_disk_did_not_keep_has_an_unknown_outcome) {
   answers.wait_for(1);
   EXPECT_EQ(answers.refused(), 1);
   EXPECT_EQ(answers.last_refusal(), Errc::outcome_unknown);
+}
+
+// One writer answers the last batch; the others, who waited for that too, go as well.
+TEST_P(EngineSettling, stopping_lets_all_writers_go) {
+  const auto engine = start(4);
+  Answers answers;
+  gate_.close();
+  const int before = watch_->commits;
+  answers.create(*engine);
+  wait_for_commits(before + 1);
+  std::thread stopper([&] { engine->stop(); });
+  // Refused means that stopping has begun; then the writers wait for what is on its way.
+  int created = 1;
+  for (; answers.refused() == 0; ++created) answers.create(*engine);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  gate_.open();
+  stopper.join();
+  EXPECT_EQ(answers.created() + answers.refused(), created);
 }
 
 TEST_P(EngineSettling, stopping_answers_what_is_on_its_way) {
