@@ -138,7 +138,8 @@ LoadFigures run_load(Engine& engine, const LoadOptions& options) {
   std::atomic<std::uint64_t> cycles{0};
   std::vector<Samples> samples(static_cast<std::size_t>(options.callers));
   const auto before = engine.statistics();
-  const double cpu_before = own_cpu_seconds();
+  const auto server_cpu = [&] { return options.postmaster == 0 ? 0 : postgres_cpu_seconds(options.postmaster); };
+  const double cpu_before = own_cpu_seconds(), server_cpu_before = server_cpu();
   const auto start = Clock::now();
   std::vector<std::thread> callers;
   std::vector<std::unique_ptr<AsyncCaller>> async_callers;
@@ -177,6 +178,7 @@ LoadFigures run_load(Engine& engine, const LoadOptions& options) {
                                std::max(1.0, static_cast<double>(after.batches - before.batches));
   figures.stale = after.stale - before.stale;
   figures.cpu_us_per_cycle = (own_cpu_seconds() - cpu_before) / done * 1e6;
+  figures.server_cpu_us_per_cycle = (server_cpu() - server_cpu_before) / done * 1e6;
   return figures;
 }
 

@@ -2,6 +2,8 @@
 // over, and wait for the durable answer of each.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -15,6 +17,7 @@ struct LoadOptions {
   std::size_t payload_bytes = 128;
   std::size_t result_bytes = 32;
   bool threads = true;  // a thread for each caller, blocked in its call; or callers without threads (the async calls)
+  pid_t postmaster = 0;  // of the server whose CPU is counted; 0: none
 };
 
 struct LoadFigures {
@@ -23,8 +26,9 @@ struct LoadFigures {
   double claim_p50_ms = 0, claim_p99_ms = 0;
   double complete_p50_ms = 0, complete_p99_ms = 0;
   double commands_per_batch = 0;
-  double cpu_us_per_cycle = 0;  // of this process
-  std::uint64_t stale = 0;      // change sets that lost a race
+  double cpu_us_per_cycle = 0;         // of this process
+  double server_cpu_us_per_cycle = 0;  // of all processes of the database's server
+  std::uint64_t stale = 0;             // change sets that lost a race
 };
 
 // Runs the load; prints and exits on the first error, because a figure with errors in it is none.
