@@ -49,6 +49,9 @@ struct Record {
   std::uint64_t version = 0;
   std::string fixed;  // written once, when the record is created
   std::string body;   // rewritten by every put
+  // Where the newest log entry of this record stands, in the store's own words; empty: it has none. Each entry knows the one
+  // before it, so this is where its history begins.
+  std::string last_entry{};
 };
 
 // What a listed record can be found by. `created_at`, `flow` and the three names never change; the rest follows the body.
@@ -166,6 +169,7 @@ struct RootChange {
   // The version of a record that this put creates, 1 to 2^62. Where a key can be used again after its record was erased,
   // it must be one that the key never had: else a guard that was taken from the old record would hold on the new one.
   std::uint64_t first_version = 1;
+  std::string last_entry{};  // of the record as it was loaded
 
   std::uint64_t next_version() const { return expected_version == 0 ? first_version : expected_version + 1; }
 };
@@ -182,7 +186,7 @@ struct ChangeSet {
   std::vector<DueEntry> due_drop;
   std::vector<Satellite> satellites;  // put: insert or replace
   std::vector<SatelliteName> satellites_drop;
-  std::vector<LogEntry> log;  // appended in this order
+  std::vector<LogEntry> log;  // appended in this order; the record of each is put by the same set
   std::vector<CounterAdd> counters;
 };
 

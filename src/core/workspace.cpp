@@ -106,6 +106,7 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
   change.key = slot.key;
   change.first_version = first_version;
   change.expected_version = slot.version;
+  change.last_entry = slot.last_entry;
   if (slot.erased) {
     change.action = RootChange::Action::erase;
     return;
@@ -172,6 +173,7 @@ Result<Slot*> Workspace::admit(const Record& record) {
   if (Slot* known = find(record.key); known != nullptr) return known;
   auto slot = make_slot(record.key);
   slot->version = record.version;
+  slot->last_entry = record.last_entry;
   FF_TRY_VOID(decode_into(*slot, record));
   return &add(std::move(slot));
 }

@@ -34,6 +34,7 @@ struct Stretch {
 struct Slot {
   Key key;
   std::uint64_t version = 0;  // as loaded; 0: absent
+  std::string last_entry;     // as loaded
   std::variant<std::monostate, Execution, LaneRecord, NamespaceRecord, IdempotencyRecord, KeyringRecord, ApiKeysRecord,
                WorkerRecord>
       record;

@@ -131,6 +131,12 @@ bool share_an_entry(const std::vector<Entry>& puts, const std::vector<Entry>& dr
                      [&](const Entry& entry) { return std::find(drops.begin(), drops.end(), entry) != drops.end(); });
 }
 
+bool puts_record(const ChangeSet& set, const Key& key) {
+  return std::any_of(set.roots.begin(), set.roots.end(), [&](const RootChange& change) {
+    return change.key == key && change.action == RootChange::Action::put;
+  });
+}
+
 void check_one_partition(const ChangeSet& set) {
   std::optional<std::uint16_t> partition;
   const auto check = [&](const Key& key) {
@@ -154,6 +160,7 @@ void check_sets(const std::vector<ChangeSet>& sets) {
   for (const auto& set : sets) {
     check_one_partition(set);
     for (const auto& change : set.roots) FF_CHECK(roots.insert(change.key).second);
+    for (const auto& entry : set.log) FF_CHECK(puts_record(set, entry.root));
     for (const auto& entry : set.ready_put) FF_CHECK(entry.route > 0 && entry.sequence < (std::uint64_t{1} << 63));
     FF_CHECK(!share_an_entry(set.ready_put, set.ready_drop));
     FF_CHECK(!share_an_entry(set.due_put, set.due_drop));
@@ -249,11 +256,12 @@ class MemoryDatabase {
     std::string fixed;
     std::string body;
     std::optional<Listing> listing;
+    std::string last_entry;
   };
   using Counters = std::map<Key, std::int64_t>;
 
   static Record to_record(const Key& key, const StoredRecord& stored) {
-    return {key, stored.version, stored.fixed, stored.body};
+    return {key, stored.version, stored.fixed, stored.body, stored.last_entry};
   }
   static ListingPlace place_of(const Key& key, const Listing& listing) { return {key.kind(), listing.created_at, key}; }
 
@@ -269,7 +277,7 @@ class MemoryDatabase {
   Verdict apply(const ChangeSet& set);
   void apply_root(const RootChange& change);
   void put(const RootChange& change);
-  void erase(const Key& key);
+  void erase(const RootChange& change);
   void put_ready(const ReadyEntry& entry);
   void drop_ready(const ReadyEntry& entry);
   void put_due(const DueEntry& entry);
@@ -446,7 +454,7 @@ Verdict MemoryDatabase::apply(const ChangeSet& set) {
 void MemoryDatabase::apply_root(const RootChange& change) {
   switch (change.action) {
     case RootChange::Action::put: put(change); break;
-    case RootChange::Action::erase: erase(change.key); break;
+    case RootChange::Action::erase: erase(change); break;
     case RootChange::Action::check: break;
   }
 }
@@ -454,6 +462,7 @@ void MemoryDatabase::apply_root(const RootChange& change) {
 void MemoryDatabase::put(const RootChange& change) {
   const auto [place, is_new] = records_.try_emplace(change.key);
   auto& stored = place->second;
+  FF_CHECK(change.last_entry == stored.last_entry);
   stored.version = change.next_version();
   stored.body = change.body;
   if (is_new) {
@@ -468,9 +477,11 @@ void MemoryDatabase::put(const RootChange& change) {
   }
 }
 
-void MemoryDatabase::erase(const Key& key) {
+void MemoryDatabase::erase(const RootChange& change) {
+  const Key& key = change.key;
   const auto record = records_.find(key);
   if (record == records_.end()) return;
+  FF_CHECK(change.last_entry == record->second.last_entry);
   if (record->second.listing) listings_.erase(place_of(key, *record->second.listing));
   records_.erase(record);
 
@@ -518,6 +529,7 @@ void MemoryDatabase::append(const LogEntry& entry) {
   const std::uint64_t sequence = ++log_sequence_;
   log_.emplace_hint(log_.end(), sequence, entry);
   log_of_root_[entry.root].push_back(sequence);
+  records_.at(entry.root).last_entry = encode_position(sequence);
 }
 
 // ---------------------------------------------------------------- reads outside batches
