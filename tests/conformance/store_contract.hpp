@@ -116,6 +116,18 @@ inline std::vector<std::string> bodies(const std::vector<LoggedEntry>& entries) 
   return each(entries, [](const LoggedEntry& entry) { return entry.entry.body; });
 }
 
+// As the engine does: whoever changes a record has loaded it, and says where its history stood.
+inline std::vector<ChangeSet> with_last_entries(Store& store, std::vector<ChangeSet> sets) {
+  for (ChangeSet& set : sets) {
+    for (RootChange& change : set.roots) {
+      if (change.expected_version == 0) continue;
+      const auto records = must(store.load({change.key}));
+      if (!records.empty()) change.last_entry = records.at(0).last_entry;
+    }
+  }
+  return sets;
+}
+
 using Ids = std::vector<std::string>;
 using Verdicts = std::vector<Verdict>;
 
@@ -149,17 +161,7 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
     session_ = must(store_->open_session());
   }
 
-  // As the engine does: whoever changes a record has loaded it, and says where its history stood.
-  std::vector<ChangeSet> with_last_entries(std::vector<ChangeSet> sets) {
-    for (ChangeSet& set : sets) {
-      for (RootChange& change : set.roots) {
-        if (change.expected_version == 0) continue;
-        if (const auto record = load(change.key)) change.last_entry = record->last_entry;
-      }
-    }
-    return sets;
-  }
-  Verdicts commit(const std::vector<ChangeSet>& sets) { return must(session_->commit(with_last_entries(sets))); }
+  Verdicts commit(const std::vector<ChangeSet>& sets) { return must(session_->commit(with_last_entries(*store_, sets))); }
   Verdict commit_one(const ChangeSet& set) { return commit({set}).at(0); }
   void write(const ChangeSet& set) { ASSERT_EQ(commit_one(set), Verdict::committed); }
 

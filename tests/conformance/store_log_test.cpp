@@ -280,6 +280,7 @@ void append_many(Store& store, int appender) {
       sets.push_back(logged(execution(name, static_cast<std::uint16_t>(appender)), i,
                             {name + ":" + number + "a", name + ":" + number + "b"}));
     }
+    sets = with_last_entries(store, std::move(sets));
     if (must(session->commit(sets)) != Verdicts(2, Verdict::committed)) throw std::runtime_error("not committed");
   }
 }
