@@ -16,7 +16,7 @@ struct LoadOptions {
   double seconds = 5;
   std::size_t payload_bytes = 128;
   std::size_t result_bytes = 32;
-  bool threads = true;  // a thread for each caller, blocked in its call; or callers without threads (the async calls)
+  bool threads = true;   // a thread for each caller, blocked in its call; or callers without threads (the async calls)
   pid_t postmaster = 0;  // of the server whose CPU is counted; 0: none
 };
 

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -17,8 +18,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The sizes are those of an ordinary execution with a payload of 128 bytes and a result of 32.
-constexpr std::size_t fixed_bytes = 250, body_bytes = 220, event_bytes = 80;
-constexpr int oid_bytea = 17, oid_int8 = 20;
+constexpr std::size_t fixed_bytes = 250, body_bytes = 220, event_bytes = 130;
+constexpr int oid_bytea = 17, oid_int8 = 20, oid_int4 = 23, oid_xid8 = 5069;
+constexpr std::size_t page_entries = 50;  // fill the block that a page of the log stays within
 
 void put32(std::string& out, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>((value >> shift) & 255);
@@ -48,8 +50,8 @@ std::string bytea_array(const std::vector<std::string>& values) {
   return out;
 }
 
-std::string int8_array(const std::vector<std::int64_t>& values) {
-  std::string out = array_header(oid_int8, values.size());
+std::string int8_array(const std::vector<std::int64_t>& values, int oid = oid_int8) {
+  std::string out = array_header(oid, values.size());
   for (const std::int64_t value : values) {
     put32(out, 8);
     put64(out, static_cast<std::uint64_t>(value));
@@ -65,15 +67,14 @@ struct Prepared {
 constexpr Prepared statements[] = {
     {"create_root",
      "INSERT INTO root (key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, "
-     "state, "
-     "tags, body) SELECT key, 101, 1700000000000, 'default', 'default', 'bench', '', $2::bytea, 1, 0, 0, '', $3::bytea "
-     "FROM unnest($1::bytea[]) i(key)"},
+     "state, tags, body, log_xid, log_n) SELECT key, 101, 1700000000000, 'default', 'default', 'bench', '', $2::bytea, "
+     "1, 0, 0, '', $3::bytea, pg_current_xact_id(), 1 FROM unnest($1::bytea[]) i(key)"},
     {"create_ready",
      "INSERT INTO ready (route, priority, sequence, key) SELECT 1, 0, s, k FROM unnest($1::bytea[], "
      "$2::int8[]) i(k, s)"},
-    {"event",
-     "INSERT INTO event (n, type, at, root, name_space, lane, body) SELECT ordinality, 1, 1700000000000, key, "
-     "'default', 'default', $2::bytea FROM unnest($1::bytea[]) WITH ORDINALITY i(key)"},
+    {"page",
+     "INSERT INTO log (n, live, entries, prev_xids, prev_ns) VALUES ($1::int8, $2::int8, $3::bytea[], $4::xid8[], "
+     "$5::int4[])"},
     {"search",
      "SELECT r.sequence, r.key, o.version, o.fixed, o.body FROM (SELECT sequence, key FROM ready WHERE route = 1 "
      "ORDER BY priority DESC, sequence, key LIMIT $1::int8 FOR UPDATE SKIP LOCKED) r CROSS JOIN LATERAL (SELECT "
@@ -83,8 +84,8 @@ constexpr Prepared statements[] = {
      "CROSS JOIN LATERAL (SELECT ctid FROM ready WHERE route = 1 AND priority = 0 AND sequence = i.s AND key "
      "= i.k LIMIT 1) r))"},
     {"update_root",
-     "UPDATE root SET version = version + 1, state = $3::int8, finished_at = $3::int8, body = $2::bytea FROM "
-     "unnest($1::bytea[]) i(k) WHERE root.key = i.k"},
+     "UPDATE root SET version = version + 1, state = $3::int8, finished_at = $3::int8, body = $2::bytea, "
+     "log_xid = pg_current_xact_id(), log_n = 1 FROM unnest($1::bytea[]) i(k) WHERE root.key = i.k"},
     {"put_due", "INSERT INTO due (due_at, key) SELECT $2::int8, k FROM unnest($1::bytea[]) i(k)"},
     {"drop_due",
      "DELETE FROM due WHERE ctid = ANY (ARRAY(SELECT d.ctid FROM unnest($1::bytea[]) i(k) CROSS JOIN LATERAL "
@@ -199,6 +200,21 @@ struct Shared {
   std::atomic<bool> stop{false};
 };
 
+// The entries of a batch, in as many pages as they need.
+void send_pages(RawConnection& connection, std::size_t count, const std::string& entry) {
+  for (std::size_t from = 0; from < count; from += page_entries) {
+    const std::size_t size = std::min(page_entries, count - from);
+    std::string numbers = array_header(oid_int4, size);
+    for (std::size_t i = 0; i < size; ++i) {
+      put32(numbers, 4);
+      put32(numbers, 1);
+    }
+    connection.send("page", {number(static_cast<std::int64_t>(from + 1)), number(static_cast<std::int64_t>(size)),
+                             bytea_array(std::vector<std::string>(size, entry)),
+                             int8_array(std::vector<std::int64_t>(size, 1000), oid_xid8), numbers});
+  }
+}
+
 void run_connection(const std::string& url, const std::string& schema, int batch, Shared& shared) {
   RawConnection connection(url, schema);
   const std::string fixed(fixed_bytes, 'f'), body(body_bytes, 'b'), event(event_bytes, 'e');
@@ -210,7 +226,7 @@ void run_connection(const std::string& url, const std::string& schema, int batch
     const std::string created_array = bytea_array(created);
     connection.send("create_root", {created_array, fixed, body});
     connection.send("create_ready", {created_array, int8_array(sequences)});
-    connection.send("event", {created_array, event});
+    send_pages(connection, created.size(), event);
     connection.sync();
 
     connection.begin();
@@ -226,14 +242,14 @@ void run_connection(const std::string& url, const std::string& schema, int batch
     connection.send("drop_ready", {array, int8_array(claimed_sequences)});
     connection.send("update_root", {array, body, number(1)});
     connection.send("put_due", {array, number(lease_due)});
-    connection.send("event", {array, event});
+    send_pages(connection, keys.size(), event);
     connection.commit();
     connection.sync();
 
     connection.send("update_root", {array, body, number(2)});
     connection.send("drop_due", {array, number(lease_due)});
     connection.send("put_due", {array, number(retention_due)});
-    connection.send("event", {array, event});
+    send_pages(connection, keys.size(), event);
     connection.sync();
     shared.cycles += claimed.size();
   }

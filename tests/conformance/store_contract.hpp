@@ -161,7 +161,9 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
     session_ = must(store_->open_session());
   }
 
-  Verdicts commit(const std::vector<ChangeSet>& sets) { return must(session_->commit(with_last_entries(*store_, sets))); }
+  Verdicts commit(const std::vector<ChangeSet>& sets) {
+    return must(session_->commit(with_last_entries(*store_, sets)));
+  }
   Verdict commit_one(const ChangeSet& set) { return commit({set}).at(0); }
   void write(const ChangeSet& set) { ASSERT_EQ(commit_one(set), Verdict::committed); }
 

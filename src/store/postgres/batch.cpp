@@ -4,7 +4,10 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
+
+#include "base/check.hpp"
 
 namespace flowfabric::postgres {
 namespace {
@@ -35,19 +38,24 @@ DELETE FROM due WHERE ctid = ANY (ARRAY(
 // hardly ever happens. Waits for another transaction that is creating one. Indexes root_pkey, root_listing.
 constexpr Statement insert_roots = {"insert_roots", R"sql(
 INSERT INTO root (key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, state, tags,
-  body)
-SELECT * FROM unnest($1::bytea[], $2::smallint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bytea[],
-  $8::bytea[], $9::bigint[], $10::bigint[], $11::smallint[], $12::text[], $13::bytea[]))sql"};
+  body, log_n, log_xid)
+SELECT i.*, CASE WHEN i.log_n IS NOT NULL THEN pg_current_xact_id() END
+FROM unnest($1::bytea[], $2::smallint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bytea[],
+  $8::bytea[], $9::bigint[], $10::bigint[], $11::smallint[], $12::text[], $13::bytea[], $14::int[])
+  i(key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, state, tags, body,
+    log_n))sql"};
 
 // Guard: every key is at the expected version; `conflict()` ends the transaction. Waits for another transaction that
 // changes one and looks again. Index root_pkey; no indexed column changes.
 constexpr Statement update_roots = {"update_roots", R"sql(
 MERGE INTO root r
-USING unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::smallint[], $5::text[], $6::bytea[])
-  i(key, expected, finished_at, state, tags, body)
+USING unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::smallint[], $5::text[], $6::bytea[], $7::int[])
+  i(key, expected, finished_at, state, tags, body, log_n)
 ON r.key = i.key
 WHEN MATCHED AND r.version = i.expected THEN
-  UPDATE SET version = i.expected + 1, finished_at = i.finished_at, state = i.state, tags = i.tags, body = i.body
+  UPDATE SET version = i.expected + 1, finished_at = i.finished_at, state = i.state, tags = i.tags, body = i.body,
+    log_n = coalesce(i.log_n, r.log_n),
+    log_xid = CASE WHEN i.log_n IS NOT NULL THEN pg_current_xact_id() ELSE r.log_xid END
 WHEN MATCHED THEN UPDATE SET version = conflict()
 WHEN NOT MATCHED THEN INSERT (key, version) VALUES (i.key, conflict()))sql"};
 
@@ -72,16 +80,32 @@ DELETE FROM satellite WHERE ctid = ANY (ARRAY(
   SELECT s.ctid FROM unnest($1::bytea[]) i(root)
   CROSS JOIN LATERAL (SELECT ctid FROM satellite WHERE root = i.root OFFSET 0) s)))sql"};
 
-// Removes the events of erased roots and raises the floor of the log to the last one removed, so that a reader who
-// would miss one is told. Indexes event_root, log_floor's single row.
-constexpr Statement erase_events = {"erase_events", R"sql(
-WITH gone AS (
-  DELETE FROM event WHERE ctid = ANY (ARRAY(
-    SELECT e.ctid FROM unnest($1::bytea[]) i(root)
-    CROSS JOIN LATERAL (SELECT ctid FROM event WHERE root = i.root OFFSET 0) e))
-  RETURNING xid, n),
-last AS (SELECT xid, n FROM gone ORDER BY xid DESC, n DESC LIMIT 1)
-UPDATE log_floor f SET xid = last.xid, n = last.n FROM last WHERE (f.xid, f.n) < (last.xid, last.n))sql"};
+// Takes the entries of erased records, whose newest ones are given, out of the count of their pages, and removes pages that
+// nobody needs any more. Entries never move and their page stays while they count, so the walk sees them all; the counting
+// waits for another transaction and looks again. Index log_pkey.
+constexpr Statement erase_entries = {"erase_entries", R"sql(
+MERGE INTO log l
+USING (
+  WITH RECURSIVE chain(xid, n, page, prev_xid, prev_n) AS (
+    SELECT p.xid, h.n, p.n, p.prev_xids[h.n - p.n + 1], p.prev_ns[h.n - p.n + 1]
+    FROM unnest($1::xid8[], $2::int[]) h(xid, n)
+    CROSS JOIN LATERAL (SELECT * FROM log WHERE xid = h.xid AND n <= h.n ORDER BY n DESC LIMIT 1) p
+    UNION ALL
+    SELECT p.xid, c.prev_n, p.n, p.prev_xids[c.prev_n - p.n + 1], p.prev_ns[c.prev_n - p.n + 1]
+    FROM chain c
+    CROSS JOIN LATERAL (
+      SELECT * FROM log WHERE xid = CASE WHEN c.prev_xid = '0' THEN c.xid ELSE c.prev_xid END AND n <= c.prev_n
+      ORDER BY n DESC LIMIT 1) p
+    WHERE c.prev_n <> 0)
+  SELECT xid, page, count(*)::int AS entries FROM chain GROUP BY xid, page ORDER BY xid, page) gone
+ON l.xid = gone.xid AND l.n = gone.page
+WHEN MATCHED AND l.live <= gone.entries THEN DELETE
+WHEN MATCHED THEN UPDATE SET live = l.live - gone.entries
+WHEN NOT MATCHED THEN INSERT (n) VALUES (conflict()))sql"};
+
+// Raises the floor of the log to the last entry that was erased, so that a reader who would miss one is told.
+constexpr Statement raise_floor = {"raise_floor", R"sql(
+UPDATE log_floor SET xid = $1::xid8, n = $2::int WHERE (xid, n) < ($1::xid8, $2::int))sql"};
 
 // No guard. An entry is put once, so the plain statement does; the patient one takes the place of a unique violation,
 // and costs twice as much for it. Indexes ready_order, ready_namespace.
@@ -110,12 +134,10 @@ DELETE FROM satellite WHERE ctid = ANY (ARRAY(
   SELECT s.ctid FROM unnest($1::bytea[], $2::smallint[], $3::bigint[]) i(root, kind, n)
   CROSS JOIN LATERAL (SELECT ctid FROM satellite WHERE root = i.root AND kind = i.kind AND n = i.n LIMIT 1) s)))sql"};
 
-// No guard; the transaction number is the column's default. Indexes event_pkey, event_root.
-constexpr Statement append_events = {"append_events", R"sql(
-INSERT INTO event (n, type, at, root, name_space, lane, body)
-SELECT n, type, at, root, name_space, lane, body
-FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::bytea[], $5::text[], $6::text[], $7::bytea[])
-  i(n, type, at, root, name_space, lane, body))sql"};
+// No guard; the transaction number is the column's default. Index log_pkey.
+constexpr Statement append_page = {"append_page", R"sql(
+INSERT INTO log (n, live, entries, prev_xids, prev_ns)
+VALUES ($1::int, $2::int, $3::bytea[], $4::xid8[], $5::int[]))sql"};
 
 // Guard: no counter is above the value from which the adds fit its limit. Index counter_pkey.
 constexpr Statement add_counters = {"add_counters", R"sql(
@@ -215,28 +237,6 @@ Params& add_changing(Params& params, const std::vector<const RootChange*>& chang
       .array(Type::bytea, changes, [](const RootChange* c) { return Text(c->body); });
 }
 
-Params insert_params(const std::vector<const RootChange*>& changes) {
-  Params params = keys_params(changes);
-  const auto kind = [](const RootChange* c) {
-    return c->listing ? std::optional<Int>(static_cast<Int>(c->key.kind())) : std::nullopt;
-  };
-  params.array(Type::int2, changes, kind)
-      .array(Type::int8, changes, listed<Int>([](const Listing& l) { return l.created_at; }))
-      .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.name_space; }))
-      .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.lane; }))
-      .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.kind; }))
-      .array(Type::bytea, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.flow; }))
-      .array(Type::bytea, changes, [](const RootChange* c) { return Text(c->fixed); })
-      .array(Type::int8, changes, [](const RootChange* c) { return static_cast<Int>(c->first_version); });
-  return add_changing(params, changes);
-}
-
-Params update_params(const std::vector<const RootChange*>& changes) {
-  Params params = keys_params(changes);
-  params.array(Type::int8, changes, version_of);
-  return add_changing(params, changes);
-}
-
 }  // namespace
 
 Batch::Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen) {
@@ -261,8 +261,18 @@ void Batch::add(const ChangeSet& set) {
   for (const auto& entry : set.due_drop) due_drop_.push_back(&entry);
   for (const auto& satellite : set.satellites) satellites_.push_back(&satellite);
   for (const auto& name : set.satellites_drop) satellites_drop_.push_back(&name);
-  // Numbers begin at 1 so that (xid, 0) is the place before everything of a transaction.
-  for (const auto& entry : set.log) events_.push_back({&entry, static_cast<std::int32_t>(events_.size() + 1)});
+  for (const auto& entry : set.log) add_entry(set, entry);
+}
+
+// Links the entry to the one before it, of this batch or of the record as it was loaded.
+void Batch::add_entry(const ChangeSet& set, const LogEntry& entry) {
+  const auto change = std::find_if(set.roots.begin(), set.roots.end(), [&](const RootChange& candidate) {
+    return candidate.action == RootChange::Action::put && candidate.key == entry.root;
+  });
+  FF_CHECK(change != set.roots.end());
+  std::uint32_t& newest = newest_[&*change];
+  entries_.push_back({&entry, newest != 0 ? Position{0, newest} : known_position(change->last_entry)});
+  newest = static_cast<std::uint32_t>(entries_.size());
 }
 
 // A set counts as a whole. The sum allows what is allowed in every order: all growth before any shrinking, under the
@@ -308,6 +318,38 @@ void Batch::sort() {
   satellites_.erase(satellites_.begin(), last.base());
 }
 
+Params Batch::insert_params(const std::vector<const RootChange*>& changes) const {
+  Params params = keys_params(changes);
+  const auto kind = [](const RootChange* c) {
+    return c->listing ? std::optional<Int>(static_cast<Int>(c->key.kind())) : std::nullopt;
+  };
+  params.array(Type::int2, changes, kind)
+      .array(Type::int8, changes, listed<Int>([](const Listing& l) { return l.created_at; }))
+      .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.name_space; }))
+      .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.lane; }))
+      .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.kind; }))
+      .array(Type::bytea, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.flow; }))
+      .array(Type::bytea, changes, [](const RootChange* c) { return Text(c->fixed); })
+      .array(Type::int8, changes, [](const RootChange* c) { return static_cast<Int>(c->first_version); });
+  add_changing(params, changes);
+  return add_newest(params, changes);
+}
+
+Params Batch::update_params(const std::vector<const RootChange*>& changes) const {
+  Params params = keys_params(changes);
+  params.array(Type::int8, changes, version_of);
+  add_changing(params, changes);
+  return add_newest(params, changes);
+}
+
+// The number of each record's last entry, null where it has none in this batch.
+Params& Batch::add_newest(Params& params, const std::vector<const RootChange*>& changes) const {
+  return params.array(Type::int4, changes, [this](const RootChange* change) {
+    const auto found = newest_.find(change);
+    return found == newest_.end() ? std::nullopt : std::optional<Int>(found->second);
+  });
+}
+
 void Batch::queue(Connection& connection, bool patiently) const {
   queue_drops(connection);
   queue_roots(connection);
@@ -315,6 +357,7 @@ void Batch::queue(Connection& connection, bool patiently) const {
   queue_counters(connection);
   queue_satellites(connection);
   queue_puts(connection, patiently);
+  queue_entries(connection);
 }
 
 void Batch::queue_drops(Connection& connection) const {
@@ -342,7 +385,19 @@ void Batch::queue_erasures(Connection& connection) const {
   const Params keys = keys_params(erasures_);
   connection.queue(erase_roots, guard_params(erasures_));
   connection.queue(erase_satellites, keys);
-  connection.queue(erase_events, keys);
+  std::vector<Position> heads;
+  for (const RootChange* change : erasures_) {
+    if (!change->last_entry.empty()) heads.push_back(known_position(change->last_entry));
+  }
+  if (heads.empty()) return;
+  Params params;
+  params.array(Type::xid8, heads, [](const Position& head) { return static_cast<Int>(head.xid); })
+      .array(Type::int4, heads, [](const Position& head) { return Int(head.n); });
+  connection.queue(erase_entries, params);
+  const Position last = *std::max_element(heads.begin(), heads.end());
+  params.clear();
+  params.int8(static_cast<Int>(last.xid)).int4(last.n);
+  connection.queue(raise_floor, params);
 }
 
 void Batch::queue_counters(Connection& connection) const {
@@ -374,16 +429,29 @@ void Batch::queue_satellites(Connection& connection) const {
 void Batch::queue_puts(Connection& connection, bool patiently) const {
   if (!ready_put_.empty()) connection.queue(patiently ? put_ready_patiently : put_ready, ready_params(ready_put_));
   if (!due_put_.empty()) connection.queue(patiently ? put_due_patiently : put_due, due_params(due_put_));
-  if (events_.empty()) return;
-  Params params;
-  params.array(Type::int4, events_, [](const Event& e) { return Int(e.n); })
-      .array(Type::int2, events_, [](const Event& e) { return Int(e.entry->type); })
-      .array(Type::int8, events_, [](const Event& e) { return Int(e.entry->at); })
-      .array(Type::bytea, events_, [](const Event& e) { return Text(e.entry->root.bytes); })
-      .array(Type::text, events_, [](const Event& e) { return Text(e.entry->name_space); })
-      .array(Type::text, events_, [](const Event& e) { return Text(e.entry->lane); })
-      .array(Type::bytea, events_, [](const Event& e) { return Text(e.entry->body); });
-  connection.queue(append_events, params);
+}
+
+// As many pages as the entries fill.
+void Batch::queue_entries(Connection& connection) const {
+  for (std::size_t from = 0; from < entries_.size();) {
+    std::vector<std::string> packed;
+    std::size_t to = from, bytes = 0;
+    for (; to < entries_.size(); ++to) {
+      packed.push_back(pack(*entries_[to].entry));
+      bytes += packed.back().size() + bytes_beside_entry;
+      if (bytes > max_page_bytes && to > from) break;
+    }
+    packed.resize(to - from);
+    const std::span<const Entry> page(&entries_[from], to - from);
+    Params params;
+    params.int4(static_cast<Int>(from + 1))
+        .int4(static_cast<Int>(page.size()))
+        .array(Type::bytea, packed, [](const std::string& entry) { return Text(entry); })
+        .array(Type::xid8, page, [](const Entry& e) { return static_cast<Int>(e.previous.xid); })
+        .array(Type::int4, page, [](const Entry& e) { return Int(e.previous.n); });
+    connection.queue(append_page, params);
+    from = to;
+  }
 }
 
 }  // namespace flowfabric::postgres

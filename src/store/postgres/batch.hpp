@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "core/changes.hpp"
 #include "store/postgres/connection.hpp"
+#include "store/postgres/log_pages.hpp"
 
 namespace flowfabric::postgres {
 
@@ -28,12 +30,18 @@ class Batch {
     std::int64_t delta = 0;
     std::int64_t room = 0;
   };
-  struct Event {
+  // The number of an entry is its place among `entries_`, from 1 on, so that (xid, 0) is the place before everything of a
+  // transaction.
+  struct Entry {
     const LogEntry* entry = nullptr;
-    std::int32_t n = 0;
+    Position previous;  // of the same record; xid 0: in this transaction
   };
 
   void add(const ChangeSet& set);
+  void add_entry(const ChangeSet& set, const LogEntry& entry);
+  Params insert_params(const std::vector<const RootChange*>& changes) const;
+  Params update_params(const std::vector<const RootChange*>& changes) const;
+  Params& add_newest(Params& params, const std::vector<const RootChange*>& changes) const;
   void sum_counters(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen);
   void sort();
   void queue_drops(Connection& connection) const;
@@ -41,6 +49,7 @@ class Batch {
   void queue_erasures(Connection& connection) const;
   void queue_puts(Connection& connection, bool patiently) const;
   void queue_satellites(Connection& connection) const;
+  void queue_entries(Connection& connection) const;
   void queue_counters(Connection& connection) const;
 
   std::vector<const RootChange*> inserts_, updates_, erasures_, checks_;
@@ -49,7 +58,8 @@ class Batch {
   std::vector<const DueEntry*> due_put_, due_drop_;
   std::vector<const Satellite*> satellites_;
   std::vector<const SatelliteName*> satellites_drop_;
-  std::vector<Event> events_;
+  std::vector<Entry> entries_;
+  std::unordered_map<const RootChange*, std::uint32_t> newest_;  // the number of a record's last entry among these
   std::vector<CounterSum> counters_;
 };
 

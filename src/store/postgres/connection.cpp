@@ -141,7 +141,7 @@ void Params::number(std::uint64_t value, int width) {
 }
 
 void Params::element(Type type, std::int64_t value) {
-  const int width = type == Type::int8 ? 8 : type == Type::int4 ? 4 : 2;
+  const int width = type == Type::int8 || type == Type::xid8 ? 8 : type == Type::int4 ? 4 : 2;
   number(static_cast<std::uint64_t>(width), 4);
   number(static_cast<std::uint64_t>(value), width);
 }
@@ -163,18 +163,23 @@ std::int64_t Rows::integer(int row, int column) const {
   return static_cast<std::int64_t>(value);
 }
 
-std::vector<std::string> Rows::texts(int row, int column) const {
+std::vector<std::string_view> Rows::elements(int row, int column) const {
   const std::string_view all = bytes(row, column);
-  std::vector<std::string> out;
+  std::vector<std::string_view> out;
   if (all.size() < 20) return out;  // no dimension, no elements
   const auto count = read_number(all.data() + 12, 4);
   std::size_t at = 20;
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto length = static_cast<std::size_t>(read_number(all.data() + at, 4));
-    out.emplace_back(all.substr(at + 4, length));
+    out.push_back(all.substr(at + 4, length));
     at += 4 + length;
   }
   return out;
+}
+
+std::vector<std::string> Rows::texts(int row, int column) const {
+  const auto all = elements(row, column);
+  return {all.begin(), all.end()};
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const Address& address, const std::string& setup) {

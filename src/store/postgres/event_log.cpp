@@ -5,9 +5,10 @@
 namespace flowfabric::postgres {
 namespace {
 
-constexpr std::size_t position_bytes = 12;
 // How many entries one read looks at when a filter passes few of them; then it says where to go on.
-constexpr std::int64_t window = 20000;
+constexpr std::size_t window = 20000;
+// How many pages are fetched at once, at first and at most. A page holds one entry or a few dozen.
+constexpr std::uint32_t first_pages = 32, most_pages = 512;
 
 // The statements of one read share a snapshot.
 constexpr Statement begin_snapshot = {"begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
@@ -17,96 +18,117 @@ constexpr Statement read_floor = {"read_floor", "SELECT xid, n FROM log_floor"};
 
 constexpr Statement read_horizon = {"read_horizon", "SELECT pg_snapshot_xmin(pg_current_snapshot())"};
 
-// Result: floor, horizon, whether entries are committed that may not be shown yet. Index event_pkey.
+// Result: floor, horizon, whether entries are committed that may not be shown yet. Index log_pkey.
 constexpr Statement read_state = {"read_log_state", R"sql(
 SELECT f.xid, f.n, pg_snapshot_xmin(pg_current_snapshot()),
-  EXISTS (SELECT FROM event WHERE xid >= pg_snapshot_xmin(pg_current_snapshot()))::int
+  EXISTS (SELECT FROM log WHERE xid >= pg_snapshot_xmin(pg_current_snapshot()))::int
 FROM log_floor f)sql"};
 
-// Result: entries of all records after a position and below the horizon, out of the next `window`. Index event_pkey.
-constexpr Statement read_entries = {"read_entries", R"sql(
-SELECT xid, n, root, type, at, name_space, lane, body FROM (
-  SELECT * FROM event WHERE (xid, n) > ($1::xid8, $2::int) AND xid < pg_snapshot_xmin(pg_current_snapshot())
-  ORDER BY xid, n LIMIT $7::bigint) e
-WHERE ($3::text IS NULL OR name_space = $3::text) AND ($4::text IS NULL OR lane = $4::text)
-  AND ($5::smallint[] IS NULL OR type = ANY($5::smallint[]))
-ORDER BY xid, n LIMIT $6::bigint)sql"};
+// Result: the pages with entries after a position and below the horizon. Index log_pkey.
+constexpr Statement read_pages = {"read_pages", R"sql(
+SELECT xid, n, entries FROM log
+WHERE xid >= $1::xid8 AND (xid, n + cardinality(entries) - 1) > ($1::xid8, $2::int)
+  AND xid < pg_snapshot_xmin(pg_current_snapshot())
+ORDER BY xid, n LIMIT $3::bigint)sql"};
 
-// Result: the last entry of the window when it is full. Index event_pkey alone.
-constexpr Statement read_window_end = {"read_window_end", R"sql(
-SELECT xid, n FROM event WHERE (xid, n) > ($1::xid8, $2::int) AND xid < pg_snapshot_xmin(pg_current_snapshot())
-ORDER BY xid, n OFFSET $3::bigint - 1 LIMIT 1)sql"};
+// Result: the entries of one record after a position, oldest first: the chain is walked from its newest to there. One
+// record's entries commit in the order of their positions, so a history may go beyond the horizon ($5). Indexes root_pkey,
+// log_pkey.
+constexpr Statement read_chain = {"read_chain", R"sql(
+WITH RECURSIVE chain(xid, n, entry, prev_xid, prev_n) AS (
+  SELECT p.xid, r.log_n, p.entries[r.log_n - p.n + 1], p.prev_xids[r.log_n - p.n + 1], p.prev_ns[r.log_n - p.n + 1]
+  FROM (SELECT log_xid, log_n FROM root WHERE key = $1::bytea AND (log_xid, log_n) > ($2::xid8, $3::int) LIMIT 1) r
+  CROSS JOIN LATERAL (SELECT * FROM log WHERE xid = r.log_xid AND n <= r.log_n ORDER BY n DESC LIMIT 1) p
+  UNION ALL
+  SELECT p.xid, b.n, p.entries[b.n - p.n + 1], p.prev_xids[b.n - p.n + 1], p.prev_ns[b.n - p.n + 1]
+  FROM chain c
+  CROSS JOIN LATERAL (SELECT CASE WHEN c.prev_xid = '0' THEN c.xid ELSE c.prev_xid END, c.prev_n) b(xid, n)
+  CROSS JOIN LATERAL (SELECT * FROM log WHERE xid = b.xid AND n <= b.n ORDER BY n DESC LIMIT 1) p
+  WHERE c.prev_n <> 0 AND (b.xid, b.n) > ($2::xid8, $3::int))
+SELECT xid, n, entry FROM chain WHERE $5::int <> 0 OR xid < pg_snapshot_xmin(pg_current_snapshot())
+ORDER BY xid, n LIMIT $4::bigint)sql"};
 
-// Result: as read_entries for one record; no window, for it has few. Index event_root.
-constexpr Statement read_entries_of_root = {"read_entries_of_root", R"sql(
-SELECT xid, n, root, type, at, name_space, lane, body FROM event
-WHERE root = $7::bytea AND (xid, n) > ($1::xid8, $2::int) AND xid < pg_snapshot_xmin(pg_current_snapshot())
-  AND ($3::text IS NULL OR name_space = $3::text) AND ($4::text IS NULL OR lane = $4::text)
-  AND ($5::smallint[] IS NULL OR type = ANY($5::smallint[]))
-ORDER BY xid, n LIMIT $6::bigint)sql"};
-
-// Result: all committed entries of one record. One record's entries commit in the order of their positions, so the
-// horizon does not matter. Index event_root.
-constexpr Statement read_history = {"read_history", R"sql(
-SELECT xid, n, root, type, at, name_space, lane, body FROM event
-WHERE root = $1::bytea AND (xid, n) > ($2::xid8, $3::int) ORDER BY xid, n LIMIT $4::bigint)sql"};
-
-Position position_at(const Rows& rows, int row, int column) {
-  return {static_cast<std::uint64_t>(rows.integer(row, column)),
-          static_cast<std::uint32_t>(rows.integer(row, column + 1))};
-}
-
-std::vector<LoggedEntry> entries_of(const Rows& rows) {
-  std::vector<LoggedEntry> out;
-  out.reserve(static_cast<std::size_t>(rows.size()));
-  for (int row = 0; row < rows.size(); ++row) {
-    out.push_back({encode(position_at(rows, row, 0)),
-                   {Key{rows.string(row, 2)}, static_cast<std::uint8_t>(rows.integer(row, 3)), rows.integer(row, 4),
-                    rows.string(row, 5), rows.string(row, 6), rows.string(row, 7)}});
-  }
-  return out;
-}
-
-bool has_filter(const LogQuery& query) { return query.name_space || query.lane || !query.types.empty(); }
-
-void queue_entries(Connection& connection, const LogQuery& query, const Position& after) {
+Params chain_params(const Key& root, const Position& after, std::int64_t limit, bool beyond_horizon) {
   Params params;
-  params.int8(static_cast<std::int64_t>(after.xid)).int4(after.n);
-  query.name_space ? params.bytes(*query.name_space) : params.null();
-  query.lane ? params.bytes(*query.lane) : params.null();
-  if (query.types.empty()) {
-    params.null();
-  } else {
-    params.array(Type::int2, query.types, [](std::uint8_t type) { return std::int64_t{type}; });
+  params.bytes(root.bytes).int8(static_cast<std::int64_t>(after.xid)).int4(after.n).int8(limit);
+  params.int4(beyond_horizon ? 1 : 0);
+  return params;
+}
+
+bool matches(const LogQuery& query, const LogEntry& entry) {
+  return (!query.name_space || *query.name_space == entry.name_space) && (!query.lane || *query.lane == entry.lane) &&
+         (query.types.empty() || std::find(query.types.begin(), query.types.end(), entry.type) != query.types.end());
+}
+
+// What one look at the log brings.
+struct Look {
+  Position floor, horizon;
+  bool hidden = false;                                         // entries are committed that may not be shown yet
+  bool cut = false;                                            // there may be more than was fetched
+  std::vector<std::pair<Position, std::string_view>> entries;  // packed
+  std::vector<Rows> rows;                                      // that hold them
+};
+
+// Columns xid, n, entry of read_chain.
+void take_chain(Look& look, const Rows& rows) {
+  for (int row = 0; row < rows.size(); ++row) {
+    look.entries.emplace_back(position_at(rows, row, 0), rows.bytes(row, 2));
   }
-  params.int8(query.limit);
+  look.cut = rows.size() >= static_cast<int>(window);
+}
+
+// Columns xid, n, entries of read_pages; a page may begin before the place.
+void take_pages(Look& look, const Rows& rows, const Position& after, std::uint32_t pages) {
+  for (int row = 0; row < rows.size(); ++row) {
+    Position position = position_at(rows, row, 0);
+    for (const std::string_view entry : rows.elements(row, 2)) {
+      if (position > after) look.entries.emplace_back(position, entry);
+      ++position.n;
+    }
+  }
+  look.cut = rows.size() >= static_cast<int>(pages);
+}
+
+Reply<Look> look_at_log(Connection& connection, const LogQuery& query, const Position& after, std::uint32_t pages) {
+  connection.queue(begin_snapshot, {});
+  connection.queue(read_state, {});
   if (query.root) {
-    params.bytes(query.root->bytes);
-    connection.queue(read_entries_of_root, params);
-    return;
+    connection.queue(read_chain, chain_params(*query.root, after, window, false));
+  } else {
+    Params params;
+    params.int8(static_cast<std::int64_t>(after.xid)).int4(after.n).int8(pages);
+    connection.queue(read_pages, params);
   }
-  params.int8(has_filter(query) ? window : std::int64_t{query.limit});
-  connection.queue(read_entries, params);
+  connection.queue(end_snapshot, {});
+  auto answer = connection.flush();
+  if (!answer) {
+    if (!answer.error().lost) (void)connection.exec("ROLLBACK");
+    return tl::unexpected(std::move(answer).error());
+  }
+  Look look;
+  look.rows = std::move(*answer);
+  const Rows& state = look.rows[1];
+  look.floor = position_at(state, 0, 0);
+  look.horizon = {static_cast<std::uint64_t>(state.integer(0, 2)), 0};
+  look.hidden = state.integer(0, 3) != 0;
+  query.root ? take_chain(look, look.rows[2]) : take_pages(look, look.rows[2], after, pages);
+  return look;
+}
+
+// Adds what matches, up to the limit. Returns where to go on.
+Position fill(LogPage& page, const Look& look, const LogQuery& query, const Position& after) {
+  Position next = after;
+  for (const auto& [position, packed] : look.entries) {
+    if (page.entries.size() >= query.limit) return next;
+    LogEntry entry = unpack(packed);
+    if (matches(query, entry)) page.entries.push_back({encode(position), std::move(entry)});
+    next = position;
+  }
+  const bool all_seen = page.entries.size() < query.limit && !look.cut;
+  return all_seen ? std::max(next, look.horizon) : next;
 }
 
 }  // namespace
-
-std::string encode(const Position& position) {
-  std::string out;
-  for (int shift = 56; shift >= 0; shift -= 8) out.push_back(static_cast<char>(position.xid >> shift));
-  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(position.n >> shift));
-  return out;
-}
-
-Result<Position> decode_position(const std::string& bytes) {
-  if (bytes.size() != position_bytes || static_cast<std::uint8_t>(bytes[8]) > 0x7f) {
-    return fail(Errc::invalid_argument, "not a position of this log", "after");
-  }
-  Position position;
-  for (std::size_t i = 0; i < 8; ++i) position.xid = (position.xid << 8) | static_cast<std::uint8_t>(bytes[i]);
-  for (std::size_t i = 8; i < 12; ++i) position.n = (position.n << 8) | static_cast<std::uint8_t>(bytes[i]);
-  return position;
-}
 
 Reply<Position> query_log_start(Connection& connection) {
   auto rows = connection.run(read_floor, {});
@@ -120,44 +142,40 @@ Reply<Position> query_log_end(Connection& connection) {
   return Position{static_cast<std::uint64_t>(rows->integer(0, 0)), 0};
 }
 
+// Several looks, until there is a page full of entries, or nothing more, or too much that does not match. Each stands on its
+// own, so that what retention removes between two of them ends the page: whoever reads on from there is told.
 Reply<LogSlice> query_log(Connection& connection, const LogQuery& query, const Position& after) {
-  const bool windowed = has_filter(query) && !query.root;
-  connection.queue(begin_snapshot, {});
-  connection.queue(read_state, {});
-  queue_entries(connection, query, after);
-  if (windowed) {
-    Params params;
-    params.int8(static_cast<std::int64_t>(after.xid)).int4(after.n).int8(window);
-    connection.queue(read_window_end, params);
+  LogSlice slice;
+  Position next = after;
+  std::size_t examined = 0;
+  for (std::uint32_t pages = first_pages;; pages = std::min(4 * pages, most_pages)) {
+    auto look = look_at_log(connection, query, next, pages);
+    if (!look) return tl::unexpected(std::move(look).error());
+    if (examined == 0) slice.floor = look->floor;
+    if (look->floor > next) {
+      slice.page.behind = true;
+      break;
+    }
+    next = fill(slice.page, *look, query, next);
+    examined += look->entries.size();
+    const bool full = slice.page.entries.size() >= query.limit;
+    slice.page.behind = full || look->cut || look->hidden;
+    if (full || !look->cut || examined >= window) break;
   }
-  connection.queue(end_snapshot, {});
-  auto answer = connection.flush();
-  if (!answer) {
-    if (!answer.error().lost) (void)connection.exec("ROLLBACK");
-    return tl::unexpected(std::move(answer).error());
-  }
-  const Rows& state = (*answer)[1];
-  LogSlice slice{.floor = position_at(state, 0, 0), .page = {}};
-  slice.page.entries = entries_of((*answer)[2]);
-  const bool full = slice.page.entries.size() >= query.limit;
-  const bool window_full = windowed && (*answer)[3].size() > 0;
-  const Position horizon{static_cast<std::uint64_t>(state.integer(0, 2)), 0};
-  if (full) {
-    slice.page.next = slice.page.entries.empty() ? encode(after) : slice.page.entries.back().position;
-  } else {
-    slice.page.next = encode(window_full ? position_at((*answer)[3], 0, 0) : std::max(after, horizon));
-  }
-  slice.page.behind = full || window_full || state.integer(0, 3) != 0;
+  slice.page.next = encode(next);
   return slice;
 }
 
 Reply<std::vector<LoggedEntry>> query_history(Connection& connection, const Key& root, const Position& after,
                                               std::uint32_t limit) {
-  Params params;
-  params.bytes(root.bytes).int8(static_cast<std::int64_t>(after.xid)).int4(after.n).int8(limit);
-  auto rows = connection.run(read_history, params);
+  auto rows = connection.run(read_chain, chain_params(root, after, limit, true));
   if (!rows) return tl::unexpected(std::move(rows).error());
-  return entries_of(*rows);
+  std::vector<LoggedEntry> out;
+  out.reserve(static_cast<std::size_t>(rows->size()));
+  for (int row = 0; row < rows->size(); ++row) {
+    out.push_back({encode(position_at(*rows, row, 0)), unpack(rows->bytes(row, 2))});
+  }
+  return out;
 }
 
 }  // namespace flowfabric::postgres

@@ -1,25 +1,16 @@
 // Reading the log in an order without gaps.
 //
-// A position is (xid, n): the transaction that wrote an entry and the entry's turn in it, as 12 big-endian bytes.
+// A position is (xid, n): the transaction that wrote an entry and the entry's turn in it.
 // Transactions are numbered in order but commit in any order; so a reader is shown only entries below the oldest
 // transaction that is still running in his snapshot (the horizon). Whatever commits later has a number at or above it:
 // nothing ever appears behind a reader. See session.cpp for why the entries of one record are in commit order.
 #pragma once
 
 #include "store/postgres/connection.hpp"
+#include "store/postgres/log_pages.hpp"
 #include "store/store.hpp"
 
 namespace flowfabric::postgres {
-
-struct Position {
-  std::uint64_t xid = 0;
-  std::uint32_t n = 0;
-
-  friend auto operator<=>(const Position&, const Position&) = default;
-};
-
-std::string encode(const Position& position);
-Result<Position> decode_position(const std::string& bytes);
 
 Reply<Position> query_log_start(Connection& connection);
 // The horizon. Entries that are committed above it come again for someone who reads on from here, none is skipped.

@@ -90,6 +90,13 @@ class PostgresStoreTest : public ::testing::Test {
     set.log.push_back({key(number), type, 1, "ns", "lane", "event"});
     return set;
   }
+  // The same for a record that exists.
+  ChangeSet put_again(int number, std::uint64_t expected) {
+    ChangeSet set = put(number, expected);
+    set.roots.front().last_entry = last_entry(number);
+    return set;
+  }
+  std::string last_entry(int number) { return store_->load({key(number)}).value().at(0).last_entry; }
   static std::vector<Verdict> commit(Session& session, const std::vector<ChangeSet>& sets) {
     auto verdicts = session.commit(sets);
     EXPECT_TRUE(verdicts) << verdicts.error().message;
@@ -337,7 +344,8 @@ TEST_F(PostgresStoreTest, log_shows_nothing_past_an_open_transaction) {
   Sql open_transaction(schema_);
   open_transaction.run("BEGIN");
   open_transaction.run(
-      "INSERT INTO event (n, type, at, root, name_space, lane, body) VALUES (1, 9, 1, '\\x65', 'ns', 'lane', '')");
+      "INSERT INTO log (n, live, entries, prev_xids, prev_ns) "
+      "VALUES (1, 1, ARRAY['\\x000900000000000000010001650000000000'::bytea], ARRAY['0'::xid8], ARRAY[0])");
   commit(*writer, {put(2, 0)});  // commits first but has the higher number
 
   LogQuery query;
@@ -373,6 +381,7 @@ TEST_F(PostgresStoreTest, erasing_raises_the_floor_of_the_log) {
   commit(*writer, {put(3, 0)});
   ChangeSet erase;
   erase.roots.push_back({key(2), 1, RootChange::Action::erase, {}, {}, {}});
+  erase.roots.back().last_entry = last_entry(2);
   ASSERT_EQ(commit(*writer, {erase}), std::vector{Verdict::committed});
   LogQuery query;
   query.limit = 100;
@@ -402,7 +411,7 @@ TEST_F(PostgresStoreTest, survives_a_backend_killed_between_read_and_commit) {
   search.due_limit = 10;
   ASSERT_TRUE(writer->read(search));
   sql.run("SELECT pg_terminate_backend(pid, 5000) " + others);
-  EXPECT_EQ(commit(*writer, {put(1, 1)}), std::vector{Verdict::committed});
+  EXPECT_EQ(commit(*writer, {put_again(1, 1)}), std::vector{Verdict::committed});
   EXPECT_EQ(version(1), 2U);
   sql.run("SELECT pg_terminate_backend(pid, 5000) " + others);
   ReadRequest request;
@@ -428,7 +437,7 @@ TEST_F(PostgresStoreTest, survives_a_backend_killed_in_mid_commit) {
     while (sql.run("SELECT pid " + waiting).empty()) std::this_thread::sleep_for(5ms);  // it was sent again
     blocker.run("COMMIT");
   });
-  EXPECT_EQ(commit(*writer, {put(1, 1)}), std::vector{Verdict::committed});
+  EXPECT_EQ(commit(*writer, {put_again(1, 1)}), std::vector{Verdict::committed});
   killer.join();
   EXPECT_EQ(version(1), 2U);
   EXPECT_EQ(store_->history(key(1), "", 10)->size(), 2U);
@@ -523,7 +532,7 @@ TEST_F(PostgresStoreTest, finds_out_that_a_commit_happened_when_its_answer_was_l
   for (std::uint64_t expected = 1; expected < 6; ++expected) {
     proxy.swallow_next_answer();
     // Were it sent again it would be stale; were it guessed it might be lost.
-    EXPECT_EQ(commit(*writer, {put(1, expected)}), std::vector{Verdict::committed});
+    EXPECT_EQ(commit(*writer, {put_again(1, expected)}), std::vector{Verdict::committed});
     EXPECT_EQ(version(1), expected + 1);
   }
   EXPECT_EQ(store_->history(key(1), "", 100)->size(), 6U);
@@ -637,6 +646,7 @@ TEST_F(PostgresStoreTest, contending_sessions_lose_nothing) {
       std::vector<ChangeSet> sets;
       for (const auto& record : reply->records) {
         sets.push_back(put(static_cast<std::uint8_t>(record.key.bytes[16]), record.version));
+        sets.back().roots.front().last_entry = record.last_entry;
       }
       for (const auto verdict : commit(*writer, sets)) committed += verdict == Verdict::committed ? 1 : 0;
     }

@@ -13,8 +13,8 @@ SELECT root, kind, n, body FROM satellite WHERE root = $1::bytea AND kind = $2::
 ORDER BY n LIMIT $4::bigint)sql"};
 
 // Result: records with $1 < key < $2, ascending. Index root_pkey.
-constexpr Statement scan_records = {"scan_records", R"sql(
-SELECT key, version, fixed, body FROM root WHERE key > $1::bytea AND key < $2::bytea
+constexpr Statement scan_records = {
+    "scan_records", "SELECT " FF_RECORD_COLUMNS R"sql( FROM root WHERE key > $1::bytea AND key < $2::bytea
 ORDER BY key LIMIT $3::bigint)sql"};
 
 // Result: the earliest entry, if any. Index due_pkey.
@@ -63,6 +63,31 @@ SELECT lane, state, count(*) FROM root
 WHERE record_kind = $1::int AND ($2::text IS NULL OR name_space = $2::text)
 GROUP BY lane, state ORDER BY lane, state)sql"};
 
+// Every entry that the chains of all records lead to. `linked` is false for a link that leads nowhere, forwards, or to an
+// entry of another record; the walk ends there. An entry names its record after the type, the time and a length.
+#define FF_ALL_CHAINS \
+  R"sql(
+WITH RECURSIVE chain(key, xid, n, page, linked, prev_xid, prev_n) AS (
+  SELECT r.key, r.log_xid, r.log_n, l.n, coalesce(substring(l.entry FROM 13 FOR length(r.key)) = r.key, false),
+    l.prev_xid, l.prev_n
+  FROM root r LEFT JOIN LATERAL (
+    SELECT p.n, p.entries[r.log_n - p.n + 1] AS entry, p.prev_xids[r.log_n - p.n + 1] AS prev_xid,
+      p.prev_ns[r.log_n - p.n + 1] AS prev_n
+    FROM log p WHERE p.xid = r.log_xid AND p.n <= r.log_n ORDER BY p.n DESC LIMIT 1) l ON true
+  WHERE r.log_n IS NOT NULL
+  UNION ALL
+  SELECT c.key, b.xid, b.n, l.n,
+    coalesce(substring(l.entry FROM 13 FOR length(c.key)) = c.key AND (b.xid, b.n) < (c.xid, c.n), false),
+    l.prev_xid, l.prev_n
+  FROM chain c
+  CROSS JOIN LATERAL (SELECT CASE WHEN c.prev_xid = '0' THEN c.xid ELSE c.prev_xid END, c.prev_n) b(xid, n)
+  LEFT JOIN LATERAL (
+    SELECT p.n, p.entries[b.n - p.n + 1] AS entry, p.prev_xids[b.n - p.n + 1] AS prev_xid,
+      p.prev_ns[b.n - p.n + 1] AS prev_n
+    FROM log p WHERE p.xid = b.xid AND p.n <= b.n ORDER BY p.n DESC LIMIT 1) l ON true
+  WHERE c.linked AND c.prev_n <> 0)
+)sql"
+
 // Each counts what must not be there, and says it in a sentence.
 struct Finding {
   Statement statement;
@@ -76,8 +101,13 @@ constexpr std::array findings = {
     Finding{{"orphan_satellite",
              "SELECT count(*) FROM satellite x WHERE NOT EXISTS (SELECT FROM root r WHERE r.key = x.root)"},
             "satellites belong to a record that does not exist"},
-    Finding{{"orphan_event", "SELECT count(*) FROM event x WHERE NOT EXISTS (SELECT FROM root r WHERE r.key = x.root)"},
-            "log entries belong to a record that does not exist"},
+    Finding{{"broken_history", FF_ALL_CHAINS "SELECT count(*) FROM chain WHERE NOT linked"},
+            "links between log entries lead to none, to a later one, or to one of another record"},
+    Finding{{"miscounted_page", FF_ALL_CHAINS R"sql(
+SELECT count(*) FROM log l
+LEFT JOIN (SELECT xid, page, count(*) AS live FROM chain WHERE linked GROUP BY xid, page) c ON c.xid = l.xid AND c.page = l.n
+WHERE l.live <> coalesce(c.live, 0))sql"},
+            "pages of the log count other entries than those whose records exist"},
     Finding{{"bad_version", "SELECT count(*) FROM root WHERE version < 1"}, "records have a version below 1"},
     Finding{{"unknown_route",
              "SELECT count(*) FROM ready x WHERE NOT EXISTS (SELECT FROM route r WHERE r.number = x.route)"},
@@ -85,7 +115,7 @@ constexpr std::array findings = {
     Finding{{"double_due", "SELECT count(*) FROM (SELECT FROM due GROUP BY key HAVING count(*) > 1) x"},
             "records have more than one due entry"},
     Finding{{"bad_group", "SELECT count(*) FROM due WHERE group_no < 0"}, "due entries have a group below 0"},
-    Finding{{"future_event", "SELECT count(*) FROM event WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"},
+    Finding{{"future_event", "SELECT count(*) FROM log WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"},
             "log entries are numbered ahead of this server's transactions, as after a restore into another cluster; "
             "the log cannot be read in order"},
 };
@@ -121,7 +151,7 @@ class Conditions {
 
 // Index root_listing, backwards: newest first, ends at the limit.
 Conditions list_conditions(const ListQuery& query) {
-  Conditions where("SELECT key, version, fixed, body, created_at FROM root WHERE true");
+  Conditions where("SELECT " FF_RECORD_COLUMNS ", created_at FROM root WHERE true");
   where.int8("record_kind = ?::bigint::smallint", static_cast<std::int64_t>(query.record_kind));
   where.bytes("name_space = ?::text", query.name_space);
   where.bytes("lane = ?::text", query.lane);
@@ -201,7 +231,8 @@ Reply<std::vector<ListedRecord>> query_list(Connection& connection, const ListQu
   const Rows& rows = answer->front();
   std::vector<ListedRecord> out;
   out.reserve(static_cast<std::size_t>(rows.size()));
-  for (int row = 0; row < rows.size(); ++row) out.push_back({record_at(rows, row, 0), rows.integer(row, 4)});
+  for (int row = 0; row < rows.size(); ++row)
+    out.push_back({record_at(rows, row, 0), rows.integer(row, record_columns)});
   return out;
 }
 

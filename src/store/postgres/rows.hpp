@@ -2,14 +2,21 @@
 #pragma once
 
 #include "store/postgres/connection.hpp"
+#include "store/postgres/log_pages.hpp"
 #include "store/store.hpp"
 
 namespace flowfabric::postgres {
 
-// Columns key, version, fixed, body from `column` on.
+// The columns that a record is made of.
+#define FF_RECORD_COLUMNS "key, version, fixed, body, log_xid, log_n"
+constexpr int record_columns = 6;
+
+// FF_RECORD_COLUMNS from `column` on.
 inline Record record_at(const Rows& rows, int row, int column) {
-  return {Key{rows.string(row, column)}, static_cast<std::uint64_t>(rows.integer(row, column + 1)),
-          rows.string(row, column + 2), rows.string(row, column + 3)};
+  Record record{Key{rows.string(row, column)}, static_cast<std::uint64_t>(rows.integer(row, column + 1)),
+                rows.string(row, column + 2), rows.string(row, column + 3)};
+  if (!rows.is_null(row, column + 4)) record.last_entry = encode(position_at(rows, row, column + 4));
+  return record;
 }
 
 inline std::vector<Record> records_of(const Rows& rows) {
@@ -44,8 +51,8 @@ inline Params keys_param(const std::vector<Key>& keys) {
 }
 
 // Result: the records that exist. Index root_pkey.
-inline constexpr Statement load_records = {"load_records", R"sql(
-SELECT key, version, fixed, body FROM root WHERE key = ANY($1::bytea[]))sql"};
+inline constexpr Statement load_records = {"load_records",
+                                           "SELECT " FF_RECORD_COLUMNS " FROM root WHERE key = ANY($1::bytea[])"};
 
 // Result: the server's clock in microseconds.
 inline constexpr Statement read_clock = {"read_clock", R"sql(

@@ -14,7 +14,7 @@ namespace {
 // `ready` and `due` rows are inserted and deleted, never updated: a search that locks one reads it as its snapshot saw
 // it, which the order of the log relies on (see session.cpp).
 //
-// An event's place in the log is (xid, n): its transaction and its turn in it. See event_log.cpp for the order.
+// An entry's place in the log is (xid, n): its transaction and its turn in it. See event_log.cpp for the order.
 constexpr const char* migration_1 = R"sql(
 CREATE TABLE root (
   key bytea NOT NULL PRIMARY KEY,
@@ -114,7 +114,38 @@ UPDATE ready SET name_space = root.name_space FROM root WHERE root.key = ready.k
 CREATE INDEX ready_namespace ON ready (name_space, route, priority DESC, sequence, key) WHERE name_space <> 'default';
 )sql";
 
-constexpr std::array migrations = {migration_1, migration_2, migration_3};
+// The log in pages: a row for the entries of a commit instead of a row, and two index entries, for each. A page begins at
+// `n` and holds `entries` (see log_pages.hpp), each with the place of the record's entry before it: prev_n 0 for none,
+// prev_xid 0 for the same transaction. A record knows its newest entry, so its history is a walk through a chain. `live`
+// counts the entries whose record exists. Pages stay in one piece up to the size of a block, and nobody compresses them.
+// What the old log held becomes pages of one entry.
+constexpr const char* migration_4 = R"sql(
+CREATE TABLE log (
+  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  n int NOT NULL,
+  live int NOT NULL,
+  entries bytea[] NOT NULL,
+  prev_xids xid8[] NOT NULL,
+  prev_ns int[] NOT NULL,
+  PRIMARY KEY (xid, n)
+) WITH (toast_tuple_target = 8160);
+ALTER TABLE log ALTER entries SET STORAGE EXTERNAL, ALTER prev_xids SET STORAGE EXTERNAL,
+  ALTER prev_ns SET STORAGE EXTERNAL;
+INSERT INTO log (xid, n, live, entries, prev_xids, prev_ns)
+SELECT xid, n, 1,
+  ARRAY[int2send(type) || int8send(at) || int2send(length(root)::smallint) || root
+    || int2send(octet_length(name_space)::smallint) || convert_to(name_space, 'UTF8')
+    || int2send(octet_length(lane)::smallint) || convert_to(lane, 'UTF8') || body],
+  ARRAY[coalesce(lag(xid) OVER history, '0')], ARRAY[coalesce(lag(n) OVER history, 0)]
+FROM event WINDOW history AS (PARTITION BY root ORDER BY xid, n);
+ALTER TABLE root ADD COLUMN log_xid xid8, ADD COLUMN log_n int;
+UPDATE root SET log_xid = newest.xid, log_n = newest.n
+FROM (SELECT DISTINCT ON (root) root, xid, n FROM event ORDER BY root, xid DESC, n DESC) newest
+WHERE root.key = newest.root;
+DROP TABLE event;
+)sql";
+
+constexpr std::array migrations = {migration_1, migration_2, migration_3, migration_4};
 constexpr int current_version = static_cast<int>(migrations.size());
 
 // The version of the schema, 0 when there is none.

@@ -133,10 +133,10 @@ TEST_F(PostgresMigration, waits_to_be_asked) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::schema_mismatch);
   EXPECT_EQ(refused.error().message, "the PostgreSQL schema \"" + old_ +
-                                         "\" is at version 1, this program needs 3; run `flowfabric migrate URL`");
+                                         "\" is at version 1, this program needs 4; run `flowfabric migrate URL`");
   EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "1");
   ASSERT_TRUE(open(old_, true));
-  EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "3");
+  EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "4");
   EXPECT_TRUE(open(old_, false));
 }
 
@@ -206,6 +206,99 @@ TEST_F(PostgresMigration, finds_old_ready_entries_by_their_namespace) {
   EXPECT_TRUE(session->read(request).value().ready.empty());
   session->release();
   EXPECT_TRUE((*store)->check_integrity().value().empty());
+}
+
+// The old log had a row for each entry and no links between them.
+class PostgresOldLog : public PostgresMigration {
+ protected:
+  PostgresOldLog() {
+    add_rows(old_);
+    for (const char* more :
+         {"(2, 7, 1001, '\\x65620001', 'other', '', '')", "(1, 2, 1002, '\\x65610001', 'ns', 'lane', 'two')",
+          "(1, 3, 1003, '\\x65620001', 'other', 'l', 'three'), (2, 3, 1004, '\\x65610001', 'ns', 'l', '')"}) {
+      run_sql("SET search_path TO " + old_ + ";INSERT INTO event (n, type, at, root, name_space, lane, body) VALUES " +
+              more);
+    }
+    auto store = open(old_, true);
+    EXPECT_TRUE(store) << store.error().message;
+    store_ = std::move(*store);
+  }
+
+  std::vector<int> times(const std::vector<LoggedEntry>& entries) {
+    std::vector<int> out;
+    for (const LoggedEntry& entry : entries) out.push_back(static_cast<int>(entry.entry.at));
+    return out;
+  }
+  std::vector<int> history(const Key& key) { return times(store_->history(key, "", 10).value()); }
+  std::vector<int> log() {
+    LogQuery query;
+    query.limit = 100;
+    return times(store_->read_log(query).value().entries);
+  }
+  RootChange change(const Key& key, std::uint64_t version, RootChange::Action action) {
+    RootChange out{key, version, action, "f", "b", {}};
+    out.last_entry = store_->load({key}).value().at(0).last_entry;
+    return out;
+  }
+
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(PostgresOldLog, becomes_pages_and_chains) {
+  EXPECT_EQ(log(), (std::vector{1000, 1001, 1002, 1003, 1004}));
+  EXPECT_EQ(history(key_a), (std::vector{1000, 1002, 1004}));
+  EXPECT_EQ(history(key_b), (std::vector{1001, 1003}));
+  const LogEntry third = store_->history(key_b, "", 10).value().at(1).entry;
+  EXPECT_EQ(third.root, key_b);
+  EXPECT_EQ(third.type, 3);
+  EXPECT_EQ(third.name_space, "other");
+  EXPECT_EQ(third.lane, "l");
+  EXPECT_EQ(third.body, "three");
+  EXPECT_TRUE(store_->check_integrity().value().empty());
+}
+
+TEST_F(PostgresOldLog, goes_on_and_can_be_erased) {
+  auto session = store_->open_session().value();
+  ChangeSet more;
+  more.roots.push_back(change(key_a, 3, RootChange::Action::put));
+  more.log = {{key_a, 1, 1005, "ns", "lane", ""}, {key_a, 1, 1006, "ns", "lane", ""}};
+  EXPECT_EQ(session->commit({more}).value(), std::vector{Verdict::committed});
+  EXPECT_EQ(history(key_a), (std::vector{1000, 1002, 1004, 1005, 1006}));
+  ChangeSet erase;
+  erase.roots.push_back(change(key_b, 4, RootChange::Action::erase));
+  erase.due_drop = {{60, key_b}};
+  EXPECT_EQ(session->commit({erase}).value(), std::vector{Verdict::committed});
+  EXPECT_EQ(log(), (std::vector{1004, 1005, 1006}));
+  EXPECT_EQ(history(key_a), (std::vector{1000, 1002, 1004, 1005, 1006}));
+  EXPECT_TRUE(history(key_b).empty());
+  EXPECT_EQ(run_sql("SELECT count(*) FROM " + old_ + ".log"), "4");
+  EXPECT_TRUE(store_->check_integrity().value().empty());
+}
+
+TEST_F(PostgresOldLog, is_checked_link_by_link) {
+  using Findings = std::vector<std::string>;
+  const Findings link = {"1 links between log entries lead to none, to a later one, or to one of another record."};
+  const std::string log = old_ + ".log", root = old_ + ".root";
+  run_sql("UPDATE " + log + " SET live = 2 WHERE n = 2 AND xid = (SELECT min(xid) FROM " + log + " WHERE n = 2)");
+  EXPECT_EQ(store_->check_integrity().value(),
+            Findings{"1 pages of the log count other entries than those whose records exist."});
+  run_sql("UPDATE " + log + " SET live = 1");
+  EXPECT_TRUE(store_->check_integrity().value().empty());
+  // To itself, to nothing, to another record's entry.
+  for (const char* damage :
+       {"UPDATE LOG SET prev_ns = ARRAY[2], prev_xids = ARRAY[xid] WHERE xid = (SELECT max(xid) FROM LOG) AND n = 2",
+        "UPDATE LOG SET prev_xids = ARRAY['3'::xid8] WHERE xid = (SELECT max(xid) FROM LOG) AND n = 2",
+        "UPDATE LOG SET prev_ns = ARRAY[1], prev_xids = ARRAY[xid] WHERE xid = (SELECT max(xid) FROM LOG) AND n = 2"}) {
+    std::string sql = damage;
+    for (auto at = sql.find("LOG"); at != std::string::npos; at = sql.find("LOG")) sql.replace(at, 3, log);
+    run_sql("CREATE TABLE " + old_ + ".kept AS SELECT * FROM " + log + ";" + sql);
+    const auto findings = store_->check_integrity().value();
+    ASSERT_FALSE(findings.empty()) << damage;
+    EXPECT_EQ(findings.front(), link.front()) << damage;
+    run_sql("DELETE FROM " + log + "; INSERT INTO " + log + " SELECT * FROM " + old_ + ".kept; DROP TABLE " + old_ +
+            ".kept");
+  }
+  EXPECT_TRUE(store_->check_integrity().value().empty());
 }
 
 TEST_F(PostgresMigration, ends_up_with_the_schema_of_a_new_database) {

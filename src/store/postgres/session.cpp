@@ -64,18 +64,18 @@ LEFT JOIN LATERAL (
 // Result: for each route its best entries that no other session holds, locked, with their records as of the same
 // snapshot. Index ready_order, in its order; root_pkey.
 constexpr Statement search_ready = {"search_ready", R"sql(
-SELECT d.n, r.route, r.priority, r.sequence, r.name_space, o.key, o.version, o.fixed, o.body
+SELECT d.n, r.route, r.priority, r.sequence, r.name_space, o.*
 FROM unnest($1::int[], $2::int[]) WITH ORDINALITY d(route, wanted, n)
 CROSS JOIN LATERAL (
   SELECT route, priority, sequence, name_space, key FROM ready WHERE ready.route = d.route
   ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) r
-CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = r.key LIMIT 1) o)sql"};
+CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = r.key LIMIT 1) o"};
 
 // The same where some of the demands name a namespace. One statement for both kinds, because only one may lock: see
 // queue_reads. Index ready_namespace besides, a partial one: `<> 'default'` tells the planner that it will do, and that
 // namespace is found on the way through ready_order. A locking clause may not stand in a UNION itself, hence the inner queries.
 constexpr Statement search_namespaces = {"search_namespaces", R"sql(
-SELECT d.n, r.route, r.priority, r.sequence, r.name_space, o.key, o.version, o.fixed, o.body
+SELECT d.n, r.route, r.priority, r.sequence, r.name_space, o.*
 FROM unnest($1::int[], $2::int[], $3::text[]) WITH ORDINALITY d(route, wanted, name_space, n)
 CROSS JOIN LATERAL (
   SELECT * FROM (
@@ -91,24 +91,24 @@ CROSS JOIN LATERAL (
     SELECT route, priority, sequence, name_space, key FROM ready
     WHERE d.name_space = 'default' AND ready.name_space = 'default' AND ready.route = d.route
     ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) common) r
-CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = r.key LIMIT 1) o)sql"};
+CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = r.key LIMIT 1) o"};
 
 // Result: the earliest entries due by $2, or by now, that no other session holds, locked, with their records as of the
 // same snapshot. Index due_pkey, in its order; root_pkey.
 constexpr Statement search_due = {"search_due", R"sql(
-SELECT d.due_at, d.group_no, d.rank, o.key, o.version, o.fixed, o.body
+SELECT d.due_at, d.group_no, d.rank, o.*
 FROM (
   SELECT due_at, key, group_no, rank FROM due
   WHERE due_at <= coalesce($2::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
   ORDER BY due_at, key LIMIT $1::int FOR UPDATE SKIP LOCKED) d
-CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = d.key LIMIT 1) o)sql"};
+CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = d.key LIMIT 1) o"};
 
 // Result: the first entries of the groups, in the order of the contract, with their records as of the same snapshot;
 // locks nothing. Index due_group, in its order: it is a partial one, and `<> 0` tells the planner that it will do;
 // root_pkey.
 constexpr Statement search_groups = {"search_groups", R"sql(
-SELECT d.due_at, d.group_no, d.rank, o.key, o.version, o.fixed, o.body
-FROM due d CROSS JOIN LATERAL (SELECT key, version, fixed, body FROM root WHERE key = d.key LIMIT 1) o
+SELECT d.due_at, d.group_no, d.rank, o.*
+FROM due d CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS R"sql( FROM root WHERE key = d.key LIMIT 1) o
 WHERE d.group_no = ANY($1::bigint[]) AND d.group_no <> 0
 ORDER BY d.group_no, d.rank, d.key LIMIT $2::bigint)sql"};
 

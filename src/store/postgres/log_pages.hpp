@@ -1,0 +1,40 @@
+// The log as it is stored: places, and entries packed into pages.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/changes.hpp"
+#include "store/postgres/connection.hpp"
+
+namespace flowfabric::postgres {
+
+// The transaction that wrote an entry and the entry's turn in it, from 1 on.
+struct Position {
+  std::uint64_t xid = 0;
+  std::uint32_t n = 0;
+
+  friend auto operator<=>(const Position&, const Position&) = default;
+};
+
+// 12 big-endian bytes, so that positions order as bytes.
+std::string encode(const Position& position);
+Result<Position> decode_position(const std::string& bytes);
+// Of a record's last entry: bytes of our own, or none for the place before everything.
+Position known_position(const std::string& bytes);
+// Columns xid, n from `column` on.
+Position position_at(const Rows& rows, int row, int column);
+
+// A page must fit into a block of 8 KB together with its header; what an entry costs besides its bytes are a length, padding
+// and its link. A single entry that is larger has a page of its own, and the server keeps it apart.
+inline constexpr std::size_t max_page_bytes = 7800;
+inline constexpr std::size_t bytes_beside_entry = 20;
+
+// Type, time, record, namespace, lane, each of the three behind its length in two bytes, and the body: all big-endian, so
+// that SQL can make it too (schema.cpp) and find the record in it (queries.cpp).
+std::string pack(const LogEntry& entry);
+LogEntry unpack(std::string_view bytes);
+
+}  // namespace flowfabric::postgres
