@@ -17,13 +17,16 @@ constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 // The planner must never be free to begin a join at the table: of a table that was empty at its last vacuum it believes
 // that reading all of it is cheap, and it keeps the plan while the table grows. So rows are looked up from the array
 // outwards, by subqueries that stand LATERAL behind a LIMIT or OFFSET, or by MERGE, whose insertions make it an outer
-// join from the array. Deleting by ctid is safe where rows are never updated or are locked by then.
+// join from the array. Arrays become rows in a select list, where they advance together: `FROM unnest(...)` would keep the
+// elements of each array in a store of its own first. Deleting by ctid is safe where rows are never updated or are locked by then.
 
 // No guard: the owner of an entry is guarded. Goes first, because a search in another session may hold the row's lock
 // and will next want the record: whoever takes the entry before the record cannot deadlock. Index ready_order.
 constexpr Statement drop_ready = {"drop_ready", R"sql(
 DELETE FROM ready WHERE ctid = ANY (ARRAY(
-  SELECT r.ctid FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bytea[]) i(route, priority, sequence, key)
+  SELECT r.ctid
+  FROM (SELECT unnest($1::int[]) AS route, unnest($2::int[]) AS priority, unnest($3::bigint[]) AS sequence,
+          unnest($4::bytea[]) AS key) i
   CROSS JOIN LATERAL (
     SELECT ctid FROM ready
     WHERE route = i.route AND priority = i.priority AND sequence = i.sequence AND key = i.key LIMIT 1) r)))sql"};
@@ -31,7 +34,7 @@ DELETE FROM ready WHERE ctid = ANY (ARRAY(
 // As drop_ready. Index due_pkey.
 constexpr Statement drop_due = {"drop_due", R"sql(
 DELETE FROM due WHERE ctid = ANY (ARRAY(
-  SELECT d.ctid FROM unnest($1::bigint[], $2::bytea[]) i(due_at, key)
+  SELECT d.ctid FROM (SELECT unnest($1::bigint[]) AS due_at, unnest($2::bytea[]) AS key) i
   CROSS JOIN LATERAL (SELECT ctid FROM due WHERE due_at = i.due_at AND key = i.key LIMIT 1) d)))sql"};
 
 // Guard: none of the keys exists. The unique violation does it: ON CONFLICT would cost half as much again, for what
@@ -40,17 +43,18 @@ constexpr Statement insert_roots = {"insert_roots", R"sql(
 INSERT INTO root (key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, state, tags,
   body, log_n, log_xid)
 SELECT i.*, CASE WHEN i.log_n IS NOT NULL THEN pg_current_xact_id() END
-FROM unnest($1::bytea[], $2::smallint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bytea[],
-  $8::bytea[], $9::bigint[], $10::bigint[], $11::smallint[], $12::text[], $13::bytea[], $14::int[])
-  i(key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, state, tags, body,
-    log_n))sql"};
+FROM (SELECT unnest($1::bytea[]), unnest($2::smallint[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::text[]),
+        unnest($6::text[]), unnest($7::bytea[]), unnest($8::bytea[]), unnest($9::bigint[]), unnest($10::bigint[]),
+        unnest($11::smallint[]), unnest($12::text[]), unnest($13::bytea[]), unnest($14::int[]) AS log_n) i)sql"};
 
 // Guard: every key is at the expected version; `conflict()` ends the transaction. Waits for another transaction that
 // changes one and looks again. Index root_pkey; no indexed column changes.
 constexpr Statement update_roots = {"update_roots", R"sql(
 MERGE INTO root r
-USING unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::smallint[], $5::text[], $6::bytea[], $7::int[])
-  i(key, expected, finished_at, state, tags, body, log_n)
+USING (
+  SELECT unnest($1::bytea[]) AS key, unnest($2::bigint[]) AS expected, unnest($3::bigint[]) AS finished_at,
+    unnest($4::smallint[]) AS state, unnest($5::text[]) AS tags, unnest($6::bytea[]) AS body,
+    unnest($7::int[]) AS log_n) i
 ON r.key = i.key
 WHEN MATCHED AND r.version = i.expected THEN
   UPDATE SET version = i.expected + 1, finished_at = i.finished_at, state = i.state, tags = i.tags, body = i.body,
@@ -111,14 +115,14 @@ UPDATE log_floor SET xid = $1::xid8, n = $2::int WHERE (xid, n) < ($1::xid8, $2:
 // and costs twice as much for it. Indexes ready_order, ready_namespace.
 #define FF_PUT_READY                                               \
   "INSERT INTO ready (route, priority, sequence, key, name_space)" \
-  " SELECT * FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bytea[], $5::text[])"
+  " SELECT unnest($1::int[]), unnest($2::int[]), unnest($3::bigint[]), unnest($4::bytea[]), unnest($5::text[])"
 constexpr Statement put_ready = {"put_ready", FF_PUT_READY};
 constexpr Statement put_ready_patiently = {"put_ready_patiently", FF_PUT_READY " ON CONFLICT DO NOTHING"};
 
 // As put_ready. Indexes due_pkey and, for entries in a group, due_group.
 #define FF_PUT_DUE                                \
   "INSERT INTO due (due_at, key, group_no, rank)" \
-  " SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[])"
+  " SELECT unnest($1::bigint[]), unnest($2::bytea[]), unnest($3::bigint[]), unnest($4::bigint[])"
 constexpr Statement put_due = {"put_due", FF_PUT_DUE};
 constexpr Statement put_due_patiently = {"put_due_patiently", FF_PUT_DUE " ON CONFLICT DO NOTHING"};
 

@@ -118,7 +118,7 @@ CREATE INDEX ready_namespace ON ready (name_space, route, priority DESC, sequenc
 // `n` and holds `entries` (see log_pages.hpp), each with the place of the record's entry before it: prev_n 0 for none,
 // prev_xid 0 for the same transaction. A record knows its newest entry, so its history is a walk through a chain. `live`
 // counts the entries whose record exists. Pages stay in one piece up to the size of a block, and nobody compresses them.
-// What the old log held becomes pages of one entry.
+// What the old log held becomes pages of one entry. fenced() is to FF002 what conflict() is to FF001.
 constexpr const char* migration_4 = R"sql(
 CREATE TABLE log (
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -143,6 +143,10 @@ UPDATE root SET log_xid = newest.xid, log_n = newest.n
 FROM (SELECT DISTINCT ON (root) root, xid, n FROM event ORDER BY root, xid DESC, n DESC) newest
 WHERE root.key = newest.root;
 DROP TABLE event;
+CREATE FUNCTION fenced() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RAISE EXCEPTION 'guard failed' USING ERRCODE = 'FF002';
+END $$;
 )sql";
 
 constexpr std::array migrations = {migration_1, migration_2, migration_3, migration_4};

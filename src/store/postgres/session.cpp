@@ -43,10 +43,10 @@ constexpr Statement delete_writer = {"delete_writer", "DELETE FROM writer WHERE 
 
 // Guard: we are still the writer that we think we are. Stamps the number of this commit. Index writer_pkey.
 constexpr Statement fence_commit = {"fence_commit", R"sql(
-WITH done AS (
-  UPDATE writer SET batch = $3::bigint, touched_at = now()
-  WHERE id = $1::bigint AND generation = $2::bigint RETURNING 1)
-SELECT assert_count(count(*), 1, 'FF002') FROM done)sql"};
+MERGE INTO writer w USING (VALUES ($1::bigint, $2::bigint, $3::bigint)) i(id, generation, batch) ON w.id = i.id
+WHEN MATCHED AND w.generation = i.generation THEN UPDATE SET batch = i.batch, touched_at = now()
+WHEN MATCHED THEN UPDATE SET batch = fenced()
+WHEN NOT MATCHED THEN INSERT (batch) VALUES (fenced()))sql"};
 
 // Result: the last commit that happened. Waits for one that is still running and shuts out any that has yet to begin.
 constexpr Statement take_over_writer = {"take_over_writer", R"sql(
