@@ -437,6 +437,7 @@ TEST_P(EngineWorkerDeaths, an_unreadable_lease_does_not_hold_up_the_others) {
     set.roots.emplace_back();
     set.roots[0].key = record.key;
     set.roots[0].expected_version = record.version;
+    set.roots[0].last_entry = record.last_entry;
     set.roots[0].body = "\xff\xff nonsense";
     set.roots[0].listing = listing_of(broken);
     ASSERT_EQ(value_of(session->commit({set})), std::vector<Verdict>{Verdict::committed});
