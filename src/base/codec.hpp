@@ -97,13 +97,15 @@ class Decoder {
     if (value > 1) broken();
     return value == 1;
   }
-  std::string text() {
+  std::string text() { return std::string(text_view()); }
+  // Part of the input, and valid as long.
+  std::string_view text_view() {
     const std::uint64_t size = unsigned_number();
     if (!ok_ || size > rest_.size()) {
       broken();
       return {};
     }
-    std::string value(rest_.substr(0, static_cast<std::size_t>(size)));
+    const std::string_view value = rest_.substr(0, static_cast<std::size_t>(size));
     rest_.remove_prefix(static_cast<std::size_t>(size));
     return value;
   }

@@ -52,6 +52,7 @@ TEST(Codec, EverythingElseRoundTrips) {
     out.boolean(false);
     out.text(binary);
     out.text("");
+    out.text(binary);
     out.uuid(uuid);
     out.enumerator(Colour::blue);
   });
@@ -61,6 +62,7 @@ TEST(Codec, EverythingElseRoundTrips) {
   EXPECT_FALSE(in.boolean());
   EXPECT_EQ(in.text(), binary);
   EXPECT_EQ(in.text(), "");
+  EXPECT_EQ(in.text_view(), binary);
   EXPECT_EQ(in.uuid(), uuid);
   EXPECT_EQ(in.enumerator(Colour::blue), Colour::blue);
   EXPECT_TRUE(in.at_end());

@@ -127,6 +127,124 @@ TEST_P(StoreContract, TheLogStartsAtLogStart) {
   EXPECT_EQ(bodies(drain_log({}, start)), (Ids{"1", "2"}));
 }
 
+// ---------------------------------------------------------------- histories
+
+// Each commit is larger than a page of any database.
+TEST_P(StoreContract, AHistoryOfAnyLengthIsReadFromAnywhere) {
+  const Key key = execution("a"), other = execution("b");
+  Ids expected;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    ChangeSet set = set_of({put(key, i), put(other, i)});
+    for (int j = 0; j < 40; ++j) {
+      expected.push_back(std::to_string(i) + "." + std::to_string(j) + std::string(400, ' '));
+      set.log.push_back(event(key, expected.back()));
+      if (j % 3 == 0) set.log.push_back(event(other, "other"));
+    }
+    write(set);
+  }
+  const auto all = must(store_->history(key, "", 1000));
+  ASSERT_EQ(bodies(all), expected);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto one = must(store_->history(key, i == 0 ? "" : all[i - 1].position, 1));
+    ASSERT_EQ(bodies(one), Ids{expected[i]});
+    EXPECT_EQ(one[0].position, all[i].position);
+  }
+  EXPECT_TRUE(must(store_->history(key, all.back().position, 1)).empty());
+  EXPECT_TRUE(must(store_->history(key, "", 0)).empty());
+  LogQuery query;
+  query.root = key;
+  query.limit = 7;
+  EXPECT_EQ(positions(whole_log(query)), positions(all));
+  query.types = {9};
+  EXPECT_TRUE(whole_log(query).empty());
+}
+
+TEST_P(StoreContract, ALargeEntryStandsBetweenSmallOnes) {
+  const Key key = execution("a");
+  const Ids expected = {"1", std::string(200'000, 'x'), "3", "", std::string(5'000, 'y'), "6"};
+  write(logged(key, 0, expected));
+  EXPECT_EQ(bodies(must(store_->history(key, "", 10))), expected);
+  EXPECT_EQ(bodies(whole_log()), expected);
+  write(set_of({erase(key, 1)}));
+  EXPECT_TRUE(whole_log().empty());
+}
+
+TEST_P(StoreContract, APutWithoutEntriesKeepsTheHistory) {
+  const Key listed = execution("a"), plain = make_key(RecordKind::lane, "b", 7);
+  for (const Key& key : {listed, plain}) {
+    write(logged(key, 0, {"1"}));
+    write(set_of({put(key, 1)}));
+    write(logged(key, 2, {"2"}));
+    write(set_of({put(key, 3)}));
+    EXPECT_EQ(bodies(must(store_->history(key, "", 10))), (Ids{"1", "2"}));
+  }
+}
+
+TEST_P(StoreContract, ANewRecordDoesNotInheritAHistory) {
+  const Key key = execution("a");
+  write(logged(key, 0, {"old 1", "old 2"}));
+  write(set_of({erase(key, 1)}));
+  EXPECT_TRUE(must(store_->history(key, "", 10)).empty());
+  write(set_of({put(key, 0)}));
+  EXPECT_TRUE(must(store_->history(key, "", 10)).empty());
+  write(logged(key, 1, {"new"}));
+  EXPECT_EQ(bodies(must(store_->history(key, "", 10))), Ids{"new"});
+  LogQuery query;
+  query.root = key;
+  EXPECT_EQ(bodies(whole_log(query)), Ids{"new"});
+}
+
+// Records whose entries were written together, and then some of them go.
+TEST_P(StoreContract, ErasureLeavesTheHistoriesOfTheNeighbours) {
+  constexpr int records = 24;
+  const auto name_of = [](int i) { return std::string(i < 10 ? "0" : "") + std::to_string(i); };
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    std::vector<ChangeSet> sets;
+    for (int i = 0; i < records; ++i) {
+      const std::string body = name_of(i) + ":" + std::to_string(round);
+      sets.push_back(logged(execution(name_of(i)), round, {body + "a", body + "b"}));
+    }
+    ASSERT_EQ(commit(sets), Verdicts(records, Verdict::committed));
+  }
+  const auto history_of = [&](int i) { return bodies(must(store_->history(execution(name_of(i)), "", 100))); };
+  std::vector<ChangeSet> erasures;
+  for (int i = 0; i < records; i += 2) erasures.push_back(set_of({erase(execution(name_of(i)), 3)}));
+  ASSERT_EQ(commit(erasures), Verdicts(records / 2, Verdict::committed));
+  EXPECT_EQ(must(store_->check_integrity()), std::vector<std::string>{});
+  EXPECT_EQ(bodies(whole_log()), (Ids{"23:2a", "23:2b"})) << "the log starts after what is gone";
+  for (int i = 0; i < records; ++i) {
+    const std::string name = name_of(i);
+    const Ids whole = {name + ":0a", name + ":0b", name + ":1a", name + ":1b", name + ":2a", name + ":2b"};
+    EXPECT_EQ(history_of(i), i % 2 == 0 ? Ids{} : whole);
+  }
+  write(logged(execution("01"), 3, {"more"}));
+  EXPECT_EQ(history_of(1).back(), "more");
+  EXPECT_EQ(bodies(whole_log()), (Ids{"23:2a", "23:2b", "more"}));
+  for (int i = 1; i < records; i += 2) write(set_of({erase(execution(name_of(i)), i == 1 ? 4u : 3u)}));
+  EXPECT_TRUE(whole_log().empty());
+}
+
+TEST_P(StoreContract, EveryReadOfARecordSaysWhereItsHistoryStands) {
+  const Key key = execution("a");
+  const RouteNo route = must(store_->intern_route("lane", {}));
+  ChangeSet set = logged(key, 0, {"1", "2"});
+  set.ready_put = {ReadyEntry{route, 0, 1, key, "ns"}};
+  set.due_put = {DueEntry{0, key, 5, 0}};
+  write(set);
+  const std::string expected = load(key)->last_entry;
+  EXPECT_EQ(must(store_->scan(RecordKind::execution, "", 10)).at(0).last_entry, expected);
+  EXPECT_EQ(list().at(0).record.last_entry, expected);
+  EXPECT_EQ(read(*session_, {key}).at(0).last_entry, expected);
+  EXPECT_EQ(ready(*session_, route).at(0).record.last_entry, expected);
+  session_->release();
+  EXPECT_EQ(due(*session_).at(0).record.last_entry, expected);
+  ReadRequest request;
+  request.groups = {5};
+  request.group_limit = 1;
+  EXPECT_EQ(must(session_->read(request)).grouped.at(0).record.last_entry, expected);
+  session_->release();
+}
+
 // ---------------------------------------------------------------- filters
 
 TEST_P(StoreContract, LogFilters) {

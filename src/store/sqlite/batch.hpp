@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <flowfabric/result.hpp>
 
 #include "store/sqlite/database.hpp"
+#include "store/sqlite/log_pages.hpp"
 #include "store/store.hpp"
 
 namespace flowfabric::sqlite {
@@ -49,13 +51,13 @@ class Batch {
     Statement find_ready, find_ready_of, find_ready_of_default, insert_ready, delete_ready;
     Statement find_due, find_grouped, insert_due, delete_due;
     Statement load_satellite, put_satellite, delete_satellite, delete_satellites;
-    Statement insert_event, last_event, last_event_of_root, delete_events;
+    Statement log_end, shrink_page, delete_page;
     Statement load_floor, raise_floor;
     Statement load_counter, put_counter;
     Statement load_routes;
   };
 
-  explicit Batch(Database& database) : database_(&database) {}
+  explicit Batch(Database& database) : database_(&database), old_pages_(database) {}
   Result<void> prepare_reads();
   Result<void> prepare_writes();
 
@@ -72,22 +74,29 @@ class Batch {
   void remember(const Key& key, Root root);
   Result<Verdict> judge(const ChangeSet& set);
   Result<bool> counters_allow(const ChangeSet& set);
-  Result<void> find_log_end();
+  Result<void> begin_log();
 
   Result<void> apply(const ChangeSet& set);
-  Result<void> put_root(const RootChange& change);
-  Result<void> create_root(const RootChange& change);
+  Result<void> put_root(const RootChange& change, std::int64_t newest);
+  Result<void> create_root(const RootChange& change, std::int64_t newest);
   Result<void> erase_root(const RootChange& change);
   Result<void> apply_ready(const ChangeSet& set);
   Result<void> apply_due(const ChangeSet& set);
   Result<void> apply_satellites(const ChangeSet& set);
-  Result<void> append_log(const std::vector<LogEntry>& entries);
+  void append_log(const ChangeSet& set);
+  Result<void> erase_history(const RootChange& change);
+  Result<void> end_log();
 
   Database* database_;
   Statements statements_;
   std::unordered_map<std::string, Root, KeyHash, std::equal_to<>> known_;
   // The values that the judged set's counters will have, in the order of its adds.
   std::vector<std::int64_t> sums_;
+  // The newest entries that the applied set adds, in the order of its roots; 0 where it adds none.
+  std::vector<std::int64_t> newest_;
+  PageWriter new_pages_;
+  PageReader old_pages_;
+  std::map<std::int64_t, std::int64_t> live_left_;  // of pages that lose entries, by their first
   std::int64_t last_seq_ = 0;
   std::int64_t floor_ = 0;
   bool floor_raised_ = false;

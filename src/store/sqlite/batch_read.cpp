@@ -10,13 +10,13 @@ namespace flowfabric::sqlite {
 namespace {
 
 // One record by its key, through root_key.
-constexpr char load_root_sql[] = "SELECT id, version, fixed, body FROM root WHERE key = ?1";
+constexpr char load_root_sql[] = "SELECT id, version, fixed, body, last_entry FROM root WHERE key = ?1";
 
 // The best entries of one route in order of service: a prefix of the clustered table, each with its record. CROSS JOIN
 // keeps SQLite from turning the join round.
 constexpr char find_ready_sql[] = R"(
   SELECT ready.neg_priority, ready.sequence, ready.key, ready.name_space,
-         root.id, root.version, root.fixed, root.body
+         root.id, root.version, root.fixed, root.body, root.last_entry
   FROM ready CROSS JOIN root ON root.key = ready.key
   WHERE ready.route = ?1 ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
 
@@ -24,7 +24,7 @@ constexpr char find_ready_sql[] = R"(
 // index will do.
 constexpr char find_ready_of_sql[] = R"(
   SELECT ready.neg_priority, ready.sequence, ready.key, ready.name_space,
-         root.id, root.version, root.fixed, root.body
+         root.id, root.version, root.fixed, root.body, root.last_entry
   FROM ready INDEXED BY ready_namespace CROSS JOIN root ON root.key = ready.key
   WHERE ready.name_space = ?3 AND ready.name_space <> 'default' AND ready.route = ?1
   ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
@@ -32,20 +32,20 @@ constexpr char find_ready_of_sql[] = R"(
 // The same of the namespace that is not in that index.
 constexpr char find_ready_of_default_sql[] = R"(
   SELECT ready.neg_priority, ready.sequence, ready.key, ready.name_space,
-         root.id, root.version, root.fixed, root.body
+         root.id, root.version, root.fixed, root.body, root.last_entry
   FROM ready CROSS JOIN root ON root.key = ready.key
   WHERE ready.name_space = 'default' AND ready.route = ?1
   ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
 
 // What is due by ?1, earliest first: a prefix of the clustered table.
 constexpr char find_due_sql[] = R"(
-  SELECT due.due_at, due.key, due.group_no, due.rank, root.id, root.version, root.fixed, root.body
+  SELECT due.due_at, due.key, due.group_no, due.rank, root.id, root.version, root.fixed, root.body, root.last_entry
   FROM due CROSS JOIN root ON root.key = due.key
   WHERE due.due_at <= ?1 ORDER BY due.due_at, due.key LIMIT ?2)";
 
 // One group in its order: a range of due_group. The second condition says that a partial index will do.
 constexpr char find_grouped_sql[] = R"(
-  SELECT due.due_at, due.key, due.group_no, due.rank, root.id, root.version, root.fixed, root.body
+  SELECT due.due_at, due.key, due.group_no, due.rank, root.id, root.version, root.fixed, root.body, root.last_entry
   FROM due INDEXED BY due_group CROSS JOIN root ON root.key = due.key
   WHERE due.group_no = ?1 AND due.group_no <> 0 ORDER BY due.rank, due.key LIMIT ?2)";
 
@@ -172,7 +172,8 @@ Result<void> Batch::read_routes(RouteNo known, ReadReply& reply) {
 Record Batch::take_record(Key key, const Statement& row, int first_column) {
   const Root root{static_cast<std::uint64_t>(row.integer(first_column + 1)), row.integer(first_column)};
   remember(key, root);
-  return Record{std::move(key), root.version, row.bytes(first_column + 2), row.bytes(first_column + 3)};
+  return Record{std::move(key), root.version, row.bytes(first_column + 2), row.bytes(first_column + 3),
+                encode_last_entry(row.integer(first_column + 4))};
 }
 
 Result<std::vector<Satellite>> Batch::read_satellites(const std::vector<SatelliteName>& names) {

@@ -13,13 +13,16 @@ constexpr char find_root_sql[] = "SELECT id, version FROM root WHERE key = ?1";
 
 constexpr char insert_root_sql[] = R"(
   INSERT INTO root(key, version, record_kind, fixed, body, state, created_at, finished_at, name_space, lane, kind, flow,
-                   tags)
-  VALUES(?1, ?13, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12))";
+                   tags, last_entry)
+  VALUES(?1, ?13, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?14))";
 
-// The guard was checked before; none of these columns is indexed, so only the row itself is rewritten.
-constexpr char update_root_sql[] = "UPDATE root SET version = ?2, body = ?3 WHERE id = ?1";
-constexpr char update_listed_root_sql[] =
-    "UPDATE root SET version = ?2, body = ?3, state = ?4, finished_at = ?5, tags = ?6 WHERE id = ?1";
+// The guard was checked before; none of these columns is indexed, so only the row itself is rewritten. A put without log
+// entries (NULL) leaves the newest one as it was.
+constexpr char update_root_sql[] =
+    "UPDATE root SET version = ?2, body = ?3, last_entry = coalesce(?4, last_entry) WHERE id = ?1";
+constexpr char update_listed_root_sql[] = R"(
+  UPDATE root SET version = ?2, body = ?3, last_entry = coalesce(?4, last_entry), state = ?5, finished_at = ?6, tags = ?7
+  WHERE id = ?1)";
 constexpr char delete_root_sql[] = "DELETE FROM root WHERE id = ?1";
 
 constexpr char insert_ready_sql[] =
@@ -35,17 +38,28 @@ constexpr char put_satellite_sql[] = R"(
 constexpr char delete_satellite_sql[] = "DELETE FROM satellite WHERE root = ?1 AND kind = ?2 AND n = ?3";
 constexpr char delete_satellites_sql[] = "DELETE FROM satellite WHERE root = ?1";
 
-constexpr char insert_event_sql[] =
-    "INSERT INTO event(seq, root, type, at, name_space, lane, body) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-constexpr char last_event_sql[] = "SELECT coalesce(max(seq), 0) FROM event";
-constexpr char last_event_of_root_sql[] = "SELECT coalesce(max(seq), 0) FROM event WHERE root = ?1";
-constexpr char delete_events_sql[] = "DELETE FROM event WHERE root = ?1";
+constexpr char log_end_sql[] = "SELECT seq + entries - 1 FROM log ORDER BY seq DESC LIMIT 1";
+constexpr char shrink_page_sql[] = "UPDATE log SET live = ?2 WHERE seq = ?1";
+constexpr char delete_page_sql[] = "DELETE FROM log WHERE seq = ?1";
 constexpr char load_floor_sql[] = "SELECT value FROM meta WHERE name = 'log_floor'";
 constexpr char raise_floor_sql[] = "UPDATE meta SET value = ?1 WHERE name = 'log_floor'";
 
 constexpr char load_counter_sql[] = "SELECT value FROM counter WHERE key = ?1";
 constexpr char put_counter_sql[] =
     "INSERT INTO counter(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET value = excluded.value";
+
+// Which of the set's changes puts the record of an entry. Entries mostly follow the order of the changes.
+std::size_t put_of(const ChangeSet& set, const Key& root, std::size_t guess) {
+  const std::size_t count = set.roots.size();
+  std::size_t tried = 0;
+  const auto index = [&] { return (guess + tried) % count; };
+  const auto puts_it = [&](const RootChange& change) {
+    return change.action == RootChange::Action::put && change.key == root;
+  };
+  while (tried < count && !puts_it(set.roots[index()])) ++tried;
+  FF_CHECK(tried < count);  // the contract: the same set puts the record
+  return index();
+}
 
 // The one integer of a statement with at most one row.
 Result<std::int64_t> lookup(Statement& statement, std::int64_t otherwise) {
@@ -73,10 +87,9 @@ Result<void> Batch::prepare_writes() {
       {&s.put_satellite, put_satellite_sql},
       {&s.delete_satellite, delete_satellite_sql},
       {&s.delete_satellites, delete_satellites_sql},
-      {&s.insert_event, insert_event_sql},
-      {&s.last_event, last_event_sql},
-      {&s.last_event_of_root, last_event_of_root_sql},
-      {&s.delete_events, delete_events_sql},
+      {&s.log_end, log_end_sql},
+      {&s.shrink_page, shrink_page_sql},
+      {&s.delete_page, delete_page_sql},
       {&s.load_floor, load_floor_sql},
       {&s.raise_floor, raise_floor_sql},
       {&s.load_counter, load_counter_sql},
@@ -102,7 +115,7 @@ void Batch::begin() {
 }
 
 Result<std::vector<Verdict>> Batch::write(const std::vector<ChangeSet>& sets) {
-  FF_TRY_VOID(find_log_end());
+  FF_TRY_VOID(begin_log());
   std::vector<Verdict> verdicts;
   verdicts.reserve(sets.size());
   for (const ChangeSet& set : sets) {
@@ -111,10 +124,7 @@ Result<std::vector<Verdict>> Batch::write(const std::vector<ChangeSet>& sets) {
     verdicts.push_back(verdict);
     if (verdict == Verdict::committed) FF_TRY_VOID(apply(set));
   }
-  if (floor_raised_) {
-    statements_.raise_floor.bind(1, floor_);
-    FF_TRY_VOID(statements_.raise_floor.run());
-  }
+  FF_TRY_VOID(end_log());
   return verdicts;
 }
 
@@ -167,8 +177,11 @@ Result<bool> Batch::counters_allow(const ChangeSet& set) {
 }
 
 // Every number ever given out is either still there or not above the floor.
-Result<void> Batch::find_log_end() {
-  FF_TRY(last, lookup(statements_.last_event, 0));
+Result<void> Batch::begin_log() {
+  new_pages_.clear();  // of a batch that was given up
+  old_pages_.clear();
+  live_left_.clear();
+  FF_TRY(last, lookup(statements_.log_end, 0));
   FF_TRY(floor, lookup(statements_.load_floor, 0));
   floor_ = floor;
   floor_raised_ = false;
@@ -178,14 +191,15 @@ Result<void> Batch::find_log_end() {
 
 Result<void> Batch::apply(const ChangeSet& set) {
   dirty_ = true;
-  for (const RootChange& change : set.roots) {
-    if (change.action == RootChange::Action::put) FF_TRY_VOID(put_root(change));
+  append_log(set);
+  for (std::size_t i = 0; i < set.roots.size(); ++i) {
+    const RootChange& change = set.roots[i];
+    if (change.action == RootChange::Action::put) FF_TRY_VOID(put_root(change, newest_[i]));
     if (change.action == RootChange::Action::erase) FF_TRY_VOID(erase_root(change));
   }
   FF_TRY_VOID(apply_ready(set));
   FF_TRY_VOID(apply_due(set));
   FF_TRY_VOID(apply_satellites(set));
-  FF_TRY_VOID(append_log(set.log));
   for (std::size_t i = 0; i < set.counters.size(); ++i) {
     statements_.put_counter.bind_blob(1, set.counters[i].counter.bytes);
     statements_.put_counter.bind(2, sums_[i]);
@@ -194,23 +208,25 @@ Result<void> Batch::apply(const ChangeSet& set) {
   return {};
 }
 
-Result<void> Batch::put_root(const RootChange& change) {
-  if (change.expected_version == 0) return create_root(change);
+Result<void> Batch::put_root(const RootChange& change, std::int64_t newest) {
+  if (change.expected_version == 0) return create_root(change, newest);
   Root& root = known_.find(change.key.bytes)->second;  // the guard has put it there
   root.version = change.next_version();
   Statement& update = change.listing ? statements_.update_listed_root : statements_.update_root;
   update.bind(1, root.id);
   update.bind(2, static_cast<std::int64_t>(root.version));
   update.bind_blob(3, change.body);
+  if (newest != 0) update.bind(4, newest);
+  if (newest == 0) update.bind_null(4);
   if (change.listing) {
-    update.bind(4, change.listing->state);
-    update.bind(5, change.listing->finished_at);
-    update.bind_blob(6, change.listing->tags);
+    update.bind(5, change.listing->state);
+    update.bind(6, change.listing->finished_at);
+    update.bind_blob(7, change.listing->tags);
   }
   return update.run();
 }
 
-Result<void> Batch::create_root(const RootChange& change) {
+Result<void> Batch::create_root(const RootChange& change, std::int64_t newest) {
   Statement& insert = statements_.insert_root;
   insert.bind_blob(1, change.key.bytes);
   insert.bind(2, static_cast<std::uint8_t>(change.key.kind()));
@@ -230,6 +246,7 @@ Result<void> Batch::create_root(const RootChange& change) {
     for (int parameter = 5; parameter <= 12; ++parameter) insert.bind_null(parameter);
   }
   insert.bind(13, static_cast<std::int64_t>(change.first_version));
+  insert.bind(14, newest);
   FF_TRY_VOID(insert.run());
   known_.find(change.key.bytes)->second = Root{change.first_version, database_->last_insert_id()};
   return {};
@@ -243,14 +260,20 @@ Result<void> Batch::erase_root(const RootChange& change) {
   root = Root{};
   statements_.delete_satellites.bind_blob(1, change.key.bytes);
   FF_TRY_VOID(statements_.delete_satellites.run());
+  return erase_history(change);
+}
 
-  statements_.last_event_of_root.bind_blob(1, change.key.bytes);
-  FF_TRY(last, lookup(statements_.last_event_of_root, 0));
-  if (last == 0) return {};
-  statements_.delete_events.bind_blob(1, change.key.bytes);
-  FF_TRY_VOID(statements_.delete_events.run());
-  if (last > floor_) {
-    floor_ = last;
+// Where the chain is broken, the rest of it stays: check_integrity tells of it, and the record must go all the same.
+Result<void> Batch::erase_history(const RootChange& change) {
+  const std::int64_t newest = decode_last_entry(change.last_entry);
+  for (std::int64_t seq = newest; seq != 0;) {
+    FF_TRY(found, old_pages_.find(seq, change.key.bytes));
+    if (found.entry == nullptr) break;
+    --live_left_.try_emplace(found.page->first, found.page->live).first->second;
+    seq = found.entry->previous;
+  }
+  if (newest > floor_) {
+    floor_ = newest;
     floor_raised_ = true;
   }
   return {};
@@ -309,19 +332,31 @@ Result<void> Batch::apply_satellites(const ChangeSet& set) {
   return {};
 }
 
-Result<void> Batch::append_log(const std::vector<LogEntry>& entries) {
-  Statement& insert = statements_.insert_event;
-  for (const LogEntry& entry : entries) {
-    insert.bind(1, ++last_seq_);
-    insert.bind_blob(2, entry.root.bytes);
-    insert.bind(3, entry.type);
-    insert.bind(4, entry.at);
-    insert.bind_text(5, entry.name_space);
-    insert.bind_text(6, entry.lane);
-    insert.bind_blob(7, entry.body);
-    FF_TRY_VOID(insert.run());
+// Numbers and links the entries. They are written when all sets have been applied; the roots that follow need the numbers.
+void Batch::append_log(const ChangeSet& set) {
+  newest_.assign(set.roots.size(), 0);
+  std::size_t index = 0;
+  for (const LogEntry& entry : set.log) {
+    index = put_of(set, entry.root, index);
+    std::int64_t& newest = newest_[index];
+    const std::int64_t previous = newest != 0 ? newest : decode_last_entry(set.roots[index].last_entry);
+    newest = ++last_seq_;
+    new_pages_.add(newest, entry, previous);
   }
-  return {};
+}
+
+// Erasures that come together touch the same pages, so each page is written once, here.
+Result<void> Batch::end_log() {
+  FF_TRY_VOID(new_pages_.flush(*database_));
+  for (const auto& [first, live] : live_left_) {
+    Statement& change = live > 0 ? statements_.shrink_page : statements_.delete_page;
+    change.bind(1, first);
+    if (live > 0) change.bind(2, live);
+    FF_TRY_VOID(change.run());
+  }
+  if (!floor_raised_) return {};
+  statements_.raise_floor.bind(1, floor_);
+  return statements_.raise_floor.run();
 }
 
 }  // namespace flowfabric::sqlite

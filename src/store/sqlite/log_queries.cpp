@@ -1,9 +1,13 @@
-// The log. A position is `seq` as eight bytes, most significant first, so that positions order like numbers.
+// Reading the log: all of it page by page, and one record's part along its chain.
 #include <algorithm>
+#include <deque>
+#include <iterator>
+#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"
 #include "base/hashing.hpp"
+#include "store/sqlite/log_pages.hpp"
 #include "store/sqlite/queries.hpp"
 
 namespace flowfabric::sqlite {
@@ -12,76 +16,132 @@ namespace {
 // A narrow filter over a long log answers in pieces, so that no reader holds its snapshot for long.
 constexpr std::uint32_t max_examined = 20'000;
 
-constexpr std::size_t position_bytes = 8;
-
-std::string encode_position(std::int64_t seq) {
-  std::string bytes(position_bytes, '\0');
-  auto rest = static_cast<std::uint64_t>(seq);
-  for (std::size_t i = position_bytes; i-- > 0; rest >>= 8) bytes[i] = static_cast<char>(rest & 0xff);
-  return bytes;
-}
-
-Result<std::int64_t> decode_position(const std::string& bytes) {
-  std::uint64_t seq = 0;
-  for (const char byte : bytes) seq = (seq << 8) | static_cast<std::uint8_t>(byte);
-  if (bytes.size() != position_bytes || seq > INT64_MAX) {
-    return fail(Errc::invalid_argument, "this is not a position of this store's log", "after");
-  }
-  return static_cast<std::int64_t>(seq);
+Result<std::int64_t> parse_position(const std::string& bytes) {
+  const auto seq = decode_position(bytes);
+  if (!seq) return fail(Errc::invalid_argument, "this is not a position of this store's log", "after");
+  return *seq;
 }
 
 // The greatest number that was ever deleted, and the greatest that was ever given out: what was deleted is never above
 // the floor, so the latter needs no row of its own.
 constexpr char floor_sql[] = "SELECT value FROM meta WHERE name = 'log_floor'";
-constexpr char end_sql[] =
-    "SELECT max((SELECT coalesce(max(seq), 0) FROM event), (SELECT value FROM meta WHERE name = 'log_floor'))";
+constexpr char end_sql[] = R"(
+  SELECT max(coalesce((SELECT seq + entries - 1 FROM log ORDER BY seq DESC LIMIT 1), 0),
+             (SELECT value FROM meta WHERE name = 'log_floor')))";
 
-constexpr char read_all_sql[] = R"(
-  SELECT seq, root, type, at, name_space, lane, body FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2)";
-// Through event_root, which is sorted by (root, seq).
-constexpr char read_root_sql[] = R"(
-  SELECT seq, root, type, at, name_space, lane, body FROM event INDEXED BY event_root
-  WHERE root = ?3 AND seq > ?1 ORDER BY seq LIMIT ?2)";
+// From the page on that has the entry ?1.
+constexpr char read_pages_sql[] = R"(
+  SELECT seq, entries, body FROM log
+  WHERE seq >= coalesce((SELECT max(seq) FROM log WHERE seq <= ?1), 0) ORDER BY seq)";
+constexpr char newest_entry_sql[] = "SELECT last_entry FROM root WHERE key = ?1";
 
-LoggedEntry entry_at(const Statement& row) {
-  LogEntry entry{Key{row.bytes(1)}, static_cast<std::uint8_t>(row.integer(2)),
-                 row.integer(3),    row.bytes(4),
-                 row.bytes(5),      row.bytes(6)};
-  return LoggedEntry{encode_position(row.integer(0)), std::move(entry)};
+LoggedEntry logged_entry(std::int64_t seq, const PageEntry& entry) {
+  LogEntry copy{
+      Key{std::string(entry.root)}, entry.type, entry.at, std::string(entry.name_space), std::string(entry.lane),
+      std::string(entry.body)};
+  return LoggedEntry{encode_position(seq), std::move(copy)};
 }
 
-bool matches(const LogQuery& query, const Statement& row) {
-  if (query.name_space && row.view(4) != *query.name_space) return false;
-  if (query.lane && row.view(5) != *query.lane) return false;
-  const auto type = static_cast<std::uint8_t>(row.integer(2));
-  return query.types.empty() || std::find(query.types.begin(), query.types.end(), type) != query.types.end();
+bool matches(const LogQuery& query, const PageEntry& entry) {
+  if (query.name_space && entry.name_space != *query.name_space) return false;
+  if (query.lane && entry.lane != *query.lane) return false;
+  return query.types.empty() || std::find(query.types.begin(), query.types.end(), entry.type) != query.types.end();
 }
 
 // The number to start after, or why that is no longer possible.
 Result<std::int64_t> start_of(const LogQuery& query, std::int64_t floor) {
   if (query.after.empty()) return floor;
-  FF_TRY(after, decode_position(query.after));
+  FF_TRY(after, parse_position(query.after));
   if (after >= floor) return after;
   Error error{Errc::cursor_expired, "events after this position have been removed by retention", {}, {}};
   error.details.emplace_back("earliest", to_hex(encode_position(floor)));
   return tl::unexpected(std::move(error));
 }
 
-// Fills the page from the rows after `seq`. True when it has seen them all, false when it stopped before the end; then
-// `seq` is the last row that it looked at.
-Result<bool> fill_page(Database& database, const LogQuery& query, std::int64_t& seq, LogPage& page) {
-  FF_TRY(find, database.cached(query.root ? read_root_sql : read_all_sql));
-  find->bind(1, seq);
-  find->bind(2, max_examined);
-  if (query.root) find->bind_blob(3, query.root->bytes);
-  for (std::uint32_t examined = 0; page.entries.size() < query.limit; ++examined) {
+// A reading of the log on its way.
+struct Reading {
+  const LogQuery& query;
+  std::int64_t seq = 0;  // the last entry that was looked at
+  std::uint32_t examined = 0;
+  std::vector<LoggedEntry> entries{};
+
+  bool full() const { return entries.size() >= query.limit || examined >= max_examined; }
+};
+
+// What erased records have left in a page is not above the floor, so it is before `seq` from the beginning.
+void read_entries(std::int64_t first, const std::vector<PageEntry>& entries, Reading& reading) {
+  const std::int64_t seen = std::max<std::int64_t>(reading.seq - first + 1, 0);
+  for (auto i = static_cast<std::size_t>(seen); i < entries.size() && !reading.full(); ++i) {
+    reading.seq = first + static_cast<std::int64_t>(i);
+    ++reading.examined;
+    if (matches(reading.query, entries[i])) reading.entries.push_back(logged_entry(reading.seq, entries[i]));
+  }
+}
+
+// True when it has seen all entries, false when it stopped because it has enough.
+Result<bool> read_pages(Database& database, Reading& reading) {
+  FF_TRY(find, database.cached(read_pages_sql));
+  find->bind(1, reading.seq);
+  while (!reading.full()) {
     FF_TRY(row, find->step());
-    if (!row) return examined < max_examined;
-    seq = find->integer(0);
-    if (matches(query, *find)) page.entries.push_back(entry_at(*find));
+    if (!row) return true;
+    auto entries = decode_page(find->view(2), find->integer(1));
+    if (!entries) {
+      find->reset();
+      return tl::unexpected(std::move(entries).error());
+    }
+    read_entries(find->integer(0), *entries, reading);
   }
   find->reset();
   return false;
+}
+
+// 0 when there is no such record, or no entry of it.
+Result<std::int64_t> newest_entry(Database& database, const Key& root) {
+  FF_TRY(find, database.cached(newest_entry_sql));
+  find->bind_blob(1, root.bytes);
+  FF_TRY(row, find->step());
+  if (!row) return 0;
+  const std::int64_t seq = find->integer(0);
+  find->reset();
+  return seq;
+}
+
+// The same for one root. A chain is walked from its new end, so the first ones that match are the last to be found.
+Result<bool> read_chain(Database& database, Reading& reading) {
+  const LogQuery& query = reading.query;
+  PageReader pages(database);
+  std::deque<LoggedEntry> oldest;
+  FF_TRY(seq, newest_entry(database, *query.root));
+  while (seq > reading.seq) {
+    FF_TRY(found, pages.find(seq, query.root->bytes));
+    if (found.entry == nullptr) return fail(Errc::corruption, "the log has lost a part of this record's history");
+    if (matches(query, *found.entry)) oldest.push_front(logged_entry(seq, *found.entry));
+    if (oldest.size() > query.limit) oldest.pop_back();
+    seq = found.entry->previous;
+  }
+  reading.entries.assign(std::make_move_iterator(oldest.begin()), std::make_move_iterator(oldest.end()));
+  if (!reading.full()) return true;
+  if (!reading.entries.empty()) reading.seq = *decode_position(reading.entries.back().position);
+  return false;
+}
+
+// How many entries of each page the chains of the records lead to, by the page's first entry. Returns the number of
+// chains that are broken.
+Result<std::int64_t> follow_chains(Database& database, std::unordered_map<std::int64_t, std::int64_t>& reached) {
+  FF_TRY(root, database.prepare("SELECT key, last_entry FROM root WHERE last_entry <> 0 ORDER BY id"));
+  PageReader pages(database);
+  for (std::int64_t broken = 0;;) {
+    FF_TRY(row, root.step());
+    if (!row) return broken;
+    for (std::int64_t seq = root.integer(1); seq != 0;) {
+      FF_TRY(found, pages.find(seq, root.view(0)));
+      broken += found.entry == nullptr ? 1 : 0;
+      if (found.entry == nullptr) break;
+      ++reached[found.page->first];
+      seq = found.entry->previous;
+    }
+  }
 }
 
 }  // namespace
@@ -100,32 +160,44 @@ Result<LogPage> read_log(Database& database, const LogQuery& query) {
   FF_TRY(snapshot, Snapshot::begin(database));
   FF_TRY(floor, database.query_integer(floor_sql));
   FF_TRY(end, database.query_integer(end_sql));
-  FF_TRY(seq, start_of(query, floor));
-  LogPage page;
-  FF_TRY(complete, fill_page(database, query, seq, page));
-  page.behind = !complete;
-  page.next = encode_position(complete ? std::max(seq, end) : seq);
+  FF_TRY(start, start_of(query, floor));
+  Reading reading{query, start};
+  FF_TRY(complete, query.root ? read_chain(database, reading) : read_pages(database, reading));
   FF_TRY_VOID(snapshot.end());
-  return page;
+  const std::int64_t next = complete ? std::max(reading.seq, end) : reading.seq;
+  return LogPage{std::move(reading.entries), encode_position(next), !complete};
 }
 
 Result<std::vector<LoggedEntry>> history(Database& database, const Key& root, const std::string& after,
                                          std::uint32_t limit) {
-  std::int64_t seq = 0;
+  LogQuery query;
+  query.root = root;
+  query.limit = limit;
+  Reading reading{query};
   if (!after.empty()) {
-    FF_TRY(given, decode_position(after));
-    seq = given;
+    FF_TRY(given, parse_position(after));
+    reading.seq = given;
   }
-  FF_TRY(find, database.cached(read_root_sql));
-  find->bind(1, seq);
-  find->bind(2, limit);
-  find->bind_blob(3, root.bytes);
-  std::vector<LoggedEntry> entries;
+  FF_TRY(snapshot, Snapshot::begin(database));
+  FF_TRY_VOID(read_chain(database, reading));
+  FF_TRY_VOID(snapshot.end());
+  return std::move(reading.entries);
+}
+
+Result<void> check_log(Database& database, std::vector<std::string>& findings) {
+  std::unordered_map<std::int64_t, std::int64_t> reached;
+  FF_TRY(broken, follow_chains(database, reached));
+  if (broken > 0) findings.push_back(std::to_string(broken) + " records have a broken chain of log entries.");
+  FF_TRY(page, database.prepare("SELECT seq, live FROM log"));
+  std::int64_t wrong = 0;
   for (;;) {
-    FF_TRY(row, find->step());
-    if (!row) return entries;
-    entries.push_back(entry_at(*find));
+    FF_TRY(row, page.step());
+    if (!row) break;
+    const auto found = reached.find(page.integer(0));
+    wrong += page.integer(1) == (found == reached.end() ? 0 : found->second) ? 0 : 1;
   }
+  if (wrong > 0) findings.push_back(std::to_string(wrong) + " pages of the log miscount their live entries.");
+  return {};
 }
 
 }  // namespace flowfabric::sqlite

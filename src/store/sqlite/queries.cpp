@@ -7,14 +7,16 @@
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "store/sqlite/log_pages.hpp"
 
 namespace flowfabric::sqlite {
 namespace {
 
-// Reads columns (key, version, fixed, body) from `first_column` on.
+// Reads columns (key, version, fixed, body, last_entry) from `first_column` on.
 Record record_at(const Statement& row, int first_column) {
   return Record{Key{row.bytes(first_column)}, static_cast<std::uint64_t>(row.integer(first_column + 1)),
-                row.bytes(first_column + 2), row.bytes(first_column + 3)};
+                row.bytes(first_column + 2), row.bytes(first_column + 3),
+                encode_last_entry(row.integer(first_column + 4))};
 }
 
 // All rows of columns (due_at, key, group_no, rank).
@@ -107,7 +109,7 @@ Result<Snapshot> Snapshot::begin(Database& database) {
 Result<void> Snapshot::end() { return database_->execute("COMMIT"); }
 
 Result<std::vector<Record>> load(Database& database, const std::vector<Key>& keys) {
-  constexpr static char sql[] = "SELECT key, version, fixed, body FROM root WHERE key = ?1";
+  constexpr static char sql[] = "SELECT key, version, fixed, body, last_entry FROM root WHERE key = ?1";
   FF_TRY(snapshot, Snapshot::begin(database));
   FF_TRY(find, database.cached(sql));
   std::vector<Record> records;
@@ -144,7 +146,7 @@ Result<std::vector<Satellite>> load_satellites(Database& database, const Key& ro
 // Keys of a kind lie together in root_key, between its byte and the next one.
 Result<std::vector<Record>> scan(Database& database, RecordKind kind, const std::string& after, std::uint32_t limit) {
   constexpr static char sql[] = R"(
-    SELECT key, version, fixed, body FROM root INDEXED BY root_key
+    SELECT key, version, fixed, body, last_entry FROM root INDEXED BY root_key
     WHERE key > ?1 AND key < ?2 ORDER BY key LIMIT ?3)";
   const std::string first(1, static_cast<char>(kind));
   const std::string past(1, static_cast<char>(static_cast<std::uint8_t>(kind) + 1));
@@ -165,7 +167,8 @@ Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& quer
   const std::string tag = "\x1f" + query.tag.value_or("") + "\x1f";
   const Conditions conditions = conditions_of(query, tag);
   const std::string sql =
-      "SELECT created_at, key, version, fixed, body FROM root INDEXED BY root_listing WHERE created_at IS NOT NULL" +
+      "SELECT created_at, key, version, fixed, body, last_entry FROM root INDEXED BY root_listing "
+      "WHERE created_at IS NOT NULL" +
       conditions.sql() + " ORDER BY created_at DESC, key DESC LIMIT " + std::to_string(query.limit);
   FF_TRY(find, database.prepare(sql));
   conditions.bind(find);
@@ -311,8 +314,6 @@ Result<std::vector<std::string>> check_integrity(Database& database) {
       {"SELECT count(*) FROM due WHERE group_no < 0", "due entries have a group below 0"},
       {"SELECT count(*) FROM satellite WHERE NOT EXISTS (SELECT 1 FROM root WHERE root.key = satellite.root)",
        "satellites belong to a record that does not exist"},
-      {"SELECT count(*) FROM event WHERE NOT EXISTS (SELECT 1 FROM root WHERE root.key = event.root)",
-       "log entries belong to a record that does not exist"},
       {"SELECT max(number) - count(*) FROM route HAVING count(*) > 0", "numbers of routes are missing"},
   };
   FF_TRY(snapshot, Snapshot::begin(database));
@@ -330,6 +331,7 @@ Result<std::vector<std::string>> check_integrity(Database& database) {
       findings.push_back(std::to_string(statement.integer(0)) + " " + complaint + ".");
     }
   }
+  FF_TRY_VOID(check_log(database, findings));
   FF_TRY_VOID(snapshot.end());
   return findings;
 }

@@ -36,6 +36,8 @@ Result<std::string> log_end(Database& database);
 Result<LogPage> read_log(Database& database, const LogQuery& query);
 Result<std::vector<LoggedEntry>> history(Database& database, const Key& root, const std::string& after,
                                          std::uint32_t limit);
+// Adds what is wrong with the log. Within a snapshot.
+Result<void> check_log(Database& database, std::vector<std::string>& findings);
 
 // Keeps one snapshot over several statements. The loan of the connection ends it after an error.
 class Snapshot {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/check.hpp"
+#include "store/sqlite/log_pages.hpp"
 
 namespace flowfabric::sqlite {
 namespace {
@@ -12,10 +13,12 @@ namespace {
 // Marks a file as ours: "Flow" in ASCII. It is set together with the first tables.
 constexpr std::int64_t application_id = 0x466c6f77;
 
-// Migration n leads from schema n - 1 to schema n. Statements are applied in order; published ones never change.
+// Migration n leads from schema n - 1 to schema n. Statements are applied in order, then comes what SQL cannot do;
+// published ones never change.
 struct Migration {
   const char* const* statements;
   std::size_t count;
+  Result<void> (*convert)(Database& database) = nullptr;
 };
 
 constexpr const char* migration_1[] = {
@@ -103,10 +106,48 @@ constexpr const char* migration_3[] = {
          WHERE name_space <> 'default')",
 };
 
+// The log in pages, and each record's part of it as a chain. `live` counts the entries whose record exists. Who reads a
+// record reads all of it, so it does no harm that last_entry comes after the body.
+constexpr const char* migration_4[] = {
+    R"(CREATE TABLE log(
+         seq INTEGER PRIMARY KEY,
+         entries INTEGER NOT NULL,
+         live INTEGER NOT NULL,
+         body BLOB NOT NULL) STRICT)",
+    "ALTER TABLE root ADD COLUMN last_entry INTEGER NOT NULL DEFAULT 0",
+    R"(UPDATE root SET last_entry = (SELECT max(seq) FROM event WHERE event.root = root.key)
+         WHERE EXISTS (SELECT 1 FROM event WHERE event.root = root.key))",
+};
+
+// Entries without a record, which nobody could have read a history of, are left behind. event_root is sorted by
+// (root, seq), so the entry before is one step away.
+constexpr char old_entries_sql[] = R"(
+  SELECT seq, root, type, at, name_space, lane, body,
+         coalesce((SELECT max(older.seq) FROM event older WHERE older.root = event.root AND older.seq < event.seq), 0)
+  FROM event WHERE EXISTS (SELECT 1 FROM root WHERE root.key = event.root) ORDER BY seq)";
+
+Result<void> convert_events(Database& database) {
+  constexpr std::size_t pages_at_once = 100;
+  PageWriter pages;
+  FF_TRY(old, database.prepare(old_entries_sql));
+  for (;;) {
+    FF_TRY(row, old.step());
+    if (!row) break;
+    const LogEntry entry{Key{old.bytes(1)}, static_cast<std::uint8_t>(old.integer(2)),
+                         old.integer(3),    old.bytes(4),
+                         old.bytes(5),      old.bytes(6)};
+    pages.add(old.integer(0), entry, old.integer(7));
+    if (pages.size() > pages_at_once) FF_TRY_VOID(pages.flush(database));
+  }
+  FF_TRY_VOID(pages.flush(database));
+  return database.execute("DROP TABLE event");
+}
+
 constexpr Migration migrations[] = {
     {migration_1, std::size(migration_1)},
     {migration_2, std::size(migration_2)},
     {migration_3, std::size(migration_3)},
+    {migration_4, std::size(migration_4), convert_events},
 };
 
 constexpr char select_user_version[] = "PRAGMA user_version";
@@ -135,6 +176,7 @@ Result<void> apply_missing(Database& database, const std::string& path) {
   for (int next = version + 1; next <= newest_schema(); ++next) {
     const Migration& migration = migrations[next - 1];
     for (std::size_t i = 0; i < migration.count; ++i) FF_TRY_VOID(database.execute(migration.statements[i]));
+    if (migration.convert != nullptr) FF_TRY_VOID(migration.convert(database));
   }
   FF_TRY_VOID(database.execute("PRAGMA application_id = " + std::to_string(application_id)));
   return database.execute("PRAGMA user_version = " + std::to_string(newest_schema()));

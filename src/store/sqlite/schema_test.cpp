@@ -44,6 +44,13 @@ constexpr const char* to_version_2 = R"(
   CREATE INDEX due_group ON due(group_no, rank, key) WHERE group_no <> 0;
   PRAGMA user_version = 2;)";
 
+// And the third.
+constexpr const char* to_version_3 = R"(
+  ALTER TABLE ready ADD COLUMN name_space TEXT NOT NULL DEFAULT '';
+  UPDATE ready SET name_space = coalesce((SELECT root.name_space FROM root WHERE root.key = ready.key), '');
+  CREATE INDEX ready_namespace ON ready(name_space, route, neg_priority, sequence, key) WHERE name_space <> 'default';
+  PRAGMA user_version = 3;)";
+
 // Two records with everything that one can have.
 constexpr const char* rows_1 = R"(
   INSERT INTO root(key, version, record_kind, name_space, fixed, body) VALUES(x'65610001', 3, 101, 'ns', x'66', x'62');
@@ -162,6 +169,95 @@ TEST(SqliteMigration, OldReadyEntriesAreFoundByTheirNamespace) {
   EXPECT_TRUE(session->read(request).value().ready.empty());
   session->release();
   EXPECT_TRUE(store->check_integrity().value().empty());
+}
+
+std::string bodies_of(const std::vector<LoggedEntry>& entries) {
+  std::string text;
+  for (const LoggedEntry& entry : entries) text += entry.entry.body + " ";
+  return text;
+}
+
+// A put of a record with an entry of the log, or its erasure.
+Verdict change_record(Store& store, const Key& key, const char* entry) {
+  const Record record = store.load({key}).value().at(0);
+  ChangeSet set;
+  set.roots.push_back(RootChange{key, record.version, RootChange::Action::erase, {}, "b", std::nullopt});
+  set.roots[0].last_entry = record.last_entry;
+  if (entry == nullptr) {
+    set.ready_drop = {{1, 5, 6, key}};
+    set.due_drop = {{50, key}};
+  } else {
+    set.roots[0].action = RootChange::Action::put;
+    set.log.push_back(LogEntry{key, 1, 1000, "ns", "lane", entry});
+  }
+  return store.open_session().value()->commit({set}).value().front();
+}
+
+// The third schema had a row for each entry. Here some are gone, a third record has none, and one is large.
+class SqliteLogMigration : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* sql : {version_1, rows_1, to_version_2, to_version_3}) run_old_sql(path_, sql);
+    run_old_sql(path_, R"(
+      INSERT INTO root(key, version, record_kind, fixed, body) VALUES(x'65630001', 1, 101, x'66', x'62');
+      UPDATE meta SET value = 3 WHERE name = 'log_floor';
+      INSERT INTO event VALUES(2, x'65620001', 2, 1000, 'ns', 'lane', x'74776f');
+      INSERT INTO event VALUES(4, x'65610001', 3, 1000, 'ns', 'lane', x'666f7572');
+      INSERT INTO event VALUES(5, x'65610001', 4, 1001, 'other', 'lane', x'66697665');
+      INSERT INTO event
+        VALUES(6, x'65620001', 5, 1001, 'ns', 'lane', CAST(replace(hex(zeroblob(2500)), '0', 'x') AS BLOB));
+      INSERT INTO event VALUES(7, x'65610001', 255, -1, 'ns', 'other', x'736576656e');)");
+    store_ = open_migrated(path_);
+    ASSERT_NE(store_, nullptr);
+  }
+
+  std::string history(const Key& key) { return bodies_of(store_->history(key, "", 100).value()); }
+  std::vector<std::string> findings() { return store_->check_integrity().value(); }
+
+  const test::TempDir folder_;
+  const std::string path_ = folder_.file("x.db");
+  const std::string large_ = std::string(5000, 'x');
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(SqliteLogMigration, OldEntriesAreWhereTheyWere) {
+  EXPECT_EQ(history(key_a), "one four five seven ");
+  EXPECT_EQ(history(key_b), "two " + large_ + " ");
+  EXPECT_EQ(history(Key{std::string("ec\0\1", 4)}), "");
+  LogQuery query;
+  query.limit = 10;
+  const LogPage page = store_->read_log(query).value();
+  EXPECT_EQ(bodies_of(page.entries), "four five " + large_ + " seven ");
+  EXPECT_EQ(page.entries[0].position, std::string("\0\0\0\0\0\0\0\4", 8));
+  const LogEntry& last = page.entries[3].entry;
+  EXPECT_EQ(last.root, key_a);
+  EXPECT_EQ(last.type, 255);
+  EXPECT_EQ(last.at, -1);
+  EXPECT_EQ(last.name_space, "ns");
+  EXPECT_EQ(last.lane, "other");
+  query.root = key_b;
+  EXPECT_EQ(bodies_of(store_->read_log(query).value().entries), large_ + " ");
+  EXPECT_EQ(findings(), std::vector<std::string>{});
+}
+
+TEST_F(SqliteLogMigration, OldHistoriesGoOn) {
+  EXPECT_EQ(change_record(*store_, key_b, "new"), Verdict::committed);
+  EXPECT_EQ(history(key_b), "two " + large_ + " new ");
+  EXPECT_EQ(store_->log_end().value(), std::string("\0\0\0\0\0\0\0\10", 8));
+  EXPECT_EQ(findings(), std::vector<std::string>{});
+}
+
+TEST_F(SqliteLogMigration, OldHistoriesCanBeErased) {
+  EXPECT_EQ(change_record(*store_, key_a, nullptr), Verdict::committed);
+  EXPECT_EQ(store_->log_start().value(), std::string("\0\0\0\0\0\0\0\7", 8));
+  EXPECT_EQ(history(key_a), "");
+  EXPECT_EQ(history(key_b), "two " + large_ + " ");
+  LogQuery query;
+  query.limit = 10;
+  EXPECT_TRUE(store_->read_log(query).value().entries.empty());
+  auto database = sqlite::Database::open(path_);
+  EXPECT_EQ(database->query_integer("SELECT sum(live) FROM log").value(), 2);
+  EXPECT_EQ(findings(), std::vector<std::string>{});
 }
 
 TEST(SqliteMigration, AnOldFileEndsUpLikeANewOne) {

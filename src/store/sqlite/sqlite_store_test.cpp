@@ -45,9 +45,17 @@ ChangeSet creation(std::string_view name, std::string body = "body") {
   return set;
 }
 
-ChangeSet erasure(std::string_view name) {
+// A change of a record that has been loaded.
+RootChange change_of(Store& store, std::string_view name, RootChange::Action action) {
+  const Record record = store.load({key_of(name)}).value().at(0);
+  RootChange change{record.key, record.version, action, {}, "body", std::nullopt};
+  change.last_entry = record.last_entry;
+  return change;
+}
+
+ChangeSet erasure(Store& store, std::string_view name) {
   ChangeSet set;
-  set.roots.push_back(RootChange{key_of(name), 1, RootChange::Action::erase, {}, {}, std::nullopt});
+  set.roots.push_back(change_of(store, name, RootChange::Action::erase));
   set.due_drop.push_back(DueEntry{5000, key_of(name)});
   return set;
 }
@@ -227,7 +235,7 @@ TEST(SqliteLog, TheFloorSurvivesReopeningAndNumbersAreNotReused) {
     start = store->log_end().value();
     commit(*store, creation("last"));
     end = store->log_end().value();
-    EXPECT_EQ(commit(*store, erasure("last")), Verdict::committed);
+    EXPECT_EQ(commit(*store, erasure(*store, "last")), Verdict::committed);
   }
   auto store = open_store(path);
   EXPECT_EQ(store->log_start().value(), end);
@@ -272,6 +280,60 @@ TEST(SqliteLog, ReadsFullAndFilteredPages) {
   EXPECT_EQ(store->read_log(query).error().code, Errc::invalid_argument);
 }
 
+TEST(SqliteLog, TheEntriesOfACommitSharePages) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  auto store = open_store(path);
+  std::vector<ChangeSet> sets;
+  for (int i = 0; i < 60; ++i) {
+    sets.push_back(creation("job" + std::to_string(i)));
+    sets.back().log[0].body.assign(i == 30 ? 20'000 : 100, 'x');
+  }
+  auto session = store->open_session().value();
+  EXPECT_EQ(session->commit(sets).value(), std::vector<Verdict>(60, Verdict::committed));
+  auto database = sqlite::Database::open(path);
+  EXPECT_EQ(database->query_integer("SELECT sum(entries) FROM log").value(), 60);
+  EXPECT_EQ(database->query_integer("SELECT count(*) FROM log").value(), 5) << "two, the large one, two";
+  EXPECT_EQ(database->query_integer("SELECT entries FROM log WHERE seq = 31").value(), 1);
+  // What fits into a page of the file together with the rest of its row.
+  EXPECT_LE(database->query_integer("SELECT max(length(body)) FROM log WHERE seq <> 31").value(), 4040);
+  EXPECT_TRUE(store->check_integrity().value().empty());
+}
+
+TEST(SqliteLog, SetsThatFailTakeNoNumbers) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  auto store = open_store(path);
+  commit(*store, creation("a"));
+  ChangeSet refused = creation("b");
+  refused.counters.push_back(CounterAdd{key_of("count"), 2, 1});
+  auto session = store->open_session().value();
+  const std::vector<Verdict> verdicts = {Verdict::stale, Verdict::refused, Verdict::committed};
+  EXPECT_EQ(session->commit({creation("a"), refused, creation("c")}).value(), verdicts);
+  auto database = sqlite::Database::open(path);
+  EXPECT_EQ(database->query_integer("SELECT sum(entries) FROM log").value(), 2);
+  EXPECT_EQ(database->query_integer("SELECT max(last_entry) FROM root").value(), 2);
+  EXPECT_TRUE(store->check_integrity().value().empty());
+}
+
+TEST(SqliteLog, APageGoesWithItsLastLiveEntry) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  auto store = open_store(path);
+  auto session = store->open_session().value();
+  session->commit({creation("a"), creation("b"), creation("c")}).value();
+  auto database = sqlite::Database::open(path);
+  EXPECT_EQ(database->query_integer("SELECT live FROM log").value(), 3);
+  commit(*store, erasure(*store, "b"));
+  EXPECT_EQ(database->query_integer("SELECT live FROM log").value(), 2);
+  EXPECT_TRUE(store->check_integrity().value().empty());
+  EXPECT_EQ(session->commit({erasure(*store, "a"), erasure(*store, "c")}).value().size(), 2u);
+  EXPECT_EQ(database->query_integer("SELECT count(*) FROM log").value(), 0);
+  commit(*store, creation("d"));
+  EXPECT_EQ(database->query_integer("SELECT seq FROM log").value(), 4) << "no number is given out twice";
+  EXPECT_TRUE(store->check_integrity().value().empty());
+}
+
 TEST(SqliteSessions, TwoTakeTurnsOnOneStore) {
   const test::TempDir folder;
   auto store = open_store(folder.file("x.db"));
@@ -309,7 +371,7 @@ TEST(SqliteProcesses, EachSeesAndIsWokenByTheOther) {
   std::this_thread::sleep_for(250ms);
   woken = 0;
   commit(*store, creation("mine"));
-  EXPECT_EQ(commit(*store, erasure("mine")), Verdict::committed);
+  EXPECT_EQ(commit(*store, erasure(*store, "mine")), Verdict::committed);
   std::this_thread::sleep_for(250ms);
   EXPECT_EQ(woken, 0) << "our own commits are no news";
 
@@ -416,6 +478,40 @@ TEST(SqliteIntegrity, FindsOrphans) {
       "1 due entries have a group below 0.",
   };
   EXPECT_EQ(store->check_integrity().value(), expected);
+}
+
+TEST(SqliteIntegrity, FindsMiscountedPages) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  auto store = open_store(path);
+  commit(*store, creation("a"));
+  commit(*store, creation("b"));
+  EXPECT_TRUE(store->check_integrity().value().empty());
+  run_sql(path, "UPDATE log SET live = 2 WHERE seq = 1");
+  EXPECT_EQ(store->check_integrity().value(),
+            std::vector<std::string>{"1 pages of the log miscount their live entries."});
+}
+
+TEST(SqliteIntegrity, FindsBrokenChains) {
+  const std::vector<std::string> expected = {"1 records have a broken chain of log entries.",
+                                             "1 pages of the log miscount their live entries."};
+  // The entry of another record; none at all; one that leads to itself; bytes that are no page.
+  for (const char* damage :
+       {"UPDATE root SET last_entry = 1 WHERE last_entry = 2", "UPDATE root SET last_entry = 3 WHERE last_entry = 2",
+        "UPDATE log SET body = CAST(substr(body, 1, length(body) - 1) || x'02' AS BLOB) "
+        "WHERE seq = 2",
+        "UPDATE log SET body = x'ffff' WHERE seq = 2"}) {
+    const test::TempDir folder;
+    const std::string path = folder.file("x.db");
+    auto store = open_store(path);
+    commit(*store, creation("a"));
+    commit(*store, creation("b"));
+    run_sql(path, damage);
+    EXPECT_EQ(store->check_integrity().value(), expected) << damage;
+    EXPECT_EQ(store->history(key_of("b"), "", 10).error().code, Errc::corruption) << damage;
+    EXPECT_EQ(store->history(key_of("a"), "", 10).value().size(), 1u) << damage;
+    EXPECT_EQ(commit(*store, erasure(*store, "b")), Verdict::committed) << "what is damaged can be erased";
+  }
 }
 
 }  // namespace

@@ -1,0 +1,95 @@
+// How the log is kept: in pages, each one row of table `log` with consecutive entries, and in chains, because every entry
+// has the number of the one before it of the same record. Numbers (`seq`) count from 1; 0 stands for none.
+//
+// Pages are never changed, except for the number of their live entries: those of records that exist. The others stay
+// where they are, out of reach, until their page has no live entry left and goes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/codec.hpp"
+#include "core/changes.hpp"
+#include "store/sqlite/database.hpp"
+
+namespace flowfabric::sqlite {
+
+// A position is `seq` as eight bytes, most significant first, so that positions order like numbers.
+std::string encode_position(std::int64_t seq);
+std::optional<std::int64_t> decode_position(std::string_view bytes);  // nothing when it is no position
+
+// The same for `Record::last_entry`, where 0 is empty.
+std::string encode_last_entry(std::int64_t seq);
+std::int64_t decode_last_entry(std::string_view bytes);
+
+// An entry as it lies in a page. The views are of the page's bytes.
+struct PageEntry {
+  std::string_view root;
+  std::uint8_t type = 0;
+  TimestampMs at = 0;
+  std::string_view name_space;
+  std::string_view lane;
+  std::string_view body;
+  std::int64_t previous = 0;  // the entry before it of the same root
+};
+
+// Reads the bytes of a page with so many entries.
+Result<std::vector<PageEntry>> decode_page(std::string_view bytes, std::int64_t count);
+
+// Makes pages of new entries. An entry that is too large for a page with others gets one of its own.
+class PageWriter {
+ public:
+  // Numbers come in ascending order; after a gap a new page begins.
+  void add(std::int64_t seq, const LogEntry& entry, std::int64_t previous);
+  // Inserts what was added, and forgets it.
+  Result<void> flush(Database& database);
+  void clear() { pages_.clear(); }
+  std::size_t size() const { return pages_.size(); }
+
+ private:
+  struct NewPage {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+    std::size_t size = 0;  // about so many bytes
+    Encoder bytes;
+  };
+  NewPage& page_for(std::int64_t seq, std::size_t size);
+
+  std::vector<NewPage> pages_;
+};
+
+// Finds entries by number, and keeps some of the pages that it has read: records that were made together lie together, so
+// the pages of one chain are mostly those of the next. Use it within one transaction.
+class PageReader {
+ public:
+  struct Page {
+    std::int64_t first = 0;
+    std::int64_t live = 0;
+    std::string bytes;
+    std::vector<PageEntry> entries;  // none when the bytes cannot be decoded
+  };
+  struct Found {
+    const Page* page = nullptr;
+    const PageEntry* entry = nullptr;
+  };
+
+  explicit PageReader(Database& database) : database_(&database) {}
+
+  // A link of the root's chain; valid until the next call. Null when the chain is broken here: there is no such entry, it
+  // is another root's, or it does not lead to a lower number.
+  Result<Found> find(std::int64_t seq, std::string_view root);
+  void clear() { pages_.clear(); }
+
+ private:
+  const Page* kept_page(std::int64_t seq) const;
+  Result<const Page*> page_of(std::int64_t seq);
+
+  Database* database_;
+  std::map<std::int64_t, Page> pages_;  // by `first`; the views need pages that stay where they are
+};
+
+}  // namespace flowfabric::sqlite
