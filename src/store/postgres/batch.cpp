@@ -84,9 +84,9 @@ DELETE FROM satellite WHERE ctid = ANY (ARRAY(
   SELECT s.ctid FROM unnest($1::bytea[]) i(root)
   CROSS JOIN LATERAL (SELECT ctid FROM satellite WHERE root = i.root OFFSET 0) s)))sql"};
 
-// Takes the entries of erased records, whose newest ones are given, out of the count of their pages, and removes pages that
-// nobody needs any more. Entries never move and their page stays while they count, so the walk sees them all; the counting
-// waits for another transaction and looks again. Index log_pkey.
+// Empties the entries of erased records, whose newest ones are given, where they stand, and removes pages without any other.
+// Entries never move and their page stays while they count, so the walk sees them all; the change waits for another
+// transaction and looks again. Index log_pkey.
 constexpr Statement erase_entries = {"erase_entries", R"sql(
 MERGE INTO log l
 USING (
@@ -101,10 +101,12 @@ USING (
       SELECT * FROM log WHERE xid = CASE WHEN c.prev_xid = '0' THEN c.xid ELSE c.prev_xid END AND n <= c.prev_n
       ORDER BY n DESC LIMIT 1) p
     WHERE c.prev_n <> 0)
-  SELECT xid, page, count(*)::int AS entries FROM chain GROUP BY xid, page ORDER BY xid, page) gone
+  SELECT xid, page, array_agg(n - page + 1) AS places FROM chain GROUP BY xid, page ORDER BY xid, page) gone
 ON l.xid = gone.xid AND l.n = gone.page
-WHEN MATCHED AND l.live <= gone.entries THEN DELETE
-WHEN MATCHED THEN UPDATE SET live = l.live - gone.entries
+WHEN MATCHED AND l.live <= cardinality(gone.places) THEN DELETE
+WHEN MATCHED THEN UPDATE SET live = l.live - cardinality(gone.places), entries = ARRAY(
+  SELECT CASE WHEN e.place = ANY(gone.places) THEN '' ELSE e.entry END
+  FROM unnest(l.entries) WITH ORDINALITY e(entry, place) ORDER BY e.place)
 WHEN NOT MATCHED THEN INSERT (n) VALUES (conflict()))sql"};
 
 // Raises the floor of the log to the last entry that was erased, so that a reader who would miss one is told.

@@ -400,6 +400,36 @@ TEST_F(PostgresStoreTest, erasing_raises_the_floor_of_the_log) {
   EXPECT_TRUE(store_->check_integrity()->empty());
 }
 
+// The page stays while another record has an entry in it, but nothing of the erased one stays in the page.
+TEST_F(PostgresStoreTest, erasing_empties_the_entries_of_a_shared_page) {
+  store_ = open();
+  auto writer = session(*store_);
+  ChangeSet secret = put(2, 0);
+  secret.log.front().body = "secret";
+  commit(*writer, {put(1, 0), secret, put(3, 0)});
+  const auto erase = [&](int number) {
+    ChangeSet set;
+    set.roots.push_back({key(number), 1, RootChange::Action::erase, {}, {}, {}});
+    set.roots.back().last_entry = last_entry(number);
+    EXPECT_EQ(commit(*writer, {set}), std::vector{Verdict::committed});
+  };
+  Sql sql(schema_);
+  const std::string full = sql.run(
+      "SELECT live FROM log WHERE 'secret' = ANY (SELECT substring(e FROM length(e) - 5) "
+      "FROM unnest(entries) e)");
+  EXPECT_EQ(full, "3");
+  erase(2);
+  EXPECT_EQ(sql.run("SELECT count(*) FROM log, unnest(entries) e WHERE e = ''"), "1");
+  EXPECT_EQ(sql.run("SELECT live FROM log"), "2");
+  EXPECT_EQ(store_->history(key(3), "", 10)->size(), 1U);
+  EXPECT_TRUE(store_->check_integrity()->empty());
+  erase(1);
+  EXPECT_EQ(store_->history(key(3), "", 10)->size(), 1U);
+  erase(3);
+  EXPECT_EQ(sql.run("SELECT count(*) FROM log"), "0");
+  EXPECT_TRUE(store_->check_integrity()->empty());
+}
+
 TEST_F(PostgresStoreTest, survives_a_backend_killed_between_read_and_commit) {
   store_ = open();
   auto writer = session(*store_);

@@ -117,7 +117,7 @@ CREATE INDEX ready_namespace ON ready (name_space, route, priority DESC, sequenc
 // The log in pages: a row for the entries of a commit instead of a row, and two index entries, for each. A page begins at
 // `n` and holds `entries` (see log_pages.hpp), each with the place of the record's entry before it: prev_n 0 for none,
 // prev_xid 0 for the same transaction. A record knows its newest entry, so its history is a walk through a chain. `live`
-// counts the entries whose record exists. Pages stay in one piece up to the size of a block, and nobody compresses them.
+// counts the entries whose record exists; the others are empty. Pages stay in one piece up to the size of a block, and nobody compresses them.
 // What the old log held becomes pages of one entry. fenced() is to FF002 what conflict() is to FF001.
 constexpr const char* migration_4 = R"sql(
 CREATE TABLE log (

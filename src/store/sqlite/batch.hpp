@@ -85,6 +85,12 @@ class Batch {
   Result<void> apply_satellites(const ChangeSet& set);
   void append_log(const ChangeSet& set);
   Result<void> erase_history(const RootChange& change);
+  // A page that loses entries because their records are erased.
+  struct Loss {
+    std::int64_t live = 0;            // before
+    std::vector<std::size_t> places;  // of the entries in the page
+  };
+  Result<void> shrink_page(std::int64_t first, const Loss& loss);
   Result<void> end_log();
 
   Database* database_;
@@ -96,7 +102,7 @@ class Batch {
   std::vector<std::int64_t> newest_;
   PageWriter new_pages_;
   PageReader old_pages_;
-  std::map<std::int64_t, std::int64_t> live_left_;  // of pages that lose entries, by their first
+  std::map<std::int64_t, Loss> losses_;  // by the first entry of the page
   std::int64_t last_seq_ = 0;
   std::int64_t floor_ = 0;
   bool floor_raised_ = false;

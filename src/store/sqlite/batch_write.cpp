@@ -39,7 +39,7 @@ constexpr char delete_satellite_sql[] = "DELETE FROM satellite WHERE root = ?1 A
 constexpr char delete_satellites_sql[] = "DELETE FROM satellite WHERE root = ?1";
 
 constexpr char log_end_sql[] = "SELECT seq + entries - 1 FROM log ORDER BY seq DESC LIMIT 1";
-constexpr char shrink_page_sql[] = "UPDATE log SET live = ?2 WHERE seq = ?1";
+constexpr char shrink_page_sql[] = "UPDATE log SET live = ?2, body = ?3 WHERE seq = ?1";
 constexpr char delete_page_sql[] = "DELETE FROM log WHERE seq = ?1";
 constexpr char load_floor_sql[] = "SELECT value FROM meta WHERE name = 'log_floor'";
 constexpr char raise_floor_sql[] = "UPDATE meta SET value = ?1 WHERE name = 'log_floor'";
@@ -180,7 +180,7 @@ Result<bool> Batch::counters_allow(const ChangeSet& set) {
 Result<void> Batch::begin_log() {
   new_pages_.clear();  // of a batch that was given up
   old_pages_.clear();
-  live_left_.clear();
+  losses_.clear();
   FF_TRY(last, lookup(statements_.log_end, 0));
   FF_TRY(floor, lookup(statements_.load_floor, 0));
   floor_ = floor;
@@ -269,7 +269,8 @@ Result<void> Batch::erase_history(const RootChange& change) {
   for (std::int64_t seq = newest; seq != 0;) {
     FF_TRY(found, old_pages_.find(seq, change.key.bytes));
     if (found.entry == nullptr) break;
-    --live_left_.try_emplace(found.page->first, found.page->live).first->second;
+    Loss& loss = losses_.try_emplace(found.page->first, Loss{found.page->live, {}}).first->second;
+    loss.places.push_back(static_cast<std::size_t>(seq - found.page->first));
     seq = found.entry->previous;
   }
   if (newest > floor_) {
@@ -346,14 +347,23 @@ void Batch::append_log(const ChangeSet& set) {
 }
 
 // Erasures that come together touch the same pages, so each page is written once, here.
+Result<void> Batch::shrink_page(std::int64_t first, const Loss& loss) {
+  const std::int64_t left = loss.live - static_cast<std::int64_t>(loss.places.size());
+  if (left <= 0) {
+    statements_.delete_page.bind(1, first);
+    return statements_.delete_page.run();
+  }
+  FF_TRY(page, old_pages_.page_of(first));
+  const std::string bytes = empty_entries(page->entries, loss.places);
+  statements_.shrink_page.bind(1, first);
+  statements_.shrink_page.bind(2, left);
+  statements_.shrink_page.bind_blob(3, bytes);
+  return statements_.shrink_page.run();
+}
+
 Result<void> Batch::end_log() {
   FF_TRY_VOID(new_pages_.flush(*database_));
-  for (const auto& [first, live] : live_left_) {
-    Statement& change = live > 0 ? statements_.shrink_page : statements_.delete_page;
-    change.bind(1, first);
-    if (live > 0) change.bind(2, live);
-    FF_TRY_VOID(change.run());
-  }
+  for (const auto& [first, loss] : losses_) FF_TRY_VOID(shrink_page(first, loss));
   if (!floor_raised_) return {};
   statements_.raise_floor.bind(1, floor_);
   return statements_.raise_floor.run();

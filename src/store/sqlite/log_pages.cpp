@@ -20,14 +20,14 @@ constexpr char insert_page_sql[] = "INSERT INTO log(seq, entries, live, body) VA
 // The page that has the entry ?1, if any has.
 constexpr char find_page_sql[] = "SELECT seq, entries, live, body FROM log WHERE seq <= ?1 ORDER BY seq DESC LIMIT 1";
 
-void encode_entry(Encoder& out, const LogEntry& entry, std::int64_t previous) {
-  out.text(entry.root.bytes);
+void encode_entry(Encoder& out, const PageEntry& entry) {
+  out.text(entry.root);
   out.u8(entry.type);
   out.number(entry.at);
   out.text(entry.name_space);
   out.text(entry.lane);
   out.text(entry.body);
-  out.unsigned_number(static_cast<std::uint64_t>(previous));
+  out.unsigned_number(static_cast<std::uint64_t>(entry.previous));
 }
 
 PageEntry decode_entry(Decoder& in) {
@@ -77,11 +77,19 @@ Result<std::vector<PageEntry>> decode_page(std::string_view bytes, std::int64_t 
   return entries;
 }
 
+std::string empty_entries(std::vector<PageEntry> entries, const std::vector<std::size_t>& places) {
+  for (const std::size_t place : places) entries[place] = PageEntry{};
+  Encoder bytes;
+  for (const PageEntry& entry : entries) encode_entry(bytes, entry);
+  return bytes.take();
+}
+
 void PageWriter::add(std::int64_t seq, const LogEntry& entry, std::int64_t previous) {
   const std::size_t size =
       entry_overhead + entry.root.bytes.size() + entry.name_space.size() + entry.lane.size() + entry.body.size();
   NewPage& page = page_for(seq, size);
-  encode_entry(page.bytes, entry, previous);
+  encode_entry(page.bytes,
+               {entry.root.bytes, entry.type, entry.at, entry.name_space, entry.lane, entry.body, previous});
   page.size += size;
   ++page.count;
 }

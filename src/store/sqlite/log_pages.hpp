@@ -1,8 +1,8 @@
 // How the log is kept: in pages, each one row of table `log` with consecutive entries, and in chains, because every entry
 // has the number of the one before it of the same record. Numbers (`seq`) count from 1; 0 stands for none.
 //
-// Pages are never changed, except for the number of their live entries: those of records that exist. The others stay
-// where they are, out of reach, until their page has no live entry left and goes.
+// `live` counts the entries of records that exist. The others are emptied where they stand, so that numbers stay what they
+// are, and when no live entry is left the page goes.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,9 @@ struct PageEntry {
 
 // Reads the bytes of a page with so many entries.
 Result<std::vector<PageEntry>> decode_page(std::string_view bytes, std::int64_t count);
+
+// The bytes of a page, some of whose entries (by their places in it) have been emptied.
+std::string empty_entries(std::vector<PageEntry> entries, const std::vector<std::size_t>& places);
 
 // Makes pages of new entries. An entry that is too large for a page with others gets one of its own.
 class PageWriter {
@@ -82,11 +85,12 @@ class PageReader {
   // A link of the root's chain; valid until the next call. Null when the chain is broken here: there is no such entry, it
   // is another root's, or it does not lead to a lower number.
   Result<Found> find(std::int64_t seq, std::string_view root);
+  // The page that the entry would be in, null if there is none before it; valid until the next call.
+  Result<const Page*> page_of(std::int64_t seq);
   void clear() { pages_.clear(); }
 
  private:
   const Page* kept_page(std::int64_t seq) const;
-  Result<const Page*> page_of(std::int64_t seq);
 
   Database* database_;
   std::map<std::int64_t, Page> pages_;  // by `first`; the views need pages that stay where they are

@@ -324,8 +324,14 @@ TEST(SqliteLog, APageGoesWithItsLastLiveEntry) {
   session->commit({creation("a"), creation("b"), creation("c")}).value();
   auto database = sqlite::Database::open(path);
   EXPECT_EQ(database->query_integer("SELECT live FROM log").value(), 3);
+  constexpr const char* names_b =
+      "SELECT instr(CAST(body AS TEXT), 'b') > 0 FROM (SELECT replace(body, x'00', x'20') "
+      "AS body FROM log)";
+  EXPECT_EQ(database->query_integer(names_b).value(), 1);
   commit(*store, erasure(*store, "b"));
   EXPECT_EQ(database->query_integer("SELECT live FROM log").value(), 2);
+  EXPECT_EQ(database->query_integer(names_b).value(), 0) << "nothing of it stays in the page";
+  EXPECT_EQ(store->history(key_of("c"), "", 10).value().size(), 1u);
   EXPECT_TRUE(store->check_integrity().value().empty());
   EXPECT_EQ(session->commit({erasure(*store, "a"), erasure(*store, "c")}).value().size(), 2u);
   EXPECT_EQ(database->query_integer("SELECT count(*) FROM log").value(), 0);
