@@ -107,6 +107,7 @@ void Batch::settle() {
 
 Result<void> Batch::read_decide_commit() {
   FF_TRY_VOID(read());
+  if (sweeping_ && due_found_ >= sweep_limit_) more_is_due_ = !runtime_.sweep_on();
   FF_TRY_VOID(find_leases_of_the_dead());
   FF_TRY_VOID(read_more());
   decide_all();
@@ -449,7 +450,7 @@ void Batch::answer() {
     runtime_.statistics_.commands += commands_.size() + claims_.size();
     runtime_.statistics_.stale += verdicts_.size() - committed;
   }
-  if (sweeping_) runtime_.sweep_finished(due_found_ >= sweep_limit_, due_found_, committed);
+  if (sweeping_) runtime_.sweep_finished(more_is_due_, due_found_, committed);
   use_new_keys();
   const Wakeup unused = unused_offers();
   // Claims first: a worker that starts a moment earlier is worth more than a submitter who knows a moment earlier.

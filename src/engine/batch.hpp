@@ -91,6 +91,7 @@ class Batch {
   bool sweeping_ = false;
   std::uint32_t sweep_limit_ = 0;
   std::size_t due_found_ = 0;
+  bool more_is_due_ = false;  // and no other sweep sees to it
 
   PlannedCommit plan_;
   std::vector<Verdict> verdicts_;  // one for each set of the plan

@@ -46,24 +46,38 @@ void Runtime::note_due(TimestampMs due_at) {
 // Whether something is due that a sweep, which is in the queue then, will deal with.
 bool Runtime::sweep_if_due() {
   const std::lock_guard lock(clock_mutex_);
-  if (sweep_queued_) return true;
+  if (sweeps_ > 0) return true;
   if (next_due_ > store_now() || refusing_ || steady_ms() < sweep_not_before_ms_) return false;
-  sweep_queued_ = true;
+  ++sweeps_;
   next_due_ = never;
   enqueue(QueuedSweep{}, true);
   return true;
 }
 
-void Runtime::sweep_finished(bool full, std::size_t found, std::size_t committed) {
+// A sweep has found as much as it may take. If nobody else wants the writers, the next one need not wait until this one is
+// durable: what it has found is its own, so another finds the rest. False: there is none, the end of this one sees to it.
+bool Runtime::sweep_on() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    if (commands_since_sweep_ || !queue_.empty()) return false;
+  }
+  const std::lock_guard lock(clock_mutex_);
+  if (refusing_ || steady_ms() < sweep_not_before_ms_) return false;
+  ++sweeps_;
+  enqueue(QueuedSweep{}, true);
+  return true;
+}
+
+void Runtime::sweep_finished(bool more, std::size_t found, std::size_t committed) {
   statistics_.sweeps += 1;
   {
     const std::lock_guard lock(clock_mutex_);
-    sweep_queued_ = false;
+    --sweeps_;
     if (found > 0 && committed == 0) {
       // Others were faster with all of it, or the store is away, or records are unreadable: do not spin.
       sweep_not_before_ms_ = steady_ms() + stalled_sweep_pause_ms;
     }
-    if (full) {
+    if (more) {
       next_due_ = 0;
     } else {
       ask_next_due_ = true;
@@ -169,7 +183,7 @@ std::int64_t Runtime::tick() {
     const std::lock_guard lock(clock_mutex_);
     // Sweeps ask for the next due time too, but that is no look at what others have done: a busy engine needs both.
     const bool keep_alive = now - last_look_ms_ >= options_.keep_alive_ms;
-    ask = (ask_next_due_ || keep_alive) && !sweep_queued_ && now >= ask_not_before_ms_;
+    ask = (ask_next_due_ || keep_alive) && sweeps_ == 0 && now >= ask_not_before_ms_;
     look = ask && (keep_alive || look_again_);
     if (look) {
       look_again_ = false;
@@ -195,7 +209,7 @@ std::int64_t Runtime::time_to_next_tick(std::int64_t now) {
   if (const std::int64_t parked = parking_.next_deadline_ms(); parked != 0) consider(parked);
   if (const std::int64_t waiting = waiting_.next_time_ms(); waiting != 0) consider(waiting);
   if (const std::int64_t patience = patience_ends_ms_; patience != never) consider(patience);
-  if (sweep_queued_) return wait;  // its end rings the alarm
+  if (sweeps_ > 0) return wait;  // its end rings the alarm
   if (ask_next_due_) consider(ask_not_before_ms_);
   if (next_due_ != never) consider(std::max(now + (next_due_ - store_now()), sweep_not_before_ms_));
   return wait;

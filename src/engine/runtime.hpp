@@ -149,7 +149,9 @@ class Runtime {
   bool ask_store_for_next_due();
   std::int64_t time_to_next_tick(std::int64_t now);
   // `full`: it found as much as it looked for, so there may be more.
-  void sweep_finished(bool full, std::size_t found, std::size_t committed);
+  bool sweep_on();
+  // `more`: something may be due still that no other sweep sees to.
+  void sweep_finished(bool more, std::size_t found, std::size_t committed);
   std::uint32_t sweep_limit();
   std::uint64_t next_sequence(std::int64_t now_us);
 
@@ -193,7 +195,7 @@ class Runtime {
   TimestampMs noted_due_ = std::numeric_limits<TimestampMs>::max();
   bool ask_next_due_ = true;
   std::atomic<bool> look_again_{false};  // a batch failed: all who wait look again
-  bool sweep_queued_ = false;
+  int sweeps_ = 0;                       // queued or on their way
   std::int64_t sweep_not_before_ms_ = 0;
   std::int64_t ask_not_before_ms_ = 0;
   std::int64_t last_look_ms_ = 0;  // when we last looked at everything

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -71,8 +72,9 @@ bool RawSocket::receive() {
 }
 
 std::string RawSocket::read_until(std::string_view mark) {
-  std::size_t found = 0;
-  while ((found = input_.find(mark)) == std::string::npos) {
+  std::size_t found = 0, seen = 0;  // what was seen is not searched again: it may be many megabytes
+  while ((found = input_.find(mark, seen)) == std::string::npos) {
+    seen = input_.size() - std::min(input_.size(), mark.size() - 1);
     if (!receive()) return std::exchange(input_, {});
   }
   std::string text = input_.substr(0, found + mark.size());
