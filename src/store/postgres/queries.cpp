@@ -65,28 +65,26 @@ GROUP BY lane, state ORDER BY lane, state)sql"};
 
 // Every entry that the chains of all records lead to. `linked` is false for a link that leads nowhere, forwards, or to an
 // entry of another record; the walk ends there. An entry names its record after the type, the time and a length.
-#define FF_ALL_CHAINS \
-  R"sql(
-WITH RECURSIVE chain(key, xid, n, page, linked, prev_xid, prev_n) AS (
-  SELECT r.key, r.log_xid, r.log_n, l.n, coalesce(substring(l.entry FROM 13 FOR length(r.key)) = r.key, false),
-    l.prev_xid, l.prev_n
-  FROM root r LEFT JOIN LATERAL (
-    SELECT p.n, p.entries[r.log_n - p.n + 1] AS entry, p.prev_xids[r.log_n - p.n + 1] AS prev_xid,
-      p.prev_ns[r.log_n - p.n + 1] AS prev_n
-    FROM log p WHERE p.xid = r.log_xid AND p.n <= r.log_n ORDER BY p.n DESC LIMIT 1) l ON true
-  WHERE r.log_n IS NOT NULL
-  UNION ALL
-  SELECT c.key, b.xid, b.n, l.n,
-    coalesce(substring(l.entry FROM 13 FOR length(c.key)) = c.key AND (b.xid, b.n) < (c.xid, c.n), false),
-    l.prev_xid, l.prev_n
-  FROM chain c
-  CROSS JOIN LATERAL (SELECT CASE WHEN c.prev_xid = '0' THEN c.xid ELSE c.prev_xid END, c.prev_n) b(xid, n)
-  LEFT JOIN LATERAL (
-    SELECT p.n, p.entries[b.n - p.n + 1] AS entry, p.prev_xids[b.n - p.n + 1] AS prev_xid,
-      p.prev_ns[b.n - p.n + 1] AS prev_n
-    FROM log p WHERE p.xid = b.xid AND p.n <= b.n ORDER BY p.n DESC LIMIT 1) l ON true
-  WHERE c.linked AND c.prev_n <> 0)
-)sql"
+#define FF_ALL_CHAINS                                                                                                 \
+  "WITH RECURSIVE chain(key, xid, n, page, linked, prev_xid, prev_n) AS (\n"                                          \
+  "  SELECT r.key, r.log_xid, r.log_n, l.n, coalesce(substring(l.entry FROM 13 FOR length(r.key)) = r.key, false),\n" \
+  "    l.prev_xid, l.prev_n\n"                                                                                        \
+  "  FROM root r LEFT JOIN LATERAL (\n"                                                                               \
+  "    SELECT p.n, p.entries[r.log_n - p.n + 1] AS entry, p.prev_xids[r.log_n - p.n + 1] AS prev_xid,\n"              \
+  "      p.prev_ns[r.log_n - p.n + 1] AS prev_n\n"                                                                    \
+  "    FROM log p WHERE p.xid = r.log_xid AND p.n <= r.log_n ORDER BY p.n DESC LIMIT 1) l ON true\n"                  \
+  "  WHERE r.log_n IS NOT NULL\n"                                                                                     \
+  "  UNION ALL\n"                                                                                                     \
+  "  SELECT c.key, b.xid, b.n, l.n,\n"                                                                                \
+  "    coalesce(substring(l.entry FROM 13 FOR length(c.key)) = c.key AND (b.xid, b.n) < (c.xid, c.n), false),\n"      \
+  "    l.prev_xid, l.prev_n\n"                                                                                        \
+  "  FROM chain c\n"                                                                                                  \
+  "  CROSS JOIN LATERAL (SELECT CASE WHEN c.prev_xid = '0' THEN c.xid ELSE c.prev_xid END, c.prev_n) b(xid, n)\n"     \
+  "  LEFT JOIN LATERAL (\n"                                                                                           \
+  "    SELECT p.n, p.entries[b.n - p.n + 1] AS entry, p.prev_xids[b.n - p.n + 1] AS prev_xid,\n"                      \
+  "      p.prev_ns[b.n - p.n + 1] AS prev_n\n"                                                                        \
+  "    FROM log p WHERE p.xid = b.xid AND p.n <= b.n ORDER BY p.n DESC LIMIT 1) l ON true\n"                          \
+  "  WHERE c.linked AND c.prev_n <> 0)\n"
 
 // Each counts what must not be there, and says it in a sentence.
 struct Finding {
