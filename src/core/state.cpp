@@ -249,8 +249,7 @@ TimestampMs next_due(const Facts& facts) {
 }
 
 TimestampMs next_due(const WorkerRecord& worker) {
-  // Not before the death was noted: when many die at once, all of them are on record before the search for their leases.
-  if (worker.release_until != 0) return std::max(worker.release_until, worker.info.ended_at);
+  if (worker.release_until != 0) return worker.release_until;
   if (worker.info.state == WorkerState::live) return worker.info.expires_at;
   return worker.info.ended_at + limits::dead_worker_retention_ms;
 }

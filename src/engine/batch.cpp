@@ -129,6 +129,7 @@ ReadRequest Batch::first_request() {
   request.keys = missing_keys();
   if (sweeping_) {
     request.due_limit = sweep_limit_ = runtime_.sweep_limit();
+    request.due_after = runtime_.sweep_place();
     return request;
   }
   std::map<RouteNo, Wanted> demand;
@@ -208,6 +209,7 @@ Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) 
     offer(candidate.entry);
   }
   due_found_ = reply.due.size();
+  if (sweeping_) runtime_.note_sweep(due_found_ >= sweep_limit_, reply);
   for (const DueCandidate& candidate : reply.due) {
     if (!workspace_.admit(candidate.record)) {
       log(LogLevel::error, "a due record cannot be decoded", {{"key", to_hex(candidate.entry.key.bytes)}});

@@ -54,6 +54,22 @@ bool Runtime::sweep_if_due() {
   return true;
 }
 
+std::optional<DuePosition> Runtime::sweep_place() {
+  const std::lock_guard lock(clock_mutex_);
+  return sweep_place_;
+}
+
+// Sweeps go round: each goes on where the last one ended, until all is seen that was due when the round began. What a visit
+// leaves due has its next one in the next round, when everything else has had its first.
+void Runtime::note_sweep(bool full, const ReadReply& reply) {
+  const std::lock_guard lock(clock_mutex_);
+  if (!sweep_place_) round_began_ = reply.now_ms();
+  sweep_place_.reset();
+  if (!full) return;
+  const DueEntry& last = reply.due.back().entry;
+  if (last.due_at <= round_began_) sweep_place_ = DuePosition{last.due_at, last.key};
+}
+
 // A sweep has found as much as it may take. If nobody else wants the writers, the next one need not wait until this one is
 // durable: what it has found is its own, so another finds the rest. False: there is none, the end of this one sees to it.
 bool Runtime::sweep_on() {

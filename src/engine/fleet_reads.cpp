@@ -190,12 +190,12 @@ class FirstLeases {
 
 // Leases that nobody has taken back yet. Their due entries come no later than they expire.
 Result<void> offer_unswept(Store& store, FirstLeases& first) {
-  std::optional<Store::DuePosition> after;
+  std::optional<DuePosition> after;
   for (;;) {
     FF_TRY(entries, store.due_entries(after, first.as_of(), scan_page));
     FF_TRY_VOID(first.offer(store, entries));
     if (entries.size() < scan_page || first.complete_before(entries.back().due_at)) return {};
-    after = Store::DuePosition{entries.back().due_at, entries.back().key};
+    after = DuePosition{entries.back().due_at, entries.back().key};
   }
 }
 

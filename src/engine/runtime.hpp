@@ -149,6 +149,8 @@ class Runtime {
   bool ask_store_for_next_due();
   std::int64_t time_to_next_tick(std::int64_t now);
   // `full`: it found as much as it looked for, so there may be more.
+  std::optional<DuePosition> sweep_place();
+  void note_sweep(bool full, const ReadReply& reply);
   bool sweep_on();
   // `more`: something may be due still that no other sweep sees to.
   void sweep_finished(bool more, std::size_t found, std::size_t committed);
@@ -197,6 +199,8 @@ class Runtime {
   std::atomic<bool> look_again_{false};  // a batch failed: all who wait look again
   int sweeps_ = 0;                       // queued or on their way
   std::int64_t sweep_not_before_ms_ = 0;
+  std::optional<DuePosition> sweep_place_;  // where the next sweep goes on; none: at the beginning
+  TimestampMs round_began_ = 0;             // when a sweep began there last
   std::int64_t ask_not_before_ms_ = 0;
   std::int64_t last_look_ms_ = 0;  // when we last looked at everything
   std::optional<Wakeup> foreign_;

@@ -45,14 +45,21 @@ struct RouteDemand {
   std::optional<std::string> name_space{};
 };
 
+// A place in the due index.
+struct DuePosition {
+  TimestampMs due_at = 0;
+  Key key;
+};
+
 struct ReadRequest {
-  std::vector<Key> keys;              // records to load; missing ones are simply not in the reply. No duplicates
-  std::vector<RouteDemand> ready;     // claimable work wanted; at most one demand a route and namespace
-  std::uint32_t due_limit = 0;        // records due by now wanted. Never together with `ready`
-  std::vector<std::uint64_t> groups;  // records that stand in these groups wanted. No zeros, no duplicates
-  std::uint32_t group_limit = 0;      // at most so many in all
-  RouteNo routes_known = 0;           // the reply brings every route with a higher number...
-  bool want_routes = false;           // ...if asked for
+  std::vector<Key> keys;                 // records to load; missing ones are simply not in the reply. No duplicates
+  std::vector<RouteDemand> ready;        // claimable work wanted; at most one demand a route and namespace
+  std::uint32_t due_limit = 0;           // records due by now wanted. Never together with `ready`
+  std::optional<DuePosition> due_after;  // only those behind this place
+  std::vector<std::uint64_t> groups;     // records that stand in these groups wanted. No zeros, no duplicates
+  std::uint32_t group_limit = 0;         // at most so many in all
+  RouteNo routes_known = 0;              // the reply brings every route with a higher number...
+  bool want_routes = false;              // ...if asked for
 };
 
 struct Candidate {
@@ -189,10 +196,6 @@ class Store {
   virtual Result<std::optional<TimestampMs>> next_due() = 0;
 
   // Entries of the due index with due_at <= until, ascending by (due_at, key), after `after` (exclusive).
-  struct DuePosition {
-    TimestampMs due_at = 0;
-    Key key;
-  };
   virtual Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,
                                                     std::uint32_t limit) = 0;
   // Entries of one group, ascending by (rank, key), after `after` (exclusive).

@@ -39,12 +39,12 @@ ChangeSet moving(const DueEntry& from, const DueEntry& to, std::uint64_t version
 // Page after page until one is not full.
 std::vector<DueEntry> all_due(Store& store, TimestampMs until, std::uint32_t page_size) {
   std::vector<DueEntry> all;
-  for (std::optional<Store::DuePosition> after;;) {
+  for (std::optional<DuePosition> after;;) {
     const auto page = must(store.due_entries(after, until, page_size));
     EXPECT_LE(page.size(), page_size);
     all.insert(all.end(), page.begin(), page.end());
     if (page.size() < page_size) return all;
-    after = Store::DuePosition{page.back().due_at, page.back().key};
+    after = DuePosition{page.back().due_at, page.back().key};
   }
 }
 
@@ -286,7 +286,7 @@ TEST_P(StoreContract, DueEntriesUpToATimeAndAfterAPlace) {
   const std::vector<DueEntry> in_order = {
       {10, execution("a")}, {10, execution("b")}, {20, execution("c")}, {30, execution("d")}, grouped("e", group)};
   for (const DueEntry& entry : in_order) write(due_set(entry));
-  const auto due_ids = [&](std::optional<Store::DuePosition> after, TimestampMs until, std::uint32_t limit = many) {
+  const auto due_ids = [&](std::optional<DuePosition> after, TimestampMs until, std::uint32_t limit = many) {
     const auto found = must(store_->due_entries(after, until, limit));
     return each(found, [](const DueEntry& entry) { return std::string(entry.key.id()); });
   };
@@ -295,18 +295,18 @@ TEST_P(StoreContract, DueEntriesUpToATimeAndAfterAPlace) {
   EXPECT_EQ(due_ids({}, 29), (Ids{"a", "b", "c"}));
   EXPECT_EQ(due_ids({}, never_due - 1), (Ids{"a", "b", "c", "d"}));
   EXPECT_EQ(due_ids({}, never_due), (Ids{"a", "b", "c", "d", "e"}));
-  EXPECT_EQ(due_ids(Store::DuePosition{10, execution("a")}, 20), (Ids{"b", "c"})) << "after is exclusive";
-  EXPECT_EQ(due_ids(Store::DuePosition{10, execution("aa")}, 20), (Ids{"b", "c"})) << "the place need not exist";
-  EXPECT_EQ(due_ids(Store::DuePosition{15, Key{}}, 30), (Ids{"c", "d"}));
-  EXPECT_EQ(due_ids(Store::DuePosition{30, execution("d")}, 30), Ids{});
-  EXPECT_EQ(due_ids(Store::DuePosition{never_due, execution("e")}, never_due), Ids{});
+  EXPECT_EQ(due_ids(DuePosition{10, execution("a")}, 20), (Ids{"b", "c"})) << "after is exclusive";
+  EXPECT_EQ(due_ids(DuePosition{10, execution("aa")}, 20), (Ids{"b", "c"})) << "the place need not exist";
+  EXPECT_EQ(due_ids(DuePosition{15, Key{}}, 30), (Ids{"c", "d"}));
+  EXPECT_EQ(due_ids(DuePosition{30, execution("d")}, 30), Ids{});
+  EXPECT_EQ(due_ids(DuePosition{never_due, execution("e")}, never_due), Ids{});
   EXPECT_EQ(due_ids({}, 30, 3), (Ids{"a", "b", "c"}));
   EXPECT_EQ(due_ids({}, 30, 0), Ids{});
 }
 
 TEST_P(StoreContract, AnEmptyDueIndexHasNoEntries) {
   EXPECT_TRUE(must(store_->due_entries({}, never_due, many)).empty());
-  EXPECT_TRUE(must(store_->due_entries(Store::DuePosition{5, execution("a")}, never_due, many)).empty());
+  EXPECT_TRUE(must(store_->due_entries(DuePosition{5, execution("a")}, never_due, many)).empty());
   EXPECT_TRUE(must(store_->group_entries(group, {}, many)).empty());
   EXPECT_TRUE(must(store_->group_entries(group, Store::GroupPosition{5, execution("a")}, many)).empty());
 }

@@ -687,5 +687,26 @@ TEST_P(StoreContract, AScanWalksOneKindByKey) {
   EXPECT_TRUE(must(store_->scan(RecordKind::name_space, "", 10)).empty());
 }
 
+// Of several that are due at once, too.
+TEST_P(StoreContract, DueEntriesAreFoundBehindAPlace) {
+  const TimestampMs now = clock_.now_ms();
+  for (const char* name : {"a", "b", "c"}) write(due_set({now - 1, execution(name)}));
+  write(due_set({now, execution("0")}));
+  write(due_set({now + 1, execution("later")}));
+  ReadRequest request;
+  request.due_limit = 2;
+  const auto found_after = [&](std::optional<DuePosition> place) {
+    request.due_after = std::move(place);
+    const Ids found = ids(must(session_->read(request)).due);
+    session_->release();
+    return found;
+  };
+  EXPECT_EQ(found_after(std::nullopt), (Ids{"a", "b"}));
+  EXPECT_EQ(found_after(DuePosition{now - 1, execution("a")}), (Ids{"b", "c"}));
+  EXPECT_EQ(found_after(DuePosition{now - 1, execution("bb")}), (Ids{"c", "0"})) << "nothing need stand at the place";
+  EXPECT_EQ(found_after(DuePosition{now - 1, execution("c")}), Ids{"0"});
+  EXPECT_EQ(found_after(DuePosition{now, execution("0")}), Ids{});
+}
+
 }  // namespace
 }  // namespace flowfabric::test

@@ -145,13 +145,13 @@ void Stage::list_fleet(const Step& step) {
 // The due index as a whole, and each of its groups, page by page.
 void Stage::tell_due_entries() {
   std::set<std::uint64_t> groups;
-  std::optional<Store::DuePosition> after;
+  std::optional<DuePosition> after;
   for (std::size_t found = small_page; found == small_page;) {
     const auto entries = driver_.store().due_entries(after, never_due, small_page).value();
     for (const DueEntry& entry : entries) {
       lines_.push_back(show(entry));
       if (entry.group != 0) groups.insert(entry.group);
-      after = Store::DuePosition{entry.due_at, entry.key};
+      after = DuePosition{entry.due_at, entry.key};
     }
     found = entries.size();
   }

@@ -228,8 +228,7 @@ class MemoryDatabase {
 
   Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities);
   std::optional<TimestampMs> next_due();
-  std::vector<DueEntry> due_entries(const std::optional<Store::DuePosition>& after, TimestampMs until,
-                                    std::uint32_t limit);
+  std::vector<DueEntry> due_entries(const std::optional<DuePosition>& after, TimestampMs until, std::uint32_t limit);
   std::vector<DueEntry> group_entries(std::uint64_t group, const std::optional<Store::GroupPosition>& after,
                                       std::uint32_t limit);
   std::vector<Record> load(const std::vector<Key>& keys);
@@ -269,7 +268,7 @@ class MemoryDatabase {
   std::vector<Record> records_of(const std::vector<Key>& keys) const;
   bool reserve(Owner owner, const Key& key);
   void find_ready(Owner owner, const ReadRequest& request, std::size_t demand, std::vector<Candidate>& found);
-  void find_due(Owner owner, std::uint32_t limit, TimestampMs now_ms, std::vector<DueCandidate>& found);
+  void find_due(Owner owner, const ReadRequest& request, TimestampMs now_ms, std::vector<DueCandidate>& found);
   void find_grouped(std::uint64_t group, std::uint32_t limit, std::vector<DueCandidate>& found) const;
   void end_batch(Owner owner);
   bool guards_hold(const ChangeSet& set) const;
@@ -344,8 +343,11 @@ void MemoryDatabase::find_ready(Owner owner, const ReadRequest& request, std::si
   wanted.name_space ? find_in(ready_by_namespace_) : find_in(ready_);
 }
 
-void MemoryDatabase::find_due(Owner owner, std::uint32_t limit, TimestampMs now_ms, std::vector<DueCandidate>& found) {
-  for (auto entry = due_.begin(); entry != due_.end() && found.size() < limit; ++entry) {
+void MemoryDatabase::find_due(Owner owner, const ReadRequest& request, TimestampMs now_ms,
+                              std::vector<DueCandidate>& found) {
+  const auto& after = request.due_after;
+  auto entry = after ? due_.upper_bound(DueEntry{after->due_at, after->key}) : due_.begin();
+  for (; entry != due_.end() && found.size() < request.due_limit; ++entry) {
     if (entry->due_at > now_ms) break;
     const auto record = records_.find(entry->key);
     if (record == records_.end() || !reserve(owner, entry->key)) continue;
@@ -371,7 +373,7 @@ ReadReply MemoryDatabase::read(Owner owner, const ReadRequest& request, std::int
   for (std::size_t demand = 0; demand < request.ready.size(); ++demand) {
     find_ready(owner, request, demand, reply.ready);
   }
-  if (request.due_limit > 0) find_due(owner, request.due_limit, reply.now_ms(), reply.due);
+  if (request.due_limit > 0) find_due(owner, request, reply.now_ms(), reply.due);
   const std::set<std::uint64_t> groups(request.groups.begin(), request.groups.end());
   for (const auto group : groups) find_grouped(group, request.group_limit, reply.grouped);
   if (request.want_routes && request.routes_known < routes_.size()) {
@@ -551,7 +553,7 @@ std::optional<TimestampMs> MemoryDatabase::next_due() {
   return due_.begin()->due_at;
 }
 
-std::vector<DueEntry> MemoryDatabase::due_entries(const std::optional<Store::DuePosition>& after, TimestampMs until,
+std::vector<DueEntry> MemoryDatabase::due_entries(const std::optional<DuePosition>& after, TimestampMs until,
                                                   std::uint32_t limit) {
   const std::lock_guard lock(mutex_);
   std::vector<DueEntry> entries;

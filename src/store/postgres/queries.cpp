@@ -256,7 +256,7 @@ Reply<std::optional<TimestampMs>> query_next_due(Connection& connection) {
 }
 
 // No key is empty, so the empty one stands before all of the smallest time or rank.
-Reply<std::vector<DueEntry>> query_due_entries(Connection& connection, const std::optional<Store::DuePosition>& after,
+Reply<std::vector<DueEntry>> query_due_entries(Connection& connection, const std::optional<DuePosition>& after,
                                                TimestampMs until, std::uint32_t limit) {
   Params params;
   params.int8(after ? after->due_at : INT64_MIN).bytes(after ? std::string_view(after->key.bytes) : "");

@@ -15,7 +15,7 @@ Reply<std::vector<ListedRecord>> query_list(Connection& connection, const ListQu
 Reply<std::vector<StateCount>> query_count(Connection& connection, RecordKind kind,
                                            const std::optional<std::string>& name_space);
 Reply<std::optional<TimestampMs>> query_next_due(Connection& connection);
-Reply<std::vector<DueEntry>> query_due_entries(Connection& connection, const std::optional<Store::DuePosition>& after,
+Reply<std::vector<DueEntry>> query_due_entries(Connection& connection, const std::optional<DuePosition>& after,
                                                TimestampMs until, std::uint32_t limit);
 Reply<std::vector<DueEntry>> query_group_entries(Connection& connection, std::uint64_t group,
                                                  const std::optional<Store::GroupPosition>& after, std::uint32_t limit);

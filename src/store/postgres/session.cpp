@@ -93,13 +93,14 @@ CROSS JOIN LATERAL (
     ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) common) r
 CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = r.key LIMIT 1) o"};
 
-// Result: the earliest entries due by $2, or by now, that no other session holds, locked, with their records as of the
+// Result: the earliest entries behind a place and due by $2, or by now, that no other session holds, locked, with their records as of the
 // same snapshot. Index due_pkey, in its order; root_pkey.
 constexpr Statement search_due = {"search_due", R"sql(
 SELECT d.due_at, d.group_no, d.rank, o.*
 FROM (
   SELECT due_at, key, group_no, rank FROM due
-  WHERE due_at <= coalesce($2::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
+  WHERE (due_at, key) > ($3::bigint, $4::bytea)
+    AND due_at <= coalesce($2::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
   ORDER BY due_at, key LIMIT $1::int FOR UPDATE SKIP LOCKED) d
 CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = d.key LIMIT 1) o"};
 
@@ -317,6 +318,9 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
   } else if (request.due_limit > 0) {
     params.int4(request.due_limit);
     clock_ ? params.int8(now_us / 1000) : params.null();
+    // No key is empty, so the empty one stands before all of its time.
+    const DuePosition after = request.due_after.value_or(DuePosition{std::numeric_limits<TimestampMs>::min(), {}});
+    params.int8(after.due_at).bytes(after.key.bytes);
     connection_->queue(search_due, params);
   }
   if (clock_ && !request.want_routes) return;

@@ -64,7 +64,7 @@ class Batch {
   Result<void> read_keys(const std::vector<Key>& keys, ReadReply& reply);
   Statement& search_for(const RouteDemand& demand);
   Result<void> read_ready(const RouteDemand& demand, std::size_t index, ReadReply& reply);
-  Result<void> read_due(std::uint32_t limit, ReadReply& reply);
+  Result<void> read_due(const ReadRequest& request, ReadReply& reply);
   Result<void> read_groups(const ReadRequest& request, ReadReply& reply);
   Result<void> take_due(Statement& find, std::vector<DueCandidate>& found);
   Result<void> read_routes(RouteNo known, ReadReply& reply);

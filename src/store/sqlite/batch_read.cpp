@@ -41,7 +41,7 @@ constexpr char find_ready_of_default_sql[] = R"(
 constexpr char find_due_sql[] = R"(
   SELECT due.due_at, due.key, due.group_no, due.rank, root.id, root.version, root.fixed, root.body, root.last_entry
   FROM due CROSS JOIN root ON root.key = due.key
-  WHERE due.due_at <= ?1 ORDER BY due.due_at, due.key LIMIT ?2)";
+  WHERE due.due_at <= ?1 AND (due.due_at, due.key) > (?3, ?4) ORDER BY due.due_at, due.key LIMIT ?2)";
 
 // One group in its order: a range of due_group. The second condition says that a partial index will do.
 constexpr char find_grouped_sql[] = R"(
@@ -73,7 +73,7 @@ Result<ReadReply> Batch::read(const ReadRequest& request, std::int64_t now_us) {
   reply.now_us = now_us;
   FF_TRY_VOID(read_keys(request.keys, reply));
   for (std::size_t i = 0; i < request.ready.size(); ++i) FF_TRY_VOID(read_ready(request.ready[i], i, reply));
-  if (request.due_limit > 0) FF_TRY_VOID(read_due(request.due_limit, reply));
+  if (request.due_limit > 0) FF_TRY_VOID(read_due(request, reply));
   FF_TRY_VOID(read_groups(request, reply));
   if (request.want_routes) FF_TRY_VOID(read_routes(request.routes_known, reply));
   return reply;
@@ -120,10 +120,14 @@ Result<void> Batch::read_ready(const RouteDemand& demand, std::size_t index, Rea
   }
 }
 
-Result<void> Batch::read_due(std::uint32_t limit, ReadReply& reply) {
+// No key is empty, so the empty one stands before all of its time.
+Result<void> Batch::read_due(const ReadRequest& request, ReadReply& reply) {
+  const DuePosition after = request.due_after.value_or(DuePosition{INT64_MIN, {}});
   Statement& find = statements_.find_due;
   find.bind(1, reply.now_ms());
-  find.bind(2, limit);
+  find.bind(2, request.due_limit);
+  find.bind(3, after.due_at);
+  find.bind_blob(4, after.key.bytes);
   return take_due(find, reply.due);
 }
 

@@ -227,7 +227,7 @@ Result<std::optional<TimestampMs>> next_due(Database& database) {
 }
 
 // No key is empty, so the empty one stands before all of the smallest time.
-Result<std::vector<DueEntry>> due_entries(Database& database, const std::optional<Store::DuePosition>& after,
+Result<std::vector<DueEntry>> due_entries(Database& database, const std::optional<DuePosition>& after,
                                           TimestampMs until, std::uint32_t limit) {
   constexpr static char sql[] = R"(
     SELECT due_at, key, group_no, rank FROM due

@@ -21,7 +21,7 @@ Result<std::vector<StateCount>> count(Database& database, RecordKind kind,
                                       const std::optional<std::string>& name_space);
 Result<std::int64_t> counter(Database& database, const Key& key);
 Result<std::optional<TimestampMs>> next_due(Database& database);
-Result<std::vector<DueEntry>> due_entries(Database& database, const std::optional<Store::DuePosition>& after,
+Result<std::vector<DueEntry>> due_entries(Database& database, const std::optional<DuePosition>& after,
                                           TimestampMs until, std::uint32_t limit);
 Result<std::vector<DueEntry>> group_entries(Database& database, std::uint64_t group,
                                             const std::optional<Store::GroupPosition>& after, std::uint32_t limit);
