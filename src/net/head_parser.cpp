@@ -176,6 +176,7 @@ Result<ResponseHead> parse_response_head(std::string_view head, bool answers_hea
     return fail(Errc::outcome_unknown, "the server's answer cannot be read: " + failure.message());
   }
   if (!parser.is_header_done()) return fail(Errc::outcome_unknown, "the head of the server's answer is incomplete");
+  if (parser.status < 100) return fail(Errc::outcome_unknown, "the server's answer has a status below 100");
   ResponseHead result{.status = parser.status, .headers = std::move(parser.headers), .keep_alive = parser.keep_alive()};
   const bool bodiless =
       answers_head_request || result.status / 100 == 1 || result.status == 204 || result.status == 304;

@@ -121,6 +121,8 @@ TEST(HttpHeadParser, ReadsAResponse) {
   EXPECT_EQ(bodiless->framing.kind, Framing::Kind::none);
   EXPECT_TRUE(bodiless->keep_alive);
   EXPECT_FALSE(parse_response_head("HTTP/1.1 abc\r\n\r\n", false));
+  EXPECT_FALSE(parse_response_head("HTTP/1.1 000 OK\r\n\r\n", false));
+  EXPECT_FALSE(parse_response_head("HTTP/1.1 099 OK\r\n\r\n", false));
 }
 
 }  // namespace
