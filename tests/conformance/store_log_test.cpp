@@ -382,6 +382,35 @@ TEST_P(StoreContract, TheStartOfTheLogSurvivesARestart) {
   EXPECT_EQ(bodies(drain_log({}, cursor)), Ids{"2"});
 }
 
+// Neighbours in the log that go at the same time, each with its own session. What is counted for one must not be lost for the
+// other; check_integrity would see it.
+TEST_P(StoreContract, HistoriesThatLieTogetherAreErasedByManyAtOnce) {
+  constexpr int erasers = 4, each_erases = 25;
+  const auto name = [](int eraser, int i) { return std::to_string(i) + "-" + std::to_string(eraser); };
+  std::vector<ChangeSet> sets;
+  for (int i = 0; i < each_erases; ++i) {
+    for (int eraser = 0; eraser < erasers; ++eraser) sets.push_back(logged(execution(name(eraser, i)), 0, {"a", "b"}));
+  }
+  sets.push_back(logged(execution("stays"), 0, {"kept"}));
+  commit(sets);
+  std::vector<std::future<void>> workers;
+  for (int eraser = 0; eraser < erasers; ++eraser) {
+    workers.push_back(std::async(std::launch::async, [&, eraser] {
+      const auto session = must(store_->open_session());
+      for (int i = 0; i < each_erases; ++i) {
+        const auto one = with_last_entries(*store_, {set_of({erase(execution(name(eraser, i)), 1)})});
+        while (must(session->commit(one)).at(0) != Verdict::committed) {
+        }
+      }
+    }));
+  }
+  for (auto& worker : workers) worker.get();
+  EXPECT_EQ(must(store_->check_integrity()), std::vector<std::string>{});
+  EXPECT_EQ(bodies(must(store_->history(execution("stays"), "", 10))), Ids{"kept"});
+  write(set_of({erase(execution("stays"), 1)}));
+  EXPECT_TRUE(whole_log().empty());
+}
+
 // ---------------------------------------------------------------- concurrent appenders
 
 constexpr int appenders = 4;
