@@ -249,6 +249,7 @@ TimestampMs next_due(const Facts& facts) {
 }
 
 TimestampMs next_due(const WorkerRecord& worker) {
+  // Where the entry of a worker that lapsed stands already: the clock goes on to the others that are due, and comes again.
   if (worker.release_until != 0) return worker.release_until;
   if (worker.info.state == WorkerState::live) return worker.info.expires_at;
   return worker.info.ended_at + limits::dead_worker_retention_ms;

@@ -67,11 +67,9 @@ TimestampMs lazily(const Slot& slot, TimestampMs due, TimestampMs earliest) {
   return indexed >= earliest && indexed <= due ? indexed : due;
 }
 
-// A heartbeat that comes in time moves the entry itself, so that the clock never meets it. A death leaves the entry where it
-// is: the clock goes on to the others that are due, and comes again.
+// A heartbeat that comes in time moves the entry itself, so that the clock never meets it.
 TimestampMs wanted_due(const Slot& slot, const WorkerRecord& worker) {
   const TimestampMs due = next_due(worker);
-  if (worker.release_until != 0 && slot.indexed_due) return std::min(due, slot.indexed_due->due_at);
   const bool lives = worker.info.state == WorkerState::live && worker.release_until == 0;
   return lives ? lazily(slot, due, worker.info.last_heartbeat_at + worker.info.liveness_ttl_ms / 2) : due;
 }
