@@ -1,7 +1,10 @@
 // The figures of the fleet: what heartbeats cost, how fast dead workers and dead leases are dealt with.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
+#include <vector>
 
 namespace flowfabric::bench {
 
@@ -9,8 +12,16 @@ namespace flowfabric::bench {
 // its share of the CPU; it may be another address of the same server.
 void bench_heartbeats(const std::string& url, const std::string& postgres, int workers, double seconds);
 
-// So many workers whose TTL ends at the same millisecond: how late they were written off.
-void bench_lapse(const std::string& name, const std::string& url, int workers);
+// One round of a fleet whose TTLs end at the same millisecond.
+struct Lapse {
+  double last_ms = 0;      // how late the last one was written off
+  double readable_ms = 0;  // and a subscriber had all the events
+  double cpu_us = 0;       // of ours, a death
+  double server_cpu_us = 0;
+};
+// `postmaster` is 0 where the store has none.
+Lapse bench_lapse(const std::string& url, pid_t postmaster, int workers);
+void print_lapses(const std::string& name, int workers, const std::vector<Lapse>& rounds);
 
 // So many leases that end at the same millisecond, while other lanes are served.
 void bench_expiry(const std::string& name, const std::string& url, int leases);

@@ -224,11 +224,17 @@ void run_heartbeats(const Settings&) {
   bench_heartbeats(server.url() + "?schema=heartbeats", server.url(), fleet_workers, 30);
 }
 
-void run_lapse(const Settings&) {
+void run_lapse(const Settings& settings) {
   const auto server = start_server();
   const test::TempDir folder;
-  bench_lapse("SQLite", "sqlite:" + folder.file("lapse.db"), fleet_workers);
-  bench_lapse("PostgreSQL", server.url() + "?schema=lapse", fleet_workers);
+  std::vector<Lapse> sqlite, postgres;
+  for (int round = 0; round < settings.rounds; ++round) {
+    const std::string name = fmt::format("lapse_{}", round);
+    sqlite.push_back(bench_lapse("sqlite:" + folder.file(name + ".db"), 0, fleet_workers));
+    postgres.push_back(bench_lapse(server.url() + "?schema=" + name, postmaster_of(server.url()), fleet_workers));
+  }
+  print_lapses("SQLite", fleet_workers, sqlite);
+  print_lapses("PostgreSQL", fleet_workers, postgres);
 }
 
 void run_expiry(const Settings&) {
