@@ -132,6 +132,12 @@ bool is_conflict(const Failure& failure) {
          failure.sqlstate == "23505";
 }
 
+// The plans give the order already; the promise should not depend on a plan.
+template <class T, class Before>
+void bring_into_order(std::vector<T>& values, Before before) {
+  if (!std::is_sorted(values.begin(), values.end(), before)) std::sort(values.begin(), values.end(), before);
+}
+
 std::vector<Candidate> candidates_of(const Rows& rows) {
   std::vector<Candidate> out;
   out.reserve(static_cast<std::size_t>(rows.size()));
@@ -141,8 +147,7 @@ std::vector<Candidate> candidates_of(const Rows& rows) {
                      static_cast<std::uint64_t>(rows.integer(row, 3)), record.key, rows.string(row, 4)};
     out.push_back({std::move(entry), std::move(record), static_cast<std::size_t>(rows.integer(row, 0) - 1)});
   }
-  // The plan gives this order already; the promise should not depend on a plan.
-  std::sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) {
+  bring_into_order(out, [](const Candidate& a, const Candidate& b) {
     return std::tie(a.demand, b.entry.priority, a.entry.sequence, a.entry.key) <
            std::tie(b.demand, a.entry.priority, b.entry.sequence, b.entry.key);
   });
@@ -160,10 +165,9 @@ std::vector<DueCandidate> due_candidates_of(const Rows& rows) {
   return out;
 }
 
-// Both sort for the same reason as candidates_of.
 std::vector<DueCandidate> due_of(const Rows& rows) {
   auto out = due_candidates_of(rows);
-  std::sort(out.begin(), out.end(), [](const DueCandidate& a, const DueCandidate& b) {
+  bring_into_order(out, [](const DueCandidate& a, const DueCandidate& b) {
     return std::tie(a.entry.due_at, a.entry.key) < std::tie(b.entry.due_at, b.entry.key);
   });
   return out;
@@ -171,7 +175,7 @@ std::vector<DueCandidate> due_of(const Rows& rows) {
 
 std::vector<DueCandidate> grouped_of(const Rows& rows) {
   auto out = due_candidates_of(rows);
-  std::sort(out.begin(), out.end(), [](const DueCandidate& a, const DueCandidate& b) {
+  bring_into_order(out, [](const DueCandidate& a, const DueCandidate& b) {
     return std::tie(a.entry.group, a.entry.rank, a.entry.key) < std::tie(b.entry.group, b.entry.rank, b.entry.key);
   });
   return out;
