@@ -36,12 +36,11 @@ const Execution* known_execution(Workspace& workspace, const Key& key) {
 
 // Retention asks the namespace again when it comes due, so a changed default also governs what has ended already.
 std::vector<Key> retention_needs(Workspace& workspace, const Key& key) {
-  std::vector<Key> keys = {key};
-  const Execution* execution = known_execution(workspace, key);
-  if (execution != nullptr && execution->facts.phase == Phase::terminal) {
-    keys.push_back(namespace_key(execution->spec.name_space));
-  }
-  return keys;
+  const Slot* slot = workspace.find(key);
+  if (slot == nullptr) return {key};
+  const Execution* execution = slot->execution();
+  if (execution == nullptr || execution->facts.phase != Phase::terminal) return {};
+  return {namespace_key(execution->spec.name_space)};
 }
 
 // A grant obeys the lane as a claim does.
@@ -49,6 +48,11 @@ std::vector<Key> grant_needs(Workspace& workspace, const ExecutionId& id) {
   std::vector<Key> keys = {execution_key(id)};
   const Execution* execution = known_execution(workspace, keys.front());
   if (execution != nullptr) keys.push_back(lane_key(execution->spec.lane));
+  return keys;
+}
+
+std::vector<Key> unknown_of(std::vector<Key> keys, const Workspace& workspace) {
+  std::erase_if(keys, [&](const Key& key) { return workspace.knows(key); });
   return keys;
 }
 
@@ -100,8 +104,11 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
   } else {
     keys = keys_touched(command);
   }
-  std::erase_if(keys, [&](const Key& key) { return workspace.knows(key); });
-  return keys;
+  return unknown_of(std::move(keys), workspace);
+}
+
+std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command) {
+  return unknown_of(retention_needs(workspace, command.key), workspace);
 }
 
 Result<Reply> decide(Workspace& workspace, const Command& command, const Context& context) {

@@ -21,6 +21,11 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command);
 
 Result<Reply> decide(Workspace& workspace, const Command& command, const Context& context);
 
+// The same for what the clock brings about. Thousands of these come at once, so they need not be Commands, which are large.
+std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command);
+Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const ReleaseCommand& command, const Context& context);
+
 // Whether the lane lets work be handed out. An unknown lane is active.
 bool lane_serves(Workspace& workspace, const std::string& lane);
 

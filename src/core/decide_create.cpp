@@ -84,7 +84,7 @@ Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, con
   Slot& slot = workspace.at(execution_key(command.id));
   // Removed within this very batch: its old record must be gone before a new one can take its place.
   if (slot.version != 0) return fail(Errc::contended, "the execution with this id is being removed; repeat", "id");
-  slot.record = Execution{command.id, make_spec(workspace, command, context.now), {}};
+  slot.record = std::make_unique<Execution>(Execution{command.id, make_spec(workspace, command, context.now), {}});
   slot.erased = false;
   Transition transition(slot, context);
   Facts& facts = transition.facts();

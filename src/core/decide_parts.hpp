@@ -45,14 +45,12 @@ Result<Reply> decide_one(Workspace& workspace, const RegisterCommand& command, c
 Result<Reply> decide_one(Workspace& workspace, const HeartbeatCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const MarkDeadCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const DrainWorkerCommand& command, const Context& context);
-Result<Reply> decide_one(Workspace& workspace, const ReleaseCommand& command, const Context& context);
 // Ends a worker whose TTL is over; returns whether it did.
 bool settle_worker(Slot& slot, const Context& context);
 void worker_due(Slot& slot, bool holds_leases, const Context& context);
 
 // decide_due.cpp
 void retire(Workspace& workspace, Slot& slot, const Context& context);
-Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const Context& context);
 
 LaneState lane_state(Workspace& workspace, const std::string& lane);
 RetentionPolicy namespace_retention(Workspace& workspace, const std::string& name_space);

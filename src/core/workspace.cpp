@@ -17,7 +17,8 @@ std::optional<DueEntry> armed_entry(const Key& key, TimestampMs armed_due, const
 Result<void> decode_into(Slot& slot, const Record& record) {
   switch (record.key.kind()) {
     case RecordKind::execution: {
-      Execution& execution = slot.record.emplace<Execution>();
+      slot.record = std::make_unique<Execution>();
+      Execution& execution = *slot.execution();
       FF_TRY_VOID(decode_execution_into(execution, record));
       slot.indexed_ready = ready_entry(execution);
       slot.indexed_due = armed_entry(record.key, execution.facts.armed_due, grouping(execution.facts));
@@ -83,7 +84,7 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
   if (const auto* worker = std::get_if<WorkerRecord>(&slot.record)) {
     return DueEntry{wanted_due(slot, *worker), slot.key};
   }
-  const auto* execution = std::get_if<Execution>(&slot.record);
+  const Execution* execution = slot.execution();
   if (execution == nullptr) return std::nullopt;
   const Grouping grouped = grouping(execution->facts);
   TimestampMs due = next_due(execution->facts);
@@ -97,7 +98,7 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
 }
 
 void set_armed_due(Slot& slot, TimestampMs due) {
-  if (auto* execution = std::get_if<Execution>(&slot.record)) execution->facts.armed_due = due;
+  if (Execution* execution = slot.execution()) execution->facts.armed_due = due;
   if (auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) idempotency->armed_due = due;
   if (auto* worker = std::get_if<WorkerRecord>(&slot.record)) worker->armed_due = due;
 }
@@ -111,7 +112,7 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     change.action = RootChange::Action::erase;
     return;
   }
-  if (const auto* execution = std::get_if<Execution>(&slot.record)) {
+  if (const Execution* execution = slot.execution()) {
     if (slot.version == 0) change.fixed = encode(execution->spec);
     change.body = encode(execution->facts);
     change.listing = listing_of(*execution);
@@ -133,7 +134,7 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
 }
 
 void plan_ready(Slot& slot, ChangeSet& set) {
-  const auto* execution = std::get_if<Execution>(&slot.record);
+  const Execution* execution = slot.execution();
   std::optional<ReadyEntry> wanted = execution != nullptr && !slot.erased ? ready_entry(*execution) : std::nullopt;
   if (wanted == slot.indexed_ready) return;
   if (slot.indexed_ready) set.ready_drop.push_back(std::move(*slot.indexed_ready));
@@ -160,9 +161,8 @@ void plan_log(const Slot& slot, ChangeSet& set) {
   }
 }
 
-// Without clearing the room for the record first, which is large and mostly stays empty.
 std::unique_ptr<Slot> make_slot(const Key& key) {
-  auto slot = std::make_unique_for_overwrite<Slot>();
+  auto slot = std::make_unique<Slot>();
   slot->key = key;
   return slot;
 }
@@ -211,19 +211,18 @@ void Workspace::tie(Slot& a, Slot& b) {
 }
 
 PlannedCommit Workspace::plan(std::uint64_t first_version) {
-  constexpr std::size_t none = SIZE_MAX;
   PlannedCommit plan;
-  std::vector<std::size_t> set_index(order_.size(), none);  // of each Slot::set
+  std::vector<std::uint32_t> set_index(order_.size(), Slot::unplanned);  // of each Slot::set
   plan.sets.reserve(order_.size());
-  plan.set_of_key.reserve(order_.size());
   for (Slot* slot : order_) {
     if (!slot->changed) continue;
     if (slot->erased && slot->version == 0) continue;  // made and removed within the batch
-    std::size_t& index = set_index[slot->set];
-    if (index == none) {
-      index = plan.sets.size();
+    std::uint32_t& index = set_index[slot->set];
+    if (index == Slot::unplanned) {
+      index = static_cast<std::uint32_t>(plan.sets.size());
       plan.sets.emplace_back();
     }
+    slot->planned = index;
     ChangeSet& set = plan.sets[index];
     plan_ready(*slot, set);
     plan_due(*slot, set, plan);
@@ -232,7 +231,6 @@ PlannedCommit Workspace::plan(std::uint64_t first_version) {
     if (!slot->erased) {
       for (auto& satellite : slot->satellites) set.satellites.push_back(std::move(satellite));
     }
-    plan.set_of_key[slot->key.bytes] = index;
   }
   return plan;
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -35,8 +36,9 @@ struct Slot {
   Key key;
   std::uint64_t version = 0;  // as loaded; 0: absent
   std::string last_entry;     // as loaded
-  std::variant<std::monostate, Execution, LaneRecord, NamespaceRecord, IdempotencyRecord, KeyringRecord, ApiKeysRecord,
-               WorkerRecord>
+  // An execution has its own room: it is several times as large as anything else, and every slot would be as large.
+  std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
+               KeyringRecord, ApiKeysRecord, WorkerRecord>
       record;
   bool changed = false;
   bool erased = false;
@@ -50,16 +52,20 @@ struct Slot {
   std::optional<ReadyEntry> indexed_ready;
   std::optional<DueEntry> indexed_due;
 
-  std::uint32_t set = 0;  // which change set it belongs to; slots that must commit together share one
+  std::uint32_t set = 0;  // slots that must commit together share one
+  static constexpr std::uint32_t unplanned = UINT32_MAX;
+  std::uint32_t planned = unplanned;  // where that set stands in the plan, once there is one and this has changed
 
-  Execution* execution() { return std::get_if<Execution>(&record); }
+  const Execution* execution() const {
+    const auto* held = std::get_if<std::unique_ptr<Execution>>(&record);
+    return held == nullptr ? nullptr : held->get();
+  }
+  Execution* execution() { return const_cast<Execution*>(std::as_const(*this).execution()); }
   WorkerRecord* worker() { return std::get_if<WorkerRecord>(&record); }
 };
 
 struct PlannedCommit {
-  std::vector<ChangeSet> sets;
-  // Key bytes -> index in `sets`, changed slots only. The bytes are those of the workspace's slots.
-  std::unordered_map<std::string_view, std::size_t> set_of_key;
+  std::vector<ChangeSet> sets;   // see Slot::planned
   TimestampMs earliest_due = 0;  // among entries put; 0: none
 };
 
@@ -75,6 +81,9 @@ class Workspace {
   // The slot of a known key.
   Slot& at(const Key& key);
   Slot* find(const Key& key);
+  const Slot* find(const Key& key) const { return const_cast<Workspace*>(this)->find(key); }
+  // In order of arrival.
+  const std::vector<Slot*>& slots() const { return order_; }
 
   // Says that two slots commit together or not at all.
   void tie(Slot& a, Slot& b);

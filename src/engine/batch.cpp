@@ -120,6 +120,11 @@ std::vector<Key> Batch::missing_keys() {
   for (const CommandState& state : commands_) {
     for (Key& key : keys_needed(workspace_, state.queued->command)) keys.push_back(std::move(key));
   }
+  for (const ClockCommand& command : clock_commands_) {
+    const auto* due = std::get_if<DueCommand>(&command);
+    if (due == nullptr) continue;
+    for (Key& key : keys_needed(workspace_, *due)) keys.push_back(std::move(key));
+  }
   remove_duplicates(keys);
   return keys;
 }
@@ -210,33 +215,25 @@ Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) 
   }
   due_found_ = reply.due.size();
   if (sweeping_) runtime_.note_sweep(due_found_ >= sweep_limit_, reply);
+  clock_commands_.reserve(due_found_);
   for (const DueCandidate& candidate : reply.due) {
-    if (!workspace_.admit(candidate.record)) {
+    const auto slot = workspace_.admit(candidate.record);
+    if (!slot) {
       log(LogLevel::error, "a due record cannot be decoded", {{"key", to_hex(candidate.entry.key.bytes)}});
       continue;
     }
-    Slot& slot = workspace_.at(candidate.entry.key);
     // The index is what the clock saw; whatever the record believes, this entry is to be replaced.
-    slot.indexed_due = candidate.entry;
-    add_internal(DueCommand{candidate.entry.key}, candidate.entry.key);
+    (*slot)->indexed_due = candidate.entry;
+    clock_commands_.emplace_back(DueCommand{candidate.entry.key});
   }
   return {};
-}
-
-// A command of the engine's own, that nobody waits for.
-void Batch::add_internal(Command command, const Key& key) {
-  auto queued = std::make_unique<QueuedCommand>();
-  queued->command = std::move(command);
-  queued->done = [](const Result<Reply>&) {};
-  order_.emplace_back(commands_.size());
-  commands_.push_back({std::move(queued), {key}, std::nullopt});
 }
 
 // Those among the workers that are due whose leases are to be taken away.
 Batch::DeadWorkers Batch::dead_workers() {
   DeadWorkers dead;
-  for (std::size_t i = 0; sweeping_ && i < commands_.size(); ++i) {
-    const WorkerRecord* worker = workspace_.at(commands_[i].touched.front()).worker();
+  for (std::size_t i = 0; i < clock_commands_.size(); ++i) {
+    const WorkerRecord* worker = workspace_.at(std::get<DueCommand>(clock_commands_[i]).key).worker();
     if (worker == nullptr) continue;
     const TimestampMs until = worker->release_until;
     if (until == 0) continue;
@@ -266,12 +263,12 @@ void Batch::release_lease_of(const std::vector<DeadWorker>& workers, const DueCa
     if (lease.worker_namespace != info.name_space || lease.worker_instance_id != info.worker_instance_id) continue;
     if (lease.acquired_at > one.until) continue;
     still_holds_leases(one);
-    add_internal(ReleaseCommand{execution->id, info.name_space, info.worker_instance_id, one.until}, (*slot)->key);
+    clock_commands_.emplace_back(ReleaseCommand{execution->id, info.name_space, info.worker_instance_id, one.until});
   }
 }
 
 void Batch::still_holds_leases(const DeadWorker& worker) {
-  std::get<DueCommand>(commands_[worker.command].queued->command).holds_leases = true;
+  std::get<DueCommand>(clock_commands_[worker.command]).holds_leases = true;
 }
 
 // Workers that are found dead lose their leases, a batch at a time. A worker is done with when none were found.
@@ -292,7 +289,7 @@ Result<void> Batch::find_leases_of_the_dead() {
     const bool stays =
         std::all_of(workers.begin(), workers.end(), [&](const DeadWorker& one) { return one.until < last.rank; });
     if (stays) dead.erase(dead.begin());
-    if (stays && commands_.size() < 2 * limits::max_due_batch) continue;
+    if (stays && clock_commands_.size() < 2 * limits::max_due_batch) continue;
     // Another sweep goes on with the rest.
     for (const auto& [group, rest] : dead) {
       for (const DeadWorker& one : rest) still_holds_leases(one);
@@ -314,6 +311,9 @@ Result<void> Batch::read_more() {
 }
 
 void Batch::decide_all() {
+  for (const ClockCommand& command : clock_commands_) {
+    std::visit([&](const auto& one) { (void)decide_one(workspace_, one, context_); }, command);
+  }
   for (const auto& step : order_) {
     if (const auto* index = std::get_if<std::size_t>(&step)) {
       decide_command(commands_[*index]);
@@ -449,7 +449,7 @@ void Batch::answer() {
   const auto committed = static_cast<std::size_t>(std::count(verdicts_.begin(), verdicts_.end(), Verdict::committed));
   if (!plan_.sets.empty()) {
     runtime_.statistics_.batches += 1;
-    runtime_.statistics_.commands += commands_.size() + claims_.size();
+    runtime_.statistics_.commands += size();
     runtime_.statistics_.stale += verdicts_.size() - committed;
   }
   if (sweeping_) runtime_.sweep_finished(more_is_due_, due_found_, committed);
@@ -462,25 +462,26 @@ void Batch::answer() {
 }
 
 // What became of the change to a record; nothing when there was none.
+std::optional<Verdict> Batch::verdict_on(const Slot& slot) const {
+  if (slot.planned == Slot::unplanned) return std::nullopt;
+  return verdicts_[slot.planned];
+}
+
 std::optional<Verdict> Batch::verdict_on(const Key& key) const {
-  const auto set = plan_.set_of_key.find(key.bytes);
-  if (set == plan_.set_of_key.end()) return std::nullopt;
-  return verdicts_[set->second];
+  const Slot* slot = workspace_.find(key);
+  return slot == nullptr ? std::nullopt : verdict_on(*slot);
 }
 
 // Everything is counted before it is answered: who has an answer finds it in the figures.
 void Batch::count_batch(std::string_view outcome) {
-  runtime_.metrics_.batch_ended(sweeping_, outcome, commands_.size() + claims_.size(), watch_.nanoseconds());
+  runtime_.metrics_.batch_ended(sweeping_, outcome, size(), watch_.nanoseconds());
 }
 
 void Batch::count_commits() {
-  for (std::size_t i = 0; i < plan_.sets.size(); ++i) {
-    if (verdicts_[i] != Verdict::committed) continue;
-    for (const RootChange& root : plan_.sets[i].roots) {
-      const Slot& slot = workspace_.at(root.key);
-      runtime_.metrics_.committed(slot, context_.now);
-      if (runtime_.options_.tracer) record_spans(slot, *runtime_.options_.tracer);
-    }
+  for (const Slot* slot : workspace_.slots()) {
+    if (verdict_on(*slot) != Verdict::committed) continue;
+    runtime_.metrics_.committed(*slot, context_.now);
+    if (runtime_.options_.tracer) record_spans(*slot, *runtime_.options_.tracer);
   }
 }
 
@@ -520,9 +521,6 @@ void Batch::answer_command(CommandState& state) {
     const auto verdict = verdict_on(key);
     if (!verdict || *verdict == Verdict::committed) continue;
     if (create_stands(state)) break;
-    // The next sweep meets these again.
-    if (std::holds_alternative<DueCommand>(state.queued->command)) return;
-    if (std::holds_alternative<ReleaseCommand>(state.queued->command)) return;
     if (++state.queued->stale > limits::max_stale_retries) {
       return state.queued->done(fail(Errc::contended, "the record changed under every try; repeat the call"));
     }

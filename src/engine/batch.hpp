@@ -41,8 +41,11 @@ class Batch {
     bool used = false;
   };
 
+  // What the clock brings about. Nobody waits for it, and what does not commit the next sweep meets again.
+  using ClockCommand = std::variant<DueCommand, ReleaseCommand>;
+
   struct DeadWorker {
-    std::size_t command;  // that the clock has for it
+    std::size_t command;  // that the clock has for it, a DueCommand
     const WorkerRecord* worker;
     TimestampMs until;  // leases that it got until then are to be taken away
   };
@@ -51,7 +54,6 @@ class Batch {
   Result<void> read_decide_commit();
   Result<void> read();
   Result<void> read_more();
-  void add_internal(Command command, const Key& key);
   DeadWorkers dead_workers();
   void release_lease_of(const std::vector<DeadWorker>& workers, const DueCandidate& found);
   void still_holds_leases(const DeadWorker& worker);
@@ -68,6 +70,8 @@ class Batch {
   void offer_newly_ready(const Key& key);
   Result<void> load_payloads();
   Result<void> commit();
+  std::size_t size() const { return commands_.size() + clock_commands_.size() + claims_.size(); }
+  std::optional<Verdict> verdict_on(const Slot& slot) const;
   std::optional<Verdict> verdict_on(const Key& key) const;
   bool create_stands(const CommandState& state) const;
   void count_batch(std::string_view outcome);
@@ -86,6 +90,7 @@ class Batch {
   Session& session_;
   std::vector<Work> work_;
   std::vector<CommandState> commands_;
+  std::vector<ClockCommand> clock_commands_;
   std::vector<ClaimState> claims_;
   std::vector<std::variant<std::size_t, ClaimState*>> order_;
   bool sweeping_ = false;

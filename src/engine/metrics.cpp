@@ -122,7 +122,7 @@ void EngineMetrics::count(const Event& event, const Slot& slot) {
     case EventType::worker_ttl_swept: return worker_deaths_.with("ttl_swept").add();
     default: break;
   }
-  if (is_terminal(event.type)) count_end(event, std::get<Execution>(slot.record).spec);
+  if (is_terminal(event.type)) count_end(event, slot.execution()->spec);
 }
 
 void EngineMetrics::count_end(const Event& event, const Spec& spec) {

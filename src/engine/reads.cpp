@@ -383,6 +383,7 @@ Result<EventsRead> events(Store& store, const EventFilter& filter, const std::st
   const LogPage& found = *page;
   EventsRead read;
   read.behind = found.behind;
+  read.page.events.reserve(found.entries.size());
   for (const LoggedEntry& logged : found.entries) {
     FF_TRY(event, event_of(logged));
     read.page.events.push_back(std::move(event));

@@ -369,9 +369,13 @@ std::unique_ptr<Batch> Runtime::take_settled() {
   if (settled_.empty()) return nullptr;
   auto batch = std::move(settled_.front());
   settled_.pop_front();
-  // At the end the writers wait for one another's batches.
-  if (--unanswered_ == 0 && interrupted_) queue_wake_.notify_all();
+  note_answered();
   return batch;
+}
+
+// At the end the writers wait for one another's batches. Called with queue_mutex_ held.
+void Runtime::note_answered() {
+  if (--unanswered_ == 0 && interrupted_) queue_wake_.notify_all();
 }
 
 void Runtime::answer(Batch& batch) {
@@ -390,11 +394,21 @@ bool Runtime::settle() {
   }
   if (batches.empty()) return false;
   for (const auto& batch : batches) batch->settle();
+  // A writer answers those who wait. For a sweep nobody does, and the writer may be at the next one.
+  std::vector<std::unique_ptr<Batch>> sweeps;
   {
     const std::lock_guard lock(queue_mutex_);
-    for (auto& batch : batches) settled_.push_back(std::move(batch));
+    for (auto& batch : batches) {
+      batch->sweeping() ? sweeps.push_back(std::move(batch)) : settled_.push_back(std::move(batch));
+    }
   }
   queue_wake_.notify_one();
+  for (auto& sweep : sweeps) {
+    answer(*sweep);
+    sweep.reset();
+    const std::lock_guard lock(queue_mutex_);
+    note_answered();
+  }
   return true;
 }
 

@@ -132,6 +132,7 @@ class Runtime {
   std::size_t commands_to_take() const;
   std::vector<Work> take_batch();
   std::unique_ptr<Batch> take_settled();
+  void note_answered();
   void answer(Batch& batch);
   void answer_unserved(const ClaimPtr& claim);
   void note_due(TimestampMs due_at);

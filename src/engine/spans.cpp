@@ -89,7 +89,7 @@ Span span_of_turn(const Stretch& stretch, const Execution& execution, const Trac
 
 void record_spans(const Slot& slot, observe::Tracer& tracer) {
   if (slot.stretches.empty()) return;
-  const auto& execution = std::get<Execution>(slot.record);
+  const Execution& execution = *slot.execution();
   const TraceContext context = context_of(execution, tracer);
   if (!context.sampled) return;
   for (const Stretch& stretch : slot.stretches) {
