@@ -85,7 +85,8 @@ class Runtime {
   bool pump(std::size_t i);
   // Whether commits become durable after they are written, and `settle` has a thread of its own to wait for that.
   bool settles_apart() const { return options_.settle_apart && store_->settles_later(); }
-  // Waits for written batches and settles them. Returns false after `end_settling`, when there are none.
+  // Waits for written batches and settles them; those who wait are answered by pump, sweeps end here. Returns false after
+  // `end_settling`, when there are none.
   bool settle();
   void end_settling();
   // Blocks until there is work for writer i or `interrupt_waits` is called.
