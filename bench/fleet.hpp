@@ -14,9 +14,10 @@ void bench_heartbeats(const std::string& url, const std::string& postgres, int w
 
 // One round of a fleet whose TTLs end at the same millisecond.
 struct Lapse {
-  double last_ms = 0;      // how late the last one was written off
-  double readable_ms = 0;  // and a subscriber had all the events
-  double cpu_us = 0;       // of ours, a death
+  double last_ms = 0;       // how late the last one was written off, by the time in its event
+  double committed_ms = 0;  // and that was durable
+  double readable_ms = 0;   // and a subscriber had all the events
+  double cpu_us = 0;        // of ours, a death
   double server_cpu_us = 0;
 };
 // `postmaster` is 0 where the store has none.

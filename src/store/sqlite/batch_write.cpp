@@ -346,7 +346,6 @@ void Batch::append_log(const ChangeSet& set) {
   }
 }
 
-// Erasures that come together touch the same pages, so each page is written once, here.
 Result<void> Batch::shrink_page(std::int64_t first, const Loss& loss) {
   const std::int64_t left = loss.live - static_cast<std::int64_t>(loss.places.size());
   if (left <= 0) {
@@ -361,6 +360,7 @@ Result<void> Batch::shrink_page(std::int64_t first, const Loss& loss) {
   return statements_.shrink_page.run();
 }
 
+// Erasures that come together touch the same pages, so each page is written once, here.
 Result<void> Batch::end_log() {
   FF_TRY_VOID(new_pages_.flush(*database_));
   for (const auto& [first, loss] : losses_) FF_TRY_VOID(shrink_page(first, loss));
