@@ -52,6 +52,8 @@ struct Record {
   // Where the newest log entry of this record stands, in the store's own words; empty: it has none. Each entry knows the one
   // before it, so this is where its history begins.
   std::string last_entry{};
+  // Where the store found the record, in its own words; 0: it does not say.
+  std::uint64_t place = 0;
 };
 
 // What a listed record can be found by. `created_at`, `flow` and the three names never change; the rest follows the body.
@@ -170,6 +172,7 @@ struct RootChange {
   // it must be one that the key never had: else a guard that was taken from the old record would hold on the new one.
   std::uint64_t first_version = 1;
   std::string last_entry{};  // of the record as it was loaded
+  std::uint64_t place = 0;   // the same. The record may have moved since; then the store must look for it
 
   std::uint64_t next_version() const { return expected_version == 0 ? first_version : expected_version + 1; }
 };

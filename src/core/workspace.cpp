@@ -108,6 +108,7 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
   change.first_version = first_version;
   change.expected_version = slot.version;
   change.last_entry = slot.last_entry;
+  change.place = slot.place;
   if (slot.erased) {
     change.action = RootChange::Action::erase;
     return;
@@ -174,6 +175,7 @@ Result<Slot*> Workspace::admit(const Record& record) {
   auto slot = make_slot(record.key);
   slot->version = record.version;
   slot->last_entry = record.last_entry;
+  slot->place = record.place;
   FF_TRY_VOID(decode_into(*slot, record));
   return &add(std::move(slot));
 }

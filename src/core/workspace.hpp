@@ -36,6 +36,7 @@ struct Slot {
   Key key;
   std::uint64_t version = 0;  // as loaded; 0: absent
   std::string last_entry;     // as loaded
+  std::uint64_t place = 0;    // as loaded
   // An execution has its own room: it is several times as large as anything else, and every slot would be as large.
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
                KeyringRecord, ApiKeysRecord, WorkerRecord>

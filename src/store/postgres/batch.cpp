@@ -31,6 +31,9 @@ DELETE FROM ready WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM ready
     WHERE route = i.route AND priority = i.priority AND sequence = i.sequence AND key = i.key LIMIT 1) r)))sql"};
 
+// The same for entries that a search of this transaction has found, and locked.
+constexpr Statement drop_held_ready = {"drop_held_ready", "DELETE FROM ready WHERE ctid = ANY($1::tid[])"};
+
 // As drop_ready. Index due_pkey.
 constexpr Statement drop_due = {"drop_due", R"sql(
 DELETE FROM due WHERE ctid = ANY (ARRAY(
@@ -48,20 +51,21 @@ FROM (SELECT unnest($1::bytea[]), unnest($2::smallint[]), unnest($3::bigint[]), 
         unnest($11::smallint[]), unnest($12::text[]), unnest($13::bytea[]), unnest($14::int[]) AS log_n) i)sql"};
 
 // Guard: every key is at the expected version; `conflict()` ends the transaction. Waits for another transaction that
-// changes one and looks again. Index root_pkey; no indexed column changes.
-constexpr Statement update_roots = {"update_roots", R"sql(
-MERGE INTO root r
-USING (
-  SELECT unnest($1::bytea[]) AS key, unnest($2::bigint[]) AS expected, unnest($3::bigint[]) AS finished_at,
-    unnest($4::smallint[]) AS state, unnest($5::text[]) AS tags, unnest($6::bytea[]) AS body,
-    unnest($7::int[]) AS log_n) i
-ON r.key = i.key
-WHEN MATCHED AND r.version = i.expected THEN
-  UPDATE SET version = i.expected + 1, finished_at = i.finished_at, state = i.state, tags = i.tags, body = i.body,
-    log_n = coalesce(i.log_n, r.log_n),
-    log_xid = CASE WHEN i.log_n IS NOT NULL THEN pg_current_xact_id() ELSE r.log_xid END
-WHEN MATCHED THEN UPDATE SET version = conflict()
-WHEN NOT MATCHED THEN INSERT (key, version) VALUES (i.key, conflict()))sql"};
+// changes one and looks again. No indexed column changes. A record is looked for by its key (index root_pkey) or, for a
+// quarter less, where it was when it was loaded: if it has moved from there it was changed, or the next attempt finds it.
+#define FF_UPDATE_ROOTS(FROM, WHERE, HOLDS)                                                                    \
+  "MERGE INTO root r USING ("                                                                                  \
+  " SELECT unnest($1::bytea[]) AS key, unnest($2::bigint[]) AS expected, unnest($3::bigint[]) AS finished_at," \
+  "  unnest($4::smallint[]) AS state, unnest($5::text[]) AS tags, unnest($6::bytea[]) AS body,"                \
+  "  unnest($7::int[]) AS log_n" FROM ") i ON " WHERE " WHEN MATCHED AND r.version = i.expected" HOLDS         \
+  " THEN UPDATE SET version = i.expected + 1, finished_at = i.finished_at, state = i.state, tags = i.tags,"    \
+  "  body = i.body, log_n = coalesce(i.log_n, r.log_n),"                                                       \
+  "  log_xid = CASE WHEN i.log_n IS NOT NULL THEN pg_current_xact_id() ELSE r.log_xid END"                     \
+  " WHEN MATCHED THEN UPDATE SET version = conflict()"                                                         \
+  " WHEN NOT MATCHED THEN INSERT (key, version) VALUES (i.key, conflict())"
+constexpr Statement update_roots = {"update_roots", FF_UPDATE_ROOTS("", "r.key = i.key", "")};
+constexpr Statement update_roots_in_place = {
+    "update_roots_in_place", FF_UPDATE_ROOTS(", unnest($8::tid[]) AS place", "r.ctid = i.place", " AND r.key = i.key")};
 
 // Guard: every key is at the expected version, and stays so until we commit because of the share lock. Index root_pkey.
 constexpr Statement check_roots = {"check_roots", R"sql(
@@ -356,9 +360,9 @@ Params& Batch::add_newest(Params& params, const std::vector<const RootChange*>& 
   });
 }
 
-void Batch::queue(Connection& connection, bool patiently) const {
-  queue_drops(connection);
-  queue_roots(connection);
+void Batch::queue(Connection& connection, const ReadyPlaces& held, bool patiently) const {
+  queue_drops(connection, held);
+  queue_roots(connection, patiently);
   queue_erasures(connection);
   queue_counters(connection);
   queue_satellites(connection);
@@ -366,14 +370,25 @@ void Batch::queue(Connection& connection, bool patiently) const {
   queue_entries(connection);
 }
 
-void Batch::queue_drops(Connection& connection) const {
-  if (!ready_drop_.empty()) connection.queue(drop_ready, ready_names(ready_drop_));
+void Batch::queue_drops(Connection& connection, const ReadyPlaces& held) const {
+  std::vector<const ReadyEntry*> others;
+  std::vector<std::uint64_t> places;
+  for (const ReadyEntry* entry : ready_drop_) {
+    const auto found = held.find(entry->key.bytes);
+    found == held.end() ? others.push_back(entry) : places.push_back(found->second);
+  }
+  if (!places.empty()) {
+    Params params;
+    params.array(Type::tid, places, [](std::uint64_t place) { return static_cast<Int>(place); });
+    connection.queue(drop_held_ready, params);
+  }
+  if (!others.empty()) connection.queue(drop_ready, ready_names(others));
   if (!due_drop_.empty()) connection.queue(drop_due, due_names(due_drop_));
 }
 
 // That a record does not exist cannot be locked. So it is created and erased again: whoever creates it at the same time
 // waits for us, or we for him.
-void Batch::queue_roots(Connection& connection) const {
+void Batch::queue_roots(Connection& connection, bool patiently) const {
   if (!inserts_.empty()) connection.queue(insert_roots, insert_params(inserts_));
   if (!absences_.empty()) {
     connection.queue(insert_roots, insert_params(absences_));
@@ -382,8 +397,16 @@ void Batch::queue_roots(Connection& connection) const {
         .int4(static_cast<Int>(absences_.size()));
     connection.queue(erase_roots, params);
   }
-  if (!updates_.empty()) connection.queue(update_roots, update_params(updates_));
+  if (!updates_.empty()) queue_updates(connection, patiently);
   if (!checks_.empty()) connection.queue(check_roots, guard_params(checks_));
+}
+
+void Batch::queue_updates(Connection& connection, bool patiently) const {
+  const bool in_place = !patiently && std::all_of(updates_.begin(), updates_.end(),
+                                                  [](const RootChange* change) { return change->place != 0; });
+  Params params = update_params(updates_);
+  if (in_place) params.array(Type::tid, updates_, [](const RootChange* c) { return static_cast<Int>(c->place); });
+  connection.queue(in_place ? update_roots_in_place : update_roots, params);
 }
 
 void Batch::queue_erasures(Connection& connection) const {

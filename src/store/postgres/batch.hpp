@@ -14,14 +14,18 @@
 
 namespace flowfabric::postgres {
 
+// Where the ready entries of records stand. Good while the transaction that has locked them lasts.
+using ReadyPlaces = std::unordered_map<std::string, std::uint64_t>;
+
 // The sets must outlive the batch. `chosen` are the positions of the sets that take part.
 class Batch {
  public:
   Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen);
 
   // Queues every statement that the sets need; the caller fences, ends the transaction and flushes. `patiently` is for
-  // the attempts after a conflict: index entries that are there already are no second one.
-  void queue(Connection& connection, bool patiently) const;
+  // the attempts after a conflict: index entries that are there already are no second one, and nothing is taken to be
+  // where it was.
+  void queue(Connection& connection, const ReadyPlaces& held, bool patiently) const;
 
  private:
   // What all adds to one counter come to. `room` is the highest value from which every add still fits.
@@ -44,8 +48,9 @@ class Batch {
   Params& add_newest(Params& params, const std::vector<const RootChange*>& changes) const;
   void sum_counters(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen);
   void sort();
-  void queue_drops(Connection& connection) const;
-  void queue_roots(Connection& connection) const;
+  void queue_drops(Connection& connection, const ReadyPlaces& held) const;
+  void queue_roots(Connection& connection, bool patiently) const;
+  void queue_updates(Connection& connection, bool patiently) const;
   void queue_erasures(Connection& connection) const;
   void queue_puts(Connection& connection, bool patiently) const;
   void queue_satellites(Connection& connection) const;

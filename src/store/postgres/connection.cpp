@@ -140,8 +140,19 @@ void Params::number(std::uint64_t value, int width) {
   data_.append(bytes.data(), static_cast<std::size_t>(width));
 }
 
+// A ctid is a number of block (4 bytes) and a turn in it (2).
+static int width_of(Type type) {
+  switch (type) {
+    case Type::int8:
+    case Type::xid8: return 8;
+    case Type::tid: return 6;
+    case Type::int4: return 4;
+    default: return 2;
+  }
+}
+
 void Params::element(Type type, std::int64_t value) {
-  const int width = type == Type::int8 || type == Type::xid8 ? 8 : type == Type::int4 ? 4 : 2;
+  const int width = width_of(type);
   number(static_cast<std::uint64_t>(width), 4);
   number(static_cast<std::uint64_t>(value), width);
 }
@@ -161,6 +172,10 @@ std::int64_t Rows::integer(int row, int column) const {
   if (width == 2) return static_cast<std::int16_t>(value);
   if (width == 4) return static_cast<std::int32_t>(value);
   return static_cast<std::int64_t>(value);
+}
+
+std::uint64_t Rows::place(int row, int column) const {
+  return read_number(PQgetvalue(result_.get(), row, column), PQgetlength(result_.get(), row, column));
 }
 
 std::vector<std::string_view> Rows::elements(int row, int column) const {

@@ -55,7 +55,7 @@ struct Statement {
 };
 
 // Type numbers of PostgreSQL that we send as array elements.
-enum class Type : std::uint32_t { bytea = 17, int8 = 20, int2 = 21, int4 = 23, text = 25, xid8 = 5069 };
+enum class Type : std::uint32_t { bytea = 17, int8 = 20, int2 = 21, int4 = 23, text = 25, tid = 27, xid8 = 5069 };
 
 // Parameters in wire format, laid out in one buffer. `clear()` keeps the memory.
 class Params {
@@ -111,6 +111,7 @@ class Rows {
   std::string_view bytes(int row, int column) const;
   std::string string(int row, int column) const { return std::string(bytes(row, column)); }
   std::int64_t integer(int row, int column) const;                    // of any width; booleans too
+  std::uint64_t place(int row, int column) const;                     // a ctid; never 0
   std::vector<std::string_view> elements(int row, int column) const;  // of an array without nulls
   std::vector<std::string> texts(int row, int column) const;
 

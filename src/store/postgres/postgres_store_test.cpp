@@ -181,6 +181,43 @@ TEST_F(PostgresStoreTest, isolates_the_stale_among_its_neighbours) {
   EXPECT_EQ(version(51), 0U);
 }
 
+// A commit looks for records where they were when they were loaded. What has moved since is found by its key; what now
+// lies in its place is left alone.
+TEST_F(PostgresStoreTest, finds_records_that_have_moved) {
+  store_ = open();
+  auto writer = session(*store_);
+  commit(*writer, {put(1, 0), put(2, 0)});
+  commit(*writer, {put_again(1, 1)});  // another version, which leaves a hole where the first was
+  const auto loaded = store_->load({key(1), key(2)}).value();
+  ASSERT_NE(loaded.at(0).place, 0U);
+  ASSERT_NE(loaded.at(1).place, loaded.at(0).place);
+
+  Sql(schema_).run("VACUUM FULL root");
+  std::vector<ChangeSet> sets = {put_again(1, 2), put_again(2, 1)};
+  sets[0].roots.front().place = loaded.at(0).place;
+  sets[1].roots.front().place = loaded.at(1).place;
+  EXPECT_EQ(commit(*writer, sets), (std::vector{Verdict::committed, Verdict::committed}));
+  EXPECT_EQ(version(1), 3U);
+  EXPECT_EQ(version(2), 2U);
+
+  // Each in the other one's place, and both in one.
+  const auto now = store_->load({key(1), key(2)}).value();
+  sets = {put_again(1, 3), put_again(2, 2)};
+  sets[0].roots.front().place = now.at(1).place;
+  sets[1].roots.front().place = now.at(0).place;
+  EXPECT_EQ(commit(*writer, sets), (std::vector{Verdict::committed, Verdict::committed}));
+  sets = {put_again(1, 4), put_again(2, 3)};
+  for (ChangeSet& set : sets) set.roots.front().place = store_->load({key(1)}).value().at(0).place;
+  EXPECT_EQ(commit(*writer, sets), (std::vector{Verdict::committed, Verdict::committed}));
+  EXPECT_EQ(version(1), 5U);
+  EXPECT_EQ(version(2), 4U);
+
+  // In its place, but at another version.
+  sets = {put_again(1, 4)};
+  sets[0].roots.front().place = store_->load({key(1)}).value().at(0).place;
+  EXPECT_EQ(commit(*writer, sets), (std::vector{Verdict::stale}));
+}
+
 TEST_F(PostgresStoreTest, checks_leave_no_trace) {
   store_ = open();
   auto writer = session(*store_);

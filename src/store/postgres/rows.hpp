@@ -8,14 +8,15 @@
 namespace flowfabric::postgres {
 
 // The columns that a record is made of.
-#define FF_RECORD_COLUMNS "key, version, fixed, body, log_xid, log_n"
-constexpr int record_columns = 6;
+#define FF_RECORD_COLUMNS "key, version, fixed, body, log_xid, log_n, ctid"
+constexpr int record_columns = 7;
 
 // FF_RECORD_COLUMNS from `column` on.
 inline Record record_at(const Rows& rows, int row, int column) {
   Record record{Key{rows.string(row, column)}, static_cast<std::uint64_t>(rows.integer(row, column + 1)),
                 rows.string(row, column + 2), rows.string(row, column + 3)};
   if (!rows.is_null(row, column + 4)) record.last_entry = encode(position_at(rows, row, column + 4));
+  record.place = rows.place(row, column + 6);
   return record;
 }
 

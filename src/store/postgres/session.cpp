@@ -61,13 +61,16 @@ FROM (VALUES (1)) clock
 LEFT JOIN LATERAL (
   SELECT number, lane, capabilities FROM route WHERE number > $1::int ORDER BY number OFFSET 0) r ON true)sql"};
 
+// What a ready entry is made of.
+#define FF_READY_COLUMNS "route, priority, sequence, name_space, ctid, key"
+
 // Result: for each route its best entries that no other session holds, locked, with their records as of the same
 // snapshot. Index ready_order, in its order; root_pkey.
 constexpr Statement search_ready = {"search_ready", R"sql(
-SELECT d.n, r.route, r.priority, r.sequence, r.name_space, o.*
+SELECT d.n, r.route, r.priority, r.sequence, r.name_space, r.ctid, o.*
 FROM unnest($1::int[], $2::int[]) WITH ORDINALITY d(route, wanted, n)
 CROSS JOIN LATERAL (
-  SELECT route, priority, sequence, name_space, key FROM ready WHERE ready.route = d.route
+  SELECT )sql" FF_READY_COLUMNS R"sql( FROM ready WHERE ready.route = d.route
   ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) r
 CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = r.key LIMIT 1) o"};
 
@@ -75,20 +78,20 @@ CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = r.key
 // queue_reads. Index ready_namespace besides, a partial one: `<> 'default'` tells the planner that it will do, and that
 // namespace is found on the way through ready_order. A locking clause may not stand in a UNION itself, hence the inner queries.
 constexpr Statement search_namespaces = {"search_namespaces", R"sql(
-SELECT d.n, r.route, r.priority, r.sequence, r.name_space, o.*
+SELECT d.n, r.route, r.priority, r.sequence, r.name_space, r.ctid, o.*
 FROM unnest($1::int[], $2::int[], $3::text[]) WITH ORDINALITY d(route, wanted, name_space, n)
 CROSS JOIN LATERAL (
   SELECT * FROM (
-    SELECT route, priority, sequence, name_space, key FROM ready WHERE d.name_space IS NULL AND ready.route = d.route
+    SELECT )sql" FF_READY_COLUMNS R"sql( FROM ready WHERE d.name_space IS NULL AND ready.route = d.route
     ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) anybody
   UNION ALL
   SELECT * FROM (
-    SELECT route, priority, sequence, name_space, key FROM ready
+    SELECT )sql" FF_READY_COLUMNS R"sql( FROM ready
     WHERE ready.name_space = d.name_space AND ready.name_space <> 'default' AND ready.route = d.route
     ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) one
   UNION ALL
   SELECT * FROM (
-    SELECT route, priority, sequence, name_space, key FROM ready
+    SELECT )sql" FF_READY_COLUMNS R"sql( FROM ready
     WHERE d.name_space = 'default' AND ready.name_space = 'default' AND ready.route = d.route
     ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) common) r
 CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = r.key LIMIT 1) o"};
@@ -126,10 +129,11 @@ SELECT key, version FROM root WHERE key = ANY($1::bytea[]))sql"};
 constexpr Statement load_counters = {"load_counters", R"sql(
 SELECT key, value FROM counter WHERE key = ANY($1::bytea[]))sql"};
 
-// A guard, a serialization failure, a deadlock, a unique key: the sets are sound, the moment was wrong for some.
+// A guard, a serialization failure, a deadlock, a unique key, two records sought in one place: the sets are sound, the
+// moment was wrong for some.
 bool is_conflict(const Failure& failure) {
-  return failure.sqlstate == "FF001" || failure.sqlstate == "40001" || failure.sqlstate == "40P01" ||
-         failure.sqlstate == "23505";
+  return failure.sqlstate == "FF001" || failure.sqlstate == "21000" || failure.sqlstate == "40001" ||
+         failure.sqlstate == "40P01" || failure.sqlstate == "23505";
 }
 
 // The plans give the order already; the promise should not depend on a plan.
@@ -138,11 +142,12 @@ void bring_into_order(std::vector<T>& values, Before before) {
   if (!std::is_sorted(values.begin(), values.end(), before)) std::sort(values.begin(), values.end(), before);
 }
 
-std::vector<Candidate> candidates_of(const Rows& rows) {
+std::vector<Candidate> candidates_of(const Rows& rows, ReadyPlaces& held) {
   std::vector<Candidate> out;
   out.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) {
-    Record record = record_at(rows, row, 5);
+    Record record = record_at(rows, row, 6);
+    held.emplace(record.key.bytes, rows.place(row, 5));
     ReadyEntry entry{static_cast<RouteNo>(rows.integer(row, 1)), static_cast<std::int32_t>(rows.integer(row, 2)),
                      static_cast<std::uint64_t>(rows.integer(row, 3)), record.key, rows.string(row, 4)};
     out.push_back({std::move(entry), std::move(record), static_cast<std::size_t>(rows.integer(row, 0) - 1)});
@@ -245,6 +250,7 @@ Result<void> WriterSession::connect() {
   FF_TRY(connection, Connection::open(address_, setup_sql));
   connection_ = std::move(connection);
   in_transaction_ = false;
+  held_.clear();
   return {};
 }
 
@@ -287,6 +293,7 @@ auto WriterSession::repeated(Work work) -> decltype(work()) {
 void WriterSession::release() {
   if (!in_transaction_) return;
   in_transaction_ = false;
+  held_.clear();
   (void)connection_->run(rollback, {});  // a lost connection has rolled back too; the next call notices
 }
 
@@ -352,7 +359,7 @@ Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
   if (!request.keys.empty()) reply.records = records_of(*rows++);
   if (wants_groups(request)) reply.grouped = grouped_of(*rows++);
   if (!request.ready.empty()) {
-    reply.ready = candidates_of(*rows++);
+    reply.ready = candidates_of(*rows++, held_);
   } else if (request.due_limit > 0) {
     reply.due = due_of(*rows++);
   }
@@ -454,11 +461,12 @@ Reply<void> WriterSession::send_group(const Batch& batch, bool patiently) {
   Params params;
   params.int8(writer_).int8(generation_).int8(batch_);
   connection_->queue(fence_commit, params);
-  batch.queue(*connection_, patiently);
+  batch.queue(*connection_, held_, patiently);
   if (in_transaction_) connection_->queue(commit_transaction, {});
   auto answer = connection_->flush();
   if (answer) {
     in_transaction_ = false;
+    held_.clear();
     return {};
   }
   if (!answer.error().lost) release();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 
+#include "store/postgres/batch.hpp"
 #include "store/postgres/connection.hpp"
 #include "store/store.hpp"
 
@@ -41,7 +42,7 @@ class WriterSession final : public Session {
 
   Result<Outcome> commit_group(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen,
                                bool patiently);
-  Reply<void> send_group(const class Batch& batch, bool patiently);
+  Reply<void> send_group(const Batch& batch, bool patiently);
   Result<bool> find_out(Time deadline);
   Result<void> judge(const std::vector<ChangeSet>& sets, std::vector<std::size_t>& pending,
                      std::vector<Verdict>& verdicts);
@@ -53,6 +54,7 @@ class WriterSession final : public Session {
   const std::function<std::int64_t()> clock_;
   std::unique_ptr<Connection> connection_;
   bool in_transaction_ = false;  // a search holds its candidates
+  ReadyPlaces held_;             // these, if they are ready ones
   std::int64_t writer_ = 0;
   std::int64_t generation_ = 0;
   std::int64_t batch_ = 0;  // number of the last commit that was sent
