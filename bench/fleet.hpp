@@ -16,7 +16,6 @@ void bench_heartbeats(const std::string& url, const std::string& postgres, int w
 struct Lapse {
   double last_ms = 0;       // how late the last one was written off, by the time in its event
   double committed_ms = 0;  // and that was durable
-  double readable_ms = 0;   // and a subscriber had all the events
   double cpu_us = 0;        // of ours, a death
   double server_cpu_us = 0;
 };
