@@ -18,10 +18,11 @@ constexpr Statement read_floor = {"read_floor", "SELECT xid, n FROM log_floor"};
 
 constexpr Statement read_horizon = {"read_horizon", "SELECT pg_snapshot_xmin(pg_current_snapshot())"};
 
-// Result: floor, horizon, whether entries are committed that may not be shown yet. Index log_pkey.
+// Result: floor, horizon, whether entries are committed that may not be shown yet. Index log_pkey, from its end: asked
+// whether there are entries past the horizon, the planner would take many for granted and read the table for the first.
 constexpr Statement read_state = {"read_log_state", R"sql(
 SELECT f.xid, f.n, pg_snapshot_xmin(pg_current_snapshot()),
-  EXISTS (SELECT FROM log WHERE xid >= pg_snapshot_xmin(pg_current_snapshot()))::int
+  coalesce((SELECT xid FROM log ORDER BY xid DESC LIMIT 1) >= pg_snapshot_xmin(pg_current_snapshot()), false)::int
 FROM log_floor f)sql"};
 
 // Result: the pages with entries after a position and below the horizon. Index log_pkey.

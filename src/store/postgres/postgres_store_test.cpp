@@ -355,6 +355,37 @@ TEST_F(PostgresStoreTest, searches_read_as_many_ready_entries_as_they_bring) {
   EXPECT_EQ(read_by("ready_order"), "12");
 }
 
+// Whoever follows the log costs the same however long it is.
+TEST_F(PostgresStoreTest, reading_the_log_reads_no_more_of_it_than_is_new) {
+  store_ = open();
+  auto writer = session(*store_);
+  LogQuery query;
+  query.after = store_->log_start().value();
+  query.limit = 10;
+  const auto read = [&] {
+    auto page = store_->read_log(query);
+    ASSERT_TRUE(page) << page.error().message;
+    query.after = page->next;
+  };
+  for (int i = 0; i < 10; ++i) read();  // by now plans are kept, made while there was nothing
+  for (int commits = 0; commits < 60; ++commits) {
+    std::vector<ChangeSet> sets;
+    for (int i = 0; i < 100; ++i) sets.push_back(put(commits * 100 + i, 0));
+    commit(*writer, sets);
+  }
+  query.after = store_->log_end().value();
+  for (int i = 0; i < 10; ++i) read();
+  writer.reset();
+  store_.reset();  // a backend reports its statistics when it ends
+  Sql sql(schema_);
+  const auto read_of_log = [&](const std::string& column) {
+    return sql.run("SELECT " + column + " FROM pg_stat_user_tables WHERE relname = 'log' AND schemaname = '" + schema_ +
+                   "'");
+  };
+  for (int i = 0; i < 500 && read_of_log("n_tup_ins") == "0"; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_LE(std::stoi(read_of_log("seq_tup_read + idx_tup_fetch")), 20);
+}
+
 TEST_F(PostgresStoreTest, route_numbers_are_dense_under_contention) {
   store_ = open();
   std::vector<std::thread> threads;
