@@ -200,17 +200,21 @@ TEST_F(PostgresStoreTest, finds_records_that_have_moved) {
   EXPECT_EQ(version(1), 3U);
   EXPECT_EQ(version(2), 2U);
 
-  // Each in the other one's place, and both in one.
+  // Each in the other one's place, at the same version, and both in one.
+  commit(*writer, {put_again(2, 2)});
   const auto now = store_->load({key(1), key(2)}).value();
-  sets = {put_again(1, 3), put_again(2, 2)};
+  sets = {put_again(1, 3), put_again(2, 3)};
+  sets[0].roots.front().body = "one";
   sets[0].roots.front().place = now.at(1).place;
   sets[1].roots.front().place = now.at(0).place;
   EXPECT_EQ(commit(*writer, sets), (std::vector{Verdict::committed, Verdict::committed}));
-  sets = {put_again(1, 4), put_again(2, 3)};
+  EXPECT_EQ(store_->load({key(1)}).value().at(0).body, "one");
+  EXPECT_EQ(store_->load({key(2)}).value().at(0).body, "body");
+  sets = {put_again(1, 4), put_again(2, 4)};
   for (ChangeSet& set : sets) set.roots.front().place = store_->load({key(1)}).value().at(0).place;
   EXPECT_EQ(commit(*writer, sets), (std::vector{Verdict::committed, Verdict::committed}));
   EXPECT_EQ(version(1), 5U);
-  EXPECT_EQ(version(2), 4U);
+  EXPECT_EQ(version(2), 5U);
 
   // In its place, but at another version.
   sets = {put_again(1, 4)};
