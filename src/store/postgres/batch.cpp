@@ -31,7 +31,8 @@ DELETE FROM ready WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM ready
     WHERE route = i.route AND priority = i.priority AND sequence = i.sequence AND key = i.key LIMIT 1) r)))sql"};
 
-// The same for entries that a search of this transaction has found, and locked.
+// The same for entries that a search of this transaction has found, and locked. A record at the version that the guard wants
+// has one entry, so the one that was found is the one that is meant.
 constexpr Statement drop_held_ready = {"drop_held_ready", "DELETE FROM ready WHERE ctid = ANY($1::tid[])"};
 
 // As drop_ready. Index due_pkey.
