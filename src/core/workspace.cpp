@@ -170,14 +170,24 @@ std::unique_ptr<Slot> make_slot(const Key& key) {
 
 }  // namespace
 
-Result<Slot*> Workspace::admit(const Record& record) {
-  if (Slot* known = find(record.key); known != nullptr) return known;
+Result<std::unique_ptr<Slot>> decode_slot(const Record& record) {
   auto slot = make_slot(record.key);
   slot->version = record.version;
   slot->last_entry = record.last_entry;
   slot->place = record.place;
   FF_TRY_VOID(decode_into(*slot, record));
+  return slot;
+}
+
+Result<Slot*> Workspace::admit(const Record& record) {
+  if (Slot* known = find(record.key); known != nullptr) return known;
+  FF_TRY(slot, decode_slot(record));
   return &add(std::move(slot));
+}
+
+Slot& Workspace::admit(std::unique_ptr<Slot> slot) {
+  Slot* known = find(slot->key);
+  return known != nullptr ? *known : add(std::move(slot));
 }
 
 void Workspace::note_looked_up(const Key& key) {

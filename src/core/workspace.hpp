@@ -65,6 +65,9 @@ struct Slot {
   WorkerRecord* worker() { return std::get_if<WorkerRecord>(&record); }
 };
 
+// A loaded record, decoded. One that cannot be decoded is refused with `corruption`.
+Result<std::unique_ptr<Slot>> decode_slot(const Record& record);
+
 struct PlannedCommit {
   std::vector<ChangeSet> sets;   // see Slot::planned
   TimestampMs earliest_due = 0;  // among entries put; 0: none
@@ -75,6 +78,7 @@ class Workspace {
   // Takes a loaded record in; a key that is known already keeps what it has. A record that cannot be decoded is refused
   // with `corruption`.
   Result<Slot*> admit(const Record& record);
+  Slot& admit(std::unique_ptr<Slot> slot);
   // Notes that these keys were looked up; those not admitted are absent.
   void note_looked_up(const Key& key);
 

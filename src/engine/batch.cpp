@@ -11,6 +11,7 @@ namespace flowfabric {
 namespace {
 
 constexpr int max_route_rounds = 4;
+constexpr int max_sweep_rounds = 4;
 
 // Order of service: priority descending, then sequence, then key.
 bool served_before(const ReadyEntry& a, const ReadyEntry& b) {
@@ -106,8 +107,8 @@ void Batch::settle() {
 }
 
 Result<void> Batch::read_decide_commit() {
-  FF_TRY_VOID(read());
-  if (sweeping_ && due_found_ >= sweep_limit_) more_is_due_ = !runtime_.sweep_on();
+  FF_TRY_VOID(sweeping_ ? read_due() : read_for_commands());
+  if (sweeping_ && (from_ahead_ || due_found_ >= sweep_limit_)) more_is_due_ = !runtime_.sweep_on();
   FF_TRY_VOID(find_leases_of_the_dead());
   FF_TRY_VOID(read_more());
   decide_all();
@@ -132,11 +133,6 @@ std::vector<Key> Batch::missing_keys() {
 ReadRequest Batch::first_request() {
   ReadRequest request;
   request.keys = missing_keys();
-  if (sweeping_) {
-    request.due_limit = sweep_limit_ = runtime_.sweep_limit();
-    request.due_after = runtime_.sweep_place();
-    return request;
-  }
   std::map<RouteNo, Wanted> demand;
   std::vector<Key> lane_keys;
   for (ClaimState& state : claims_) {
@@ -175,23 +171,54 @@ bool Batch::new_routes_matter(const std::vector<Route>& routes) const {
   return false;
 }
 
-Result<void> Batch::read() {
+Result<ReadReply> Batch::first_read(const ReadRequest& request) {
+  const std::int64_t asked_ms = runtime_.steady_ms();
+  FF_TRY(reply, session_.read(request));
+  runtime_.note_store_time(reply.now_ms(), asked_ms);
+  context_.now = reply.now_ms();
+  context_.next_sequence = [this, now_us = reply.now_us] { return runtime_.next_sequence(now_us); };
+  return std::move(reply);
+}
+
+Result<void> Batch::read_for_commands() {
   for (int round = 0;; ++round) {
     const ReadRequest request = first_request();
-    const std::int64_t asked_ms = runtime_.steady_ms();
-    FF_TRY(reply, session_.read(request));
+    FF_TRY(reply, first_read(request));
     const bool grew = runtime_.routes_.add(reply.routes);
-    if (grew && new_routes_matter(reply.routes) && round < max_route_rounds) {
-      // Another engine has made routes that these claims cover: search again with them, so that work which was there
-      // before the claim came is found.
-      session_.release();
-      continue;
-    }
-    runtime_.note_store_time(reply.now_ms(), asked_ms);
-    context_.now = reply.now_ms();
-    context_.next_sequence = [this, now_us = reply.now_us] { return runtime_.next_sequence(now_us); };
-    return take_in(reply, request);
+    if (!grew || !new_routes_matter(reply.routes) || round == max_route_rounds) return take_in(reply, request);
+    // Another engine has made routes that these claims cover: search again with them, so that work which was there
+    // before the claim came is found.
+    session_.release();
   }
+}
+
+// What was read ahead, or else what a search finds. Which it should be is certain when the store has told the time.
+Result<void> Batch::read_due() {
+  sweep_limit_ = runtime_.sweep_limit();
+  from_ahead_ = runtime_.ahead_.has_due(runtime_.store_now());
+  for (int round = 0;; ++round) {
+    ReadRequest request;
+    if (!from_ahead_) {
+      request.due_limit = sweep_limit_;
+      request.due_after = runtime_.sweep_place();
+    }
+    FF_TRY(reply, first_read(request));
+    if (from_ahead_ == runtime_.ahead_.has_due(context_.now) || round == max_sweep_rounds) {
+      from_ahead_ ? take_ahead() : take_due(reply);
+      return {};
+    }
+    session_.release();
+    from_ahead_ = !from_ahead_;
+  }
+}
+
+void Batch::take_ahead() {
+  auto slots = runtime_.ahead_.take(context_.now, sweep_limit_);
+  due_found_ = slots.size();
+  if (slots.empty()) return;  // another writer was faster
+  runtime_.note_sweep_ahead(*slots.back()->indexed_due, context_.now);
+  clock_commands_.reserve(due_found_);
+  for (auto& slot : slots) clock_commands_.emplace_back(DueCommand{workspace_.admit(std::move(slot)).key});
 }
 
 Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) {
@@ -213,8 +240,12 @@ Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) 
     if ((*slot)->version != candidate.record.version) continue;
     offer(candidate.entry);
   }
+  return {};
+}
+
+void Batch::take_due(const ReadReply& reply) {
   due_found_ = reply.due.size();
-  if (sweeping_) runtime_.note_sweep(due_found_ >= sweep_limit_, reply);
+  runtime_.note_sweep(due_found_ >= sweep_limit_, reply);
   clock_commands_.reserve(due_found_);
   for (const DueCandidate& candidate : reply.due) {
     const auto slot = workspace_.admit(candidate.record);
@@ -226,7 +257,6 @@ Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) 
     (*slot)->indexed_due = candidate.entry;
     clock_commands_.emplace_back(DueCommand{candidate.entry.key});
   }
-  return {};
 }
 
 // Those among the workers that are due whose leases are to be taken away.
@@ -452,6 +482,7 @@ void Batch::answer() {
     runtime_.statistics_.commands += size();
     runtime_.statistics_.stale += verdicts_.size() - committed;
   }
+  if (from_ahead_) note_what_became_of_ahead(committed);
   if (sweeping_) runtime_.sweep_finished(more_is_due_, due_found_, committed);
   use_new_keys();
   const Wakeup unused = unused_offers();
@@ -459,6 +490,12 @@ void Batch::answer() {
   for (ClaimState& state : claims_) answer_claim(state);
   for (CommandState& state : commands_) answer_command(state);
   runtime_.after_commit(plan_, verdicts_, unused);
+}
+
+// If somebody else is at work on the same things, it is better to search for what nobody holds.
+void Batch::note_what_became_of_ahead(std::size_t committed) {
+  runtime_.statistics_.swept_ahead += committed;
+  if (committed < verdicts_.size()) runtime_.ahead_.distrust(context_.now);
 }
 
 // What became of the change to a record; nothing when there was none.

@@ -52,7 +52,9 @@ class Batch {
   using DeadWorkers = std::map<std::uint64_t, std::vector<DeadWorker>>;  // by the group of their leases
 
   Result<void> read_decide_commit();
-  Result<void> read();
+  Result<ReadReply> first_read(const ReadRequest& request);
+  Result<void> read_for_commands();
+  Result<void> read_due();
   Result<void> read_more();
   DeadWorkers dead_workers();
   void release_lease_of(const std::vector<DeadWorker>& workers, const DueCandidate& found);
@@ -61,6 +63,8 @@ class Batch {
   std::vector<Key> missing_keys();
   ReadRequest first_request();
   Result<void> take_in(const ReadReply& reply, const ReadRequest& request);
+  void take_due(const ReadReply& reply);
+  void take_ahead();
   bool new_routes_matter(const std::vector<Route>& routes) const;
   void decide_all();
   void decide_command(CommandState& state);
@@ -76,6 +80,7 @@ class Batch {
   bool create_stands(const CommandState& state) const;
   void count_batch(std::string_view outcome);
   void count_commits();
+  void note_what_became_of_ahead(std::size_t committed);
   void use_new_keys();
   void answer_command(CommandState& state);
   std::vector<ClaimedExecution*> given_out();
@@ -95,6 +100,7 @@ class Batch {
   std::vector<std::variant<std::size_t, ClaimState*>> order_;
   bool sweeping_ = false;
   std::uint32_t sweep_limit_ = 0;
+  bool from_ahead_ = false;  // it has what was read ahead, and has not searched
   std::size_t due_found_ = 0;
   bool more_is_due_ = false;  // and no other sweep sees to it
 

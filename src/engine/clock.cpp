@@ -4,6 +4,7 @@
 // announcements of others, and from asking the store after a sweep and once in a keep-alive period.
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -68,6 +69,15 @@ void Runtime::note_sweep(bool full, const ReadReply& reply) {
   if (!full) return;
   const DueEntry& last = reply.due.back().entry;
   if (last.due_at <= round_began_) sweep_place_ = DuePosition{last.due_at, last.key};
+}
+
+// The same for a sweep that took what was read ahead: the next that has to search goes on behind all that was.
+void Runtime::note_sweep_ahead(const DueEntry& last, TimestampMs now) {
+  const std::lock_guard lock(clock_mutex_);
+  if (!sweep_place_) round_began_ = now;
+  if (last.due_at > round_began_) return;
+  if (sweep_place_ && std::tie(last.due_at, last.key) < std::tie(sweep_place_->due_at, sweep_place_->key)) return;
+  sweep_place_ = DuePosition{last.due_at, last.key};
 }
 
 // A sweep has found as much as it may take. If nobody else wants the writers, the next one need not wait until this one is
@@ -210,11 +220,23 @@ std::int64_t Runtime::tick() {
   if (look && answered) look_at_everything();
   if (look && !answered) look_again_ = true;
 
+  const bool more_to_read = read_ahead();
   sweep_if_due();
   const std::lock_guard lock(clock_mutex_);
-  const std::int64_t wait = time_to_next_tick(now);
+  const std::int64_t wait = more_to_read ? 0 : time_to_next_tick(now);
   next_tick_ms_ = now + wait;
   return wait;
+}
+
+// Reads some of what will be due soon, while nothing is. Returns whether it wants to go on with that at once.
+bool Runtime::read_ahead() {
+  TimestampMs next_due = never;
+  {
+    const std::lock_guard lock(clock_mutex_);
+    if (sweeps_ > 0 || refusing_ || steady_ms() < ask_not_before_ms_) return false;
+    next_due = next_due_;
+  }
+  return ahead_.look(next_due, store_now());
 }
 
 // Called with clock_mutex_ held.
@@ -227,7 +249,10 @@ std::int64_t Runtime::time_to_next_tick(std::int64_t now) {
   if (const std::int64_t patience = patience_ends_ms_; patience != never) consider(patience);
   if (sweeps_ > 0) return wait;  // its end rings the alarm
   if (ask_next_due_) consider(ask_not_before_ms_);
-  if (next_due_ != never) consider(std::max(now + (next_due_ - store_now()), sweep_not_before_ms_));
+  if (next_due_ == never) return wait;
+  consider(std::max(now + (next_due_ - store_now()), sweep_not_before_ms_));
+  const TimestampMs look = ahead_.next_look(next_due_);
+  if (look != never) consider(std::max(now + (look - store_now()), ask_not_before_ms_));
   return wait;
 }
 

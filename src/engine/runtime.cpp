@@ -43,7 +43,8 @@ Runtime::Runtime(std::unique_ptr<Store> store, RuntimeOptions options)
     : store_(std::move(store)),
       options_(std::move(options)),
       parking_(routes_),
-      waiting_(*store_, [this] { return steady_ms(); }, [this](std::int64_t at_ms) { ring_before(at_ms); }) {
+      waiting_(*store_, [this] { return steady_ms(); }, [this](std::int64_t at_ms) { ring_before(at_ms); }),
+      ahead_(*store_, options_.read_ahead, [this] { return options_.entropy(); }) {
   if (!options_.steady_ms) options_.steady_ms = system_steady_ms;
   add_gauges();
 }
@@ -74,7 +75,7 @@ Result<void> Runtime::start() {
   writers_.front()->release();
   routes_.add(reply.routes);
   note_store_time(reply.now_ms(), asked_ms);
-  return {};
+  return ahead_.start();
 }
 
 // Several engines may open an empty store at once; the guard lets one of them write the key and the others read it.
@@ -454,8 +455,11 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
 void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup) {
   std::map<ReadyLine, std::size_t> ready;
   for (const ReadyLine& line : wakeup.ready) ready[line] += 1;
+  std::int64_t more_due = 0;
   for (std::size_t i = 0; i < plan.sets.size(); ++i) {
     if (verdicts[i] != Verdict::committed) continue;
+    more_due += static_cast<std::int64_t>(plan.sets[i].due_put.size());
+    more_due -= static_cast<std::int64_t>(plan.sets[i].due_drop.size());
     for (const ReadyEntry& entry : plan.sets[i].ready_put) ready[{entry.route, entry.name_space}] += 1;
     for (const LogEntry& entry : plan.sets[i].log) {
       wakeup.log_advanced = true;
@@ -464,6 +468,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
       if (type == EventType::keys_rotated) wakeup.everything = true;  // the other engines read the keys again
     }
   }
+  ahead_.note_entries(more_due);
   wakeup.ready.clear();
   for (const auto& [line, count] : ready) {
     wakeup.ready.push_back(line);

@@ -23,6 +23,7 @@
 #include "core/tokens.hpp"
 #include "engine/metrics.hpp"
 #include "engine/parking.hpp"
+#include "engine/read_ahead.hpp"
 #include "engine/routes.hpp"
 #include "engine/waiting.hpp"
 #include "engine/work.hpp"
@@ -38,6 +39,7 @@ struct RuntimeOptions {
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
   bool release_on_worker_death = true;
   std::int64_t keep_alive_ms = 60000;
+  ReadAheadOptions read_ahead;
   Entropy entropy = system_entropy();
   // A clock that never goes back, in milliseconds; only differences matter.
   std::function<std::int64_t()> steady_ms;
@@ -54,6 +56,7 @@ struct RuntimeStatistics {
   std::atomic<std::uint64_t> commands{0};
   std::atomic<std::uint64_t> stale{0};
   std::atomic<std::uint64_t> sweeps{0};
+  std::atomic<std::uint64_t> swept_ahead{0};  // entries that a sweep did not have to search for
 };
 
 class Batch;
@@ -153,6 +156,8 @@ class Runtime {
   // `full`: it found as much as it looked for, so there may be more.
   std::optional<DuePosition> sweep_place();
   void note_sweep(bool full, const ReadReply& reply);
+  void note_sweep_ahead(const DueEntry& last, TimestampMs now);
+  bool read_ahead();
   bool sweep_on();
   // `more`: something may be due still that no other sweep sees to.
   void sweep_finished(bool more, std::size_t found, std::size_t committed);
@@ -168,6 +173,7 @@ class Runtime {
   RouteTable routes_;
   Parking parking_;
   Waiting waiting_;
+  ReadAhead ahead_;
   std::vector<std::unique_ptr<Session>> writers_;
 
   // All writers share one queue: whoever is free takes everything that waits.

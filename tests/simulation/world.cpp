@@ -74,6 +74,13 @@ void World::choose_profile() {
   }
   rates_.interleave = random_.chance(700) ? static_cast<int>(random_.between(50, 400)) : 0;
   writers_ = static_cast<std::uint32_t>(random_.between(1, 2));
+  // Nearly everything is read ahead, or, in a quarter of all lives, nothing.
+  read_ahead_.lead_ms = random_.between(1, 2000);
+  read_ahead_.stride_ms = random_.between(100, 1000);
+  read_ahead_.dense_ms = random_.between(0, 1000);
+  read_ahead_.page = random_.chance(250) ? 1000 : static_cast<std::uint32_t>(random_.between(1, 3));
+  read_ahead_.most = static_cast<std::uint32_t>(random_.between(1, 10));
+  read_ahead_.distrust_ms = random_.between(0, 2000);
   const auto engines = random_.between(1, 3);
   trace_.line("seed {}: {} engines with {} writers", seed_, engines, writers_);
   for (std::int64_t i = 0; i < engines; ++i) {
@@ -150,6 +157,7 @@ void World::open_process(Process& process) {
     options.default_retention_ms = default_retention_ms;
     options.release_on_worker_death = release_on_worker_death_;
     options.keep_alive_ms = keep_alive_ms;
+    options.read_ahead = read_ahead_;
     options.entropy = seeded_entropy(seed_ * 1000 + ++lives_);
     options.steady_ms = [this] { return (now_us_ + steady_lead_us_) / 1000; };
     // An opening process is not yet there for others to interleave with.

@@ -236,6 +236,7 @@ class World final : public Environment {
   int depth_ = 0;
   std::uint64_t lives_ = 0;
   std::uint32_t writers_ = 1;
+  ReadAheadOptions read_ahead_;
   std::uint64_t checked_commit_ = 0;
 
   std::map<std::uint64_t, Call> calls_;

@@ -1,0 +1,133 @@
+#include "engine/read_ahead.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <unordered_map>
+
+namespace flowfabric {
+namespace {
+
+constexpr TimestampMs never = std::numeric_limits<TimestampMs>::max();
+
+TimestampMs due_time(const std::unique_ptr<Slot>& slot) { return slot->indexed_due->due_at; }
+
+}  // namespace
+
+Result<void> ReadAhead::start() {
+  FF_TRY(entries, store_.due_entries({}, never_due - 1, options_.page));
+  entries_ = static_cast<std::int64_t>(entries.size());
+  return {};
+}
+
+// What was looked at may hold a few entries that are due now and then; a look beyond it comes in time all the same.
+TimestampMs ReadAhead::next_look(TimestampMs next_due) const {
+  if (next_due == never || entries_ < options_.page) return never;
+  return std::max({next_due - options_.lead_ms, looked_until_ - options_.lead_ms, distrust_until_.load()});
+}
+
+bool ReadAhead::look(TimestampMs next_due, TimestampMs now) {
+  // A clock that was set back.
+  looked_until_ = std::min(looked_until_, now + options_.lead_ms + options_.stride_ms);
+  distrust_until_ = std::min(distrust_until_.load(), now + options_.distrust_ms);
+  if (!place_) {
+    if (next_look(next_due) > now) return false;
+    // What is due already belongs to the sweeps.
+    const TimestampMs from = std::max({next_due, looked_until_ + 1, now + 1});
+    looked_until_ = now + options_.lead_ms + options_.stride_ms;
+    if (from > looked_until_) return false;
+    place_ = DuePosition{from, Key{}};
+    last_was_dense_ = false;
+  }
+  // When the time has come, whatever is not here yet is not worth waiting for.
+  if (has_due(now) || !read_page()) place_.reset();
+  return place_.has_value();
+}
+
+// A whole page within a short time; or what is left of it after such a page.
+bool ReadAhead::is_dense(const std::vector<DueEntry>& entries) const {
+  if (entries.empty() || (entries.size() < options_.page && !last_was_dense_)) return false;
+  return entries.back().due_at - entries.front().due_at <= options_.dense_ms;
+}
+
+bool ReadAhead::read_page() {
+  std::size_t room = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    room = options_.most - std::min<std::size_t>(kept_, options_.most);
+  }
+  if (room == 0) return false;
+  const auto entries = store_.due_entries(place_, looked_until_, options_.page);
+  if (!entries) return false;  // whoever needs the store says so
+  last_was_dense_ = is_dense(*entries);
+  if (last_was_dense_) {
+    auto page = load(*entries);
+    if (!page) return false;
+    keep(std::move(*page));
+  }
+  if (entries->size() < options_.page) return false;
+  place_ = DuePosition{entries->back().due_at, entries->back().key};
+  return true;
+}
+
+Result<ReadAhead::Page> ReadAhead::load(const std::vector<DueEntry>& entries) {
+  std::vector<Key> keys;
+  keys.reserve(entries.size());
+  for (const DueEntry& entry : entries) keys.push_back(entry.key);
+  FF_TRY(records, store_.load(keys));
+  std::unordered_map<std::string_view, const Record*> by_key;
+  by_key.reserve(records.size());
+  for (const Record& record : records) by_key.emplace(record.key.bytes, &record);
+  Page page;
+  page.reserve(records.size());
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    const auto found = by_key.find(entry->key.bytes);
+    if (found == by_key.end()) continue;
+    auto slot = decode_slot(*found->second);
+    // Entry and record were read one after the other. What has moved in between, and what nobody can read, is left to a
+    // sweep that searches.
+    if (slot && (*slot)->indexed_due == *entry) page.push_back(std::move(*slot));
+  }
+  return page;
+}
+
+// Several engines read the same things ahead. Each begins somewhere else, so that they meet late.
+void ReadAhead::keep(Page page) {
+  if (page.empty()) return;
+  const std::lock_guard lock(mutex_);
+  kept_ += page.size();
+  pages_.push_back(std::move(page));
+  turn_ = entropy_() % pages_.size();
+}
+
+bool ReadAhead::has_due(TimestampMs now) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(pages_.begin(), pages_.end(),
+                     [&](const Page& page) { return due_time(page.back()) <= now; });
+}
+
+std::vector<std::unique_ptr<Slot>> ReadAhead::take(TimestampMs now, std::uint32_t limit) {
+  Page taken;
+  const std::lock_guard lock(mutex_);
+  for (std::size_t tried = 0; tried < pages_.size() && taken.empty(); ++tried) {
+    if (turn_ >= pages_.size()) turn_ = 0;
+    Page& page = pages_[turn_];
+    while (!page.empty() && taken.size() < limit && due_time(page.back()) <= now) {
+      taken.push_back(std::move(page.back()));
+      page.pop_back();
+    }
+    if (taken.empty()) ++turn_;
+    if (page.empty()) pages_.erase(pages_.begin() + static_cast<std::ptrdiff_t>(turn_));
+  }
+  kept_ -= taken.size();
+  return taken;
+}
+
+void ReadAhead::distrust(TimestampMs now) {
+  distrust_until_ = now + options_.distrust_ms;
+  const std::lock_guard lock(mutex_);
+  pages_.clear();
+  kept_ = 0;
+}
+
+}  // namespace flowfabric
