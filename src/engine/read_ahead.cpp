@@ -20,6 +20,11 @@ Result<void> ReadAhead::start() {
   return {};
 }
 
+bool ReadAhead::note_entries(std::int64_t more) {
+  const std::int64_t before = entries_.fetch_add(more);
+  return before < options_.page && before + more >= options_.page;
+}
+
 // What was looked at may hold a few entries that are due now and then; a look beyond it comes in time all the same.
 TimestampMs ReadAhead::next_look(TimestampMs next_due) const {
   if (next_due == never || entries_ < options_.page) return never;

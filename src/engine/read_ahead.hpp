@@ -39,8 +39,8 @@ class ReadAhead {
   // Counts what the due index holds, as far as it matters.
   Result<void> start();
   // A commit of this engine has made the due index so much longer. Where there are fewer entries than a page, nothing is
-  // dense, and nobody needs to look.
-  void note_entries(std::int64_t more) { entries_ += more; }
+  // dense, and nobody needs to look. Returns whether that has just changed, so that the clock should ask for the next look.
+  bool note_entries(std::int64_t more);
 
   // When the clock should look next, by the store's time, if the next that is due is due then.
   TimestampMs next_look(TimestampMs next_due) const;

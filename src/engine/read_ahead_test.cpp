@@ -75,9 +75,10 @@ class ReadAheadTest : public testing::Test {
 TEST_F(ReadAheadTest, does_not_look_while_there_is_less_than_a_page_of_entries) {
   lapse_at(start + 1000, 9);
   EXPECT_EQ(ahead().next_look(start + 1000), never);
-  ahead().note_entries(1);
+  EXPECT_TRUE(ahead().note_entries(1));
   EXPECT_EQ(ahead().next_look(start + 1000), start + 700);
-  ahead().note_entries(-1);
+  EXPECT_FALSE(ahead().note_entries(5));
+  EXPECT_FALSE(ahead().note_entries(-6));
   EXPECT_EQ(ahead().next_look(start + 1000), never);
 }
 

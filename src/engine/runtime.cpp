@@ -468,7 +468,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
       if (type == EventType::keys_rotated) wakeup.everything = true;  // the other engines read the keys again
     }
   }
-  ahead_.note_entries(more_due);
+  if (ahead_.note_entries(more_due)) ring();
   wakeup.ready.clear();
   for (const auto& [line, count] : ready) {
     wakeup.ready.push_back(line);
