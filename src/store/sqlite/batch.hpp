@@ -47,7 +47,7 @@ class Batch {
     std::size_t operator()(std::string_view bytes) const { return std::hash<std::string_view>{}(bytes); }
   };
   struct Statements {
-    Statement load_root, find_root, insert_root, update_root, update_listed_root, delete_root;
+    Statement load_root, find_root_at, find_root, insert_root, update_root, update_listed_root, delete_root;
     Statement find_ready, find_ready_of, find_ready_of_default, insert_ready, delete_ready;
     Statement find_due, find_grouped, insert_due, delete_due;
     Statement load_satellite, put_satellite, delete_satellite, delete_satellites;
@@ -70,7 +70,8 @@ class Batch {
   Result<void> read_routes(RouteNo known, ReadReply& reply);
   Record take_record(Key key, const Statement& row, int first_column);
 
-  Result<Root> stored(const Key& key);
+  Result<Root> stored(const RootChange& change);
+  static Result<Root> root_of(Statement& find);
   void remember(const Key& key, Root root);
   Result<Verdict> judge(const ChangeSet& set);
   Result<bool> counters_allow(const ChangeSet& set);

@@ -176,8 +176,12 @@ Result<void> Batch::read_routes(RouteNo known, ReadReply& reply) {
 Record Batch::take_record(Key key, const Statement& row, int first_column) {
   const Root root{static_cast<std::uint64_t>(row.integer(first_column + 1)), row.integer(first_column)};
   remember(key, root);
-  return Record{std::move(key), root.version, row.bytes(first_column + 2), row.bytes(first_column + 3),
-                encode_last_entry(row.integer(first_column + 4))};
+  return Record{std::move(key),
+                root.version,
+                row.bytes(first_column + 2),
+                row.bytes(first_column + 3),
+                encode_last_entry(row.integer(first_column + 4)),
+                static_cast<std::uint64_t>(root.id)};
 }
 
 Result<std::vector<Satellite>> Batch::read_satellites(const std::vector<SatelliteName>& names) {

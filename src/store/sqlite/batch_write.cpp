@@ -8,7 +8,8 @@
 namespace flowfabric::sqlite {
 namespace {
 
-// A guard that was not read in this transaction, through root_key.
+// A guard that was not read in this transaction: where the record was when it was read, or else through root_key.
+constexpr char find_root_at_sql[] = "SELECT id, version FROM root WHERE id = ?1 AND key = ?2";
 constexpr char find_root_sql[] = "SELECT id, version FROM root WHERE key = ?1";
 
 constexpr char insert_root_sql[] = R"(
@@ -75,6 +76,7 @@ Result<std::int64_t> lookup(Statement& statement, std::int64_t otherwise) {
 Result<void> Batch::prepare_writes() {
   Statements& s = statements_;
   const std::pair<Statement*, const char*> all[] = {
+      {&s.find_root_at, find_root_at_sql},
       {&s.find_root, find_root_sql},
       {&s.insert_root, insert_root_sql},
       {&s.update_root, update_root_sql},
@@ -130,24 +132,37 @@ Result<std::vector<Verdict>> Batch::write(const std::vector<ChangeSet>& sets) {
 
 void Batch::remember(const Key& key, Root root) { known_.insert_or_assign(key.bytes, root); }
 
-Result<Batch::Root> Batch::stored(const Key& key) {
-  const auto known = known_.find(key.bytes);
+Result<Batch::Root> Batch::stored(const RootChange& change) {
+  const auto known = known_.find(change.key.bytes);
   if (known != known_.end()) return known->second;
-  Statement& find = statements_.find_root;
-  find.bind_blob(1, key.bytes);
-  FF_TRY(row, find.step());
   Root root;
-  if (row) {
-    root = Root{static_cast<std::uint64_t>(find.integer(1)), find.integer(0)};
-    find.reset();
+  if (change.place != 0) {
+    statements_.find_root_at.bind(1, static_cast<std::int64_t>(change.place));
+    statements_.find_root_at.bind_blob(2, change.key.bytes);
+    FF_TRY(found, root_of(statements_.find_root_at));
+    root = found;
   }
-  remember(key, root);
+  if (root.version == 0) {
+    statements_.find_root.bind_blob(1, change.key.bytes);
+    FF_TRY(found, root_of(statements_.find_root));
+    root = found;
+  }
+  remember(change.key, root);
+  return root;
+}
+
+// Of a statement with columns (id, version) and at most one row.
+Result<Batch::Root> Batch::root_of(Statement& find) {
+  FF_TRY(row, find.step());
+  if (!row) return Root{};
+  const Root root{static_cast<std::uint64_t>(find.integer(1)), find.integer(0)};
+  find.reset();
   return root;
 }
 
 Result<Verdict> Batch::judge(const ChangeSet& set) {
   for (const RootChange& change : set.roots) {
-    FF_TRY(root, stored(change.key));
+    FF_TRY(root, stored(change));
     if (root.version != change.expected_version) return Verdict::stale;
   }
   if (set.counters.empty()) return Verdict::committed;

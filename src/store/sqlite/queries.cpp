@@ -12,11 +12,14 @@
 namespace flowfabric::sqlite {
 namespace {
 
-// Reads columns (key, version, fixed, body, last_entry) from `first_column` on.
+// Reads columns (key, version, fixed, body, last_entry, id) from `first_column` on.
 Record record_at(const Statement& row, int first_column) {
-  return Record{Key{row.bytes(first_column)}, static_cast<std::uint64_t>(row.integer(first_column + 1)),
-                row.bytes(first_column + 2), row.bytes(first_column + 3),
-                encode_last_entry(row.integer(first_column + 4))};
+  return Record{Key{row.bytes(first_column)},
+                static_cast<std::uint64_t>(row.integer(first_column + 1)),
+                row.bytes(first_column + 2),
+                row.bytes(first_column + 3),
+                encode_last_entry(row.integer(first_column + 4)),
+                static_cast<std::uint64_t>(row.integer(first_column + 5))};
 }
 
 // All rows of columns (due_at, key, group_no, rank).
@@ -109,7 +112,7 @@ Result<Snapshot> Snapshot::begin(Database& database) {
 Result<void> Snapshot::end() { return database_->execute("COMMIT"); }
 
 Result<std::vector<Record>> load(Database& database, const std::vector<Key>& keys) {
-  constexpr static char sql[] = "SELECT key, version, fixed, body, last_entry FROM root WHERE key = ?1";
+  constexpr static char sql[] = "SELECT key, version, fixed, body, last_entry, id FROM root WHERE key = ?1";
   FF_TRY(snapshot, Snapshot::begin(database));
   FF_TRY(find, database.cached(sql));
   std::vector<Record> records;
@@ -146,7 +149,7 @@ Result<std::vector<Satellite>> load_satellites(Database& database, const Key& ro
 // Keys of a kind lie together in root_key, between its byte and the next one.
 Result<std::vector<Record>> scan(Database& database, RecordKind kind, const std::string& after, std::uint32_t limit) {
   constexpr static char sql[] = R"(
-    SELECT key, version, fixed, body, last_entry FROM root INDEXED BY root_key
+    SELECT key, version, fixed, body, last_entry, id FROM root INDEXED BY root_key
     WHERE key > ?1 AND key < ?2 ORDER BY key LIMIT ?3)";
   const std::string first(1, static_cast<char>(kind));
   const std::string past(1, static_cast<char>(static_cast<std::uint8_t>(kind) + 1));
@@ -167,7 +170,7 @@ Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& quer
   const std::string tag = "\x1f" + query.tag.value_or("") + "\x1f";
   const Conditions conditions = conditions_of(query, tag);
   const std::string sql =
-      "SELECT created_at, key, version, fixed, body, last_entry FROM root INDEXED BY root_listing "
+      "SELECT created_at, key, version, fixed, body, last_entry, id FROM root INDEXED BY root_listing "
       "WHERE created_at IS NOT NULL" +
       conditions.sql() + " ORDER BY created_at DESC, key DESC LIMIT " + std::to_string(query.limit);
   FF_TRY(find, database.prepare(sql));

@@ -53,6 +53,16 @@ RootChange change_of(Store& store, std::string_view name, RootChange::Action act
   return change;
 }
 
+// Rewrites a record as it was loaded, in the place where it was.
+ChangeSet rewrite_of(const Record& record) {
+  ChangeSet set;
+  RootChange change{record.key, record.version, RootChange::Action::put, {}, "rewritten", std::nullopt};
+  change.last_entry = record.last_entry;
+  change.place = record.place;
+  set.roots.push_back(std::move(change));
+  return set;
+}
+
 ChangeSet erasure(Store& store, std::string_view name) {
   ChangeSet set;
   set.roots.push_back(change_of(store, name, RootChange::Action::erase));
@@ -121,6 +131,29 @@ class Child {
   int from_child_[2] = {};
   pid_t pid_ = 0;
 };
+
+TEST(SqlitePlaces, FindsRecordsThatAreNoLongerWhereTheyWere) {
+  const test::TempDir folder;
+  const auto store = open_store(folder.file("a.db"));
+  commit(*store, creation("one"));
+  const Record one = store->load({key_of("one")}).value().at(0);
+  ASSERT_NE(one.place, 0U);
+
+  // Another record has its place, at the same version, and it is gone; then it is somewhere else.
+  commit(*store, erasure(*store, "one"));
+  commit(*store, creation("two"));
+  ASSERT_EQ(store->load({key_of("two")}).value().at(0).place, one.place);
+  EXPECT_EQ(commit(*store, rewrite_of(one)), Verdict::stale);
+  commit(*store, creation("one"));
+  EXPECT_EQ(commit(*store, rewrite_of(one)), Verdict::committed);
+  EXPECT_EQ(store->load({key_of("one")}).value().at(0).body, "rewritten");
+  EXPECT_EQ(store->load({key_of("two")}).value().at(0).body, "body");
+
+  // It is where it was, but it has changed.
+  const Record two = store->load({key_of("two")}).value().at(0);
+  EXPECT_EQ(commit(*store, rewrite_of(two)), Verdict::committed);
+  EXPECT_EQ(commit(*store, rewrite_of(two)), Verdict::stale);
+}
 
 TEST(SqliteUrl, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(open_error("sqlite:").message, "sqlite: needs the path of a file");
