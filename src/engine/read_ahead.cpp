@@ -55,13 +55,13 @@ bool ReadAhead::is_dense(const std::vector<DueEntry>& entries) const {
   return entries.back().due_at - entries.front().due_at <= options_.dense_ms;
 }
 
+bool ReadAhead::is_full() const {
+  const std::lock_guard lock(mutex_);
+  return kept_ >= options_.most || bytes_ >= options_.most_bytes;
+}
+
 bool ReadAhead::read_page() {
-  std::size_t room = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    room = options_.most - std::min<std::size_t>(kept_, options_.most);
-  }
-  if (room == 0) return false;
+  if (is_full()) return false;
   const auto entries = store_.due_entries(place_, looked_until_, options_.page);
   if (!entries) return false;  // whoever needs the store says so
   last_was_dense_ = is_dense(*entries);
@@ -84,23 +84,26 @@ Result<ReadAhead::Page> ReadAhead::load(const std::vector<DueEntry>& entries) {
   by_key.reserve(records.size());
   for (const Record& record : records) by_key.emplace(record.key.bytes, &record);
   Page page;
-  page.reserve(records.size());
+  page.slots.reserve(records.size());
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     const auto found = by_key.find(entry->key.bytes);
     if (found == by_key.end()) continue;
     auto slot = decode_slot(*found->second);
     // Entry and record were read one after the other. What has moved in between, and what nobody can read, is left to a
     // sweep that searches.
-    if (slot && (*slot)->indexed_due == *entry) page.push_back(std::move(*slot));
+    if (!slot || (*slot)->indexed_due != *entry) continue;
+    page.slots.push_back(std::move(*slot));
+    page.bytes += found->second->fixed.size() + found->second->body.size();
   }
   return page;
 }
 
 // Several engines read the same things ahead. Each begins somewhere else, so that they meet late.
 void ReadAhead::keep(Page page) {
-  if (page.empty()) return;
+  if (page.slots.empty()) return;
   const std::lock_guard lock(mutex_);
-  kept_ += page.size();
+  kept_ += page.slots.size();
+  bytes_ += page.bytes;
   pages_.push_back(std::move(page));
   turn_ = entropy_() % pages_.size();
 }
@@ -108,24 +111,32 @@ void ReadAhead::keep(Page page) {
 bool ReadAhead::has_due(TimestampMs now) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(pages_.begin(), pages_.end(),
-                     [&](const Page& page) { return due_time(page.back()) <= now; });
+                     [&](const Page& page) { return due_time(page.slots.back()) <= now; });
 }
 
 std::vector<std::unique_ptr<Slot>> ReadAhead::take(TimestampMs now, std::uint32_t limit) {
-  Page taken;
+  std::vector<std::unique_ptr<Slot>> taken;
   const std::lock_guard lock(mutex_);
   for (std::size_t tried = 0; tried < pages_.size() && taken.empty(); ++tried) {
     if (turn_ >= pages_.size()) turn_ = 0;
-    Page& page = pages_[turn_];
-    while (!page.empty() && taken.size() < limit && due_time(page.back()) <= now) {
-      taken.push_back(std::move(page.back()));
-      page.pop_back();
+    auto& slots = pages_[turn_].slots;
+    while (!slots.empty() && taken.size() < limit && due_time(slots.back()) <= now) {
+      taken.push_back(std::move(slots.back()));
+      slots.pop_back();
     }
-    if (taken.empty()) ++turn_;
-    if (page.empty()) pages_.erase(pages_.begin() + static_cast<std::ptrdiff_t>(turn_));
+    if (taken.empty()) {
+      ++turn_;
+    } else if (slots.empty()) {
+      remove(turn_);
+    }
   }
   kept_ -= taken.size();
   return taken;
+}
+
+void ReadAhead::remove(std::size_t index) {
+  bytes_ -= pages_[index].bytes;
+  pages_.erase(pages_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
 void ReadAhead::distrust(TimestampMs now) {
@@ -133,6 +144,7 @@ void ReadAhead::distrust(TimestampMs now) {
   const std::lock_guard lock(mutex_);
   pages_.clear();
   kept_ = 0;
+  bytes_ = 0;
 }
 
 }  // namespace flowfabric

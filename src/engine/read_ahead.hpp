@@ -28,7 +28,8 @@ struct ReadAheadOptions {
   std::int64_t dense_ms = 50;    // a page of entries within so short a time is worth it
   std::uint32_t page = limits::read_ahead_page;
   std::uint32_t most = limits::max_read_ahead;  // in all
-  std::int64_t distrust_ms = 10000;             // so long nothing is read ahead after some of it was stale
+  std::size_t most_bytes = limits::max_read_ahead_bytes;
+  std::int64_t distrust_ms = 10000;  // so long nothing is read ahead after some of it was stale
 };
 
 class ReadAhead {
@@ -55,12 +56,17 @@ class ReadAhead {
   void distrust(TimestampMs now);
 
  private:
-  using Page = std::vector<std::unique_ptr<Slot>>;  // earliest last
+  struct Page {
+    std::vector<std::unique_ptr<Slot>> slots;  // earliest last
+    std::size_t bytes = 0;                     // as stored
+  };
 
   bool is_dense(const std::vector<DueEntry>& entries) const;
+  bool is_full() const;
   bool read_page();
   Result<Page> load(const std::vector<DueEntry>& entries);
   void keep(Page page);
+  void remove(std::size_t index);
 
   Store& store_;
   const ReadAheadOptions options_;
@@ -76,6 +82,7 @@ class ReadAhead {
   mutable std::mutex mutex_;
   std::vector<Page> pages_;  // none is empty
   std::size_t kept_ = 0;     // in all of them
+  std::size_t bytes_ = 0;    // of those that were not taken whole
   std::size_t turn_ = 0;     // which page is the next to be taken from
 };
 

@@ -178,6 +178,17 @@ TEST_F(ReadAheadTest, keeps_no_more_than_it_may) {
   EXPECT_EQ(taken, 20u);
 }
 
+TEST_F(ReadAheadTest, keeps_no_more_bytes_than_it_may) {
+  options_.most_bytes = 1;
+  lapse_at(start + 1000, 20);
+  look(start + 1000, start + 700);
+  EXPECT_EQ(ahead().take(start + 1000, 100).size(), 10u) << "one page, whatever its size";
+  EXPECT_FALSE(ahead().has_due(start + 1000));
+  lapse_at(start + 2000, 20);
+  look(start + 2000, start + 1700);
+  EXPECT_EQ(ahead().take(start + 2000, 100).size(), 10u) << "what was taken is no longer counted";
+}
+
 TEST_F(ReadAheadTest, begins_where_chance_says) {
   lapse_at(start + 1000, 30);
   turn_ = 2;

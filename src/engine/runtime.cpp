@@ -43,7 +43,8 @@ Runtime::Runtime(std::unique_ptr<Store> store, RuntimeOptions options)
     : store_(std::move(store)),
       options_(std::move(options)),
       parking_(routes_),
-      waiting_(*store_, [this] { return steady_ms(); }, [this](std::int64_t at_ms) { ring_before(at_ms); }),
+      waiting_(
+          *store_, [this] { return steady_ms(); }, [this](std::int64_t at_ms) { ring_before(at_ms); }),
       ahead_(*store_, options_.read_ahead, [this] { return options_.entropy(); }) {
   if (!options_.steady_ms) options_.steady_ms = system_steady_ms;
   add_gauges();
