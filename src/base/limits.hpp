@@ -73,8 +73,7 @@ inline constexpr std::uint32_t lone_due_batch = 1000;   // where the one writer 
 inline constexpr std::uint32_t shared_due_batch = 125;  // and where commands have come since the last sweep
 inline constexpr std::uint32_t read_ahead_page = 1000;  // what the clock reads at once before its time
 inline constexpr std::uint32_t max_read_ahead = 10000;  // and what it keeps of that
-inline constexpr std::size_t max_read_ahead_bytes =
-    8 * 1024 * 1024;                                        // as stored; in memory it is several times as much
+inline constexpr std::size_t max_read_ahead_bytes = 8 * 1024 * 1024;  // as stored: several times that in memory
 inline constexpr std::int64_t heartbeat_patience_ms = 100;  // a heartbeat waits so long for others to share its commit
 inline constexpr std::int64_t dead_worker_retention_ms = 24LL * 3600 * 1000;
 inline constexpr std::size_t max_signing_keys = 16;
