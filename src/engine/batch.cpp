@@ -177,7 +177,7 @@ Result<ReadReply> Batch::first_read(const ReadRequest& request) {
   runtime_.note_store_time(reply.now_ms(), asked_ms);
   context_.now = reply.now_ms();
   context_.next_sequence = [this, now_us = reply.now_us] { return runtime_.next_sequence(now_us); };
-  return std::move(reply);
+  return reply;
 }
 
 Result<void> Batch::read_for_commands() {
