@@ -10,10 +10,10 @@ int run(const std::string& file) {
   auto engine = flowfabric::Engine::open("sqlite:" + file);
   if (!engine) return std::fprintf(stderr, "%s\n", engine.error().message.c_str()), 1;
 
-  auto created = (*engine)->create({.kind = "greet", .payload = "world"});  // Durable from here on.
+  auto created = (*engine)->create({.kind = "greet", .payload = "world"});  // Durable from now on.
   if (!created) return std::fprintf(stderr, "%s\n", created.error().message.c_str()), 1;
 
-  // Claimed under a lease: should this worker die, another one gets the execution.
+  // Claimed under a lease: if this worker dies, another one gets the execution.
   auto claimed = (*engine)->claim({.worker_id = "greeter", .worker_instance_id = "greeter-1"});
   if (!claimed) return std::fprintf(stderr, "%s\n", claimed.error().message.c_str()), 1;
   for (const auto& work : *claimed) (*engine)->complete(work.handle, {.result = "hello, " + work.payload});
