@@ -49,30 +49,30 @@ Result<Uuid> parse_uuid(std::string_view text) {
   return uuid;
 }
 
-std::string to_string(const ExecutionId& id) {
-  return "{fp:" + std::to_string(id.partition) + "}:" + to_string(id.uuid);
-}
+std::string to_string(const ExecutionId& id) { return "fp" + std::to_string(id.partition) + "-" + to_string(id.uuid); }
 
 Result<ExecutionId> parse_execution_id(std::string_view text) {
   const auto refuse = [&](const char* what) {
-    return fail(Errc::invalid_argument, std::string("an execution id reads {fp:N}:uuid with N from 0 to 255: ") + what,
-                "execution_id");
+    return fail(Errc::invalid_argument,
+                std::string("an execution id has the form fpN-uuid with N from 0 to 255: ") + what, "execution_id");
   };
-  constexpr std::string_view prefix = "{fp:";
-  const std::size_t close = text.find("}:");
-  if (!text.starts_with(prefix) || close == std::string_view::npos) return refuse("the {fp:N}: part is missing");
-  const std::string_view digits = text.substr(prefix.size(), close - prefix.size());
+  const bool old_form = text.starts_with("{fp:");
+  const std::string_view prefix = old_form ? "{fp:" : "fp";
+  const std::string_view separator = old_form ? "}:" : "-";
+  const std::size_t end_of_number = text.find(separator);
+  if (!text.starts_with(prefix) || end_of_number == std::string_view::npos) return refuse("the fpN- part is missing");
+  const std::string_view digits = text.substr(prefix.size(), end_of_number - prefix.size());
   if (digits.empty() || digits.size() > 3 || (digits.size() > 1 && digits[0] == '0')) {
-    return refuse("the partition is not a plain number");
+    return refuse("the partition is not a decimal number without leading zeros");
   }
   unsigned partition = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), partition);
   if (error != std::errc{} || end != digits.data() + digits.size()) {
-    return refuse("the partition is not a plain number");
+    return refuse("the partition is not a decimal number without leading zeros");
   }
   if (partition >= partition_count) return refuse("the partition is out of range");
-  auto uuid = parse_uuid(text.substr(close + 2));
-  if (!uuid) return refuse("the part after it is not a canonical UUID");
+  auto uuid = parse_uuid(text.substr(end_of_number + separator.size()));
+  if (!uuid) return refuse("the part after it is not a UUID of 36 lower-case characters");
   return ExecutionId{static_cast<std::uint16_t>(partition), *uuid};
 }
 

@@ -41,21 +41,37 @@ TEST(Uuids, OnlyTheCanonicalSpellingIsTaken) {
 TEST(ExecutionIds, TextRoundTripsForEveryPartition) {
   for (std::uint16_t partition = 0; partition < partition_count; ++partition) {
     const ExecutionId id{partition, *parse_uuid(canonical)};
-    EXPECT_EQ(to_string(id), "{fp:" + std::to_string(partition) + "}:" + canonical);
+    EXPECT_EQ(to_string(id), "fp" + std::to_string(partition) + "-" + canonical);
     EXPECT_EQ(parse_execution_id(to_string(id)), id);
   }
 }
 
-TEST(ExecutionIds, OnlyTheCanonicalSpellingIsTaken) {
+TEST(ExecutionIds, TextNeedsNoQuotingInUrlsAndShells) {
+  const std::string text = to_string(ExecutionId{17, *parse_uuid(canonical)});
+  EXPECT_EQ(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos) << text;
+}
+
+TEST(ExecutionIds, TheOldFormIsStillRead) {
+  for (std::uint16_t partition = 0; partition < partition_count; ++partition) {
+    const ExecutionId id{partition, *parse_uuid(canonical)};
+    EXPECT_EQ(parse_execution_id("{fp:" + std::to_string(partition) + "}:" + canonical), id);
+  }
+}
+
+TEST(ExecutionIds, OtherSpellingsAreRefused) {
   for (const std::string prefix :
-       {"", "{fp:1}", "{fp:}:", "{fp:01}:", "{fp:00}:", "{fp:256}:", "{fp:999}:", "{fp:1000}:", "{fp:-1}:", "{fp:+1}:",
-        "{fp: 1}:", "{fp:1 }:", "{FP:1}:", "fp:1:", "{fp:0x1}:", "{fp:1}::"}) {
+       {"",         "fp-",      "fp",       "fp1",      "fp01-",     "fp00-",     "fp256-",     "fp999-",   "fp1000-",
+        "fp-1-",    "fp+1-",    "fp 1-",    "fp1 -",    "FP1-",      "fp0x1-",    "fp1--",      "fp:1-",    "fp1}:",
+        "{fp:1}",   "{fp:}:",   "{fp:01}:", "{fp:00}:", "{fp:256}:", "{fp:999}:", "{fp:1000}:", "{fp:-1}:", "{fp:+1}:",
+        "{fp: 1}:", "{fp:1 }:", "{FP:1}:",  "fp:1:",    "{fp:0x1}:", "{fp:1}::",  "{fp:1-",     "{fp1}:"}) {
     const auto parsed = parse_execution_id(prefix + canonical);
     ASSERT_FALSE(parsed) << prefix;
     EXPECT_EQ(parsed.error().field, "execution_id");
   }
-  EXPECT_FALSE(parse_execution_id("{fp:1}:" + canonical + " "));
-  EXPECT_FALSE(parse_execution_id("{fp:1}:"));
+  for (const std::string prefix : {"fp1-", "{fp:1}:"}) {
+    EXPECT_FALSE(parse_execution_id(prefix + canonical + " "));
+    EXPECT_FALSE(parse_execution_id(prefix));
+  }
 }
 
 TEST(ExecutionIds, OrderAndHashFollowAllOfIt) {

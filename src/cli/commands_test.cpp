@@ -112,8 +112,8 @@ TEST(Commands, TheStoreComesFromOptionOperandOrEnvironment) {
 TEST(Commands, BulkCommandsWantIdsOrAFilterThatMakesSense) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes = {
       {{"executions", "cancel"}, "which executions?"},
-      {{"executions", "cancel", "{fp:7}:01890000-0000-7000-8000-000000000001", "--lane", "x"}, "not both"},
-      {{"executions", "cancel", "{fp:7}:01890000-0000-7000-8000-000000000001", "--dry-run"}, "--dry-run"},
+      {{"executions", "cancel", "fp7-01890000-0000-7000-8000-000000000001", "--lane", "x"}, "not both"},
+      {{"executions", "cancel", "fp7-01890000-0000-7000-8000-000000000001", "--dry-run"}, "--dry-run"},
       {{"executions", "cancel", "--state", "completed"}, "can do nothing with executions that are completed"},
       {{"executions", "replay", "--state", "waiting"}, "can do nothing with executions that are waiting"},
       {{"executions", "cancel", "--state", "sleeping"}, "--state"},
@@ -122,7 +122,7 @@ TEST(Commands, BulkCommandsWantIdsOrAFilterThatMakesSense) {
       {{"executions", "priority", "--lane", "x", "--to", "99999"}, "--to"},
       {{"executions", "list", "--all", "--limit", "5"}, "exclude each other"},
       {{"executions", "list", "--limit", "0"}, "--limit"},
-      {{"executions", "show", "7"}, "an execution id reads"},
+      {{"executions", "show", "7"}, "an execution id has the form"},
       {{"keys", "rotate", "--grace", "soon"}, "--grace takes a duration"},
       {{"leases", "expired", "--as-of", "soon"}, "--as-of takes a time"},
       {{"retention", "run", "--older-than", "7"}, "--older-than takes a duration"},
@@ -144,7 +144,7 @@ TEST(Commands, NothingMakesAFile) {
   const std::vector<std::vector<std::string>> all = {
       {"executions", "list"},
       {"executions", "cancel", "--lane", "x", "--yes"},
-      {"executions", "cancel", "{fp:7}:01890000-0000-7000-8000-000000000001"},
+      {"executions", "cancel", "fp7-01890000-0000-7000-8000-000000000001"},
       {"lanes", "list"},
       {"lanes", "pause", "x"},
       {"workers", "list"},

@@ -7,7 +7,7 @@
 namespace flowfabric::cli {
 namespace {
 
-const ExecutionId some_id = parse_execution_id("{fp:7}:01890000-0000-7000-8000-000000000001").value();
+const ExecutionId some_id = parse_execution_id("fp7-01890000-0000-7000-8000-000000000001").value();
 
 TEST(JsonOut, ErrorsCarryCodeMessageAndField) {
   EXPECT_EQ(to_json(Error{Errc::not_found, "there is no \"x\"", "ID", {}}),
@@ -29,7 +29,7 @@ TEST(JsonOut, ListsHaveTheFieldNamesOfTheStructs) {
   reply.executions = {summary};
   reply.next_cursor = "abc";
   EXPECT_EQ(to_json(reply),
-            R"({"executions":[{"execution_id":"{fp:7}:01890000-0000-7000-8000-000000000001","name_space":"default",)"
+            R"({"executions":[{"execution_id":"fp7-01890000-0000-7000-8000-000000000001","name_space":"default",)"
             R"("lane":"mail","kind":"send","public_state":"waiting","priority":-3,"tags":{"app.team":"billing"},)"
             R"("created_at":1767323045678,"started_at":0,"finished_at":0,"attempt_count":0}],"next_cursor":"abc"})");
   EXPECT_EQ(to_json(ListReply{}), R"({"executions":[],"next_cursor":""})");
@@ -72,9 +72,9 @@ TEST(JsonOut, BulkReportsNameSuccessesAndFailures) {
   report.failures = {{some_id, Error{Errc::not_terminal, "it runs", "", {}}}};
   EXPECT_EQ(to_json(report),
             R"({"action":"replay","dry_run":false,"interrupted":false,"matched":2,"changed":1,"unchanged":0,)"
-            R"("skipped":0,"failed":1,"results":[{"execution_id":"{fp:7}:01890000-0000-7000-8000-000000000001",)"
+            R"("skipped":0,"failed":1,"results":[{"execution_id":"fp7-01890000-0000-7000-8000-000000000001",)"
             R"("replay_count":2,"public_state":"waiting"}],"failures":[{"execution_id":)"
-            R"("{fp:7}:01890000-0000-7000-8000-000000000001","error":{"code":"not_terminal","message":"it runs",)"
+            R"("fp7-01890000-0000-7000-8000-000000000001","error":{"code":"not_terminal","message":"it runs",)"
             R"("field":""}}]})");
 }
 

@@ -24,7 +24,7 @@ std::string again(const std::string& text) {
   return read ? to_json(*read) : "";
 }
 
-ExecutionId some_id() { return *parse_execution_id("{fp:7}:01890000-0000-7000-8000-000000000001"); }
+ExecutionId some_id() { return *parse_execution_id("fp7-01890000-0000-7000-8000-000000000001"); }
 
 // ---- Refusals
 

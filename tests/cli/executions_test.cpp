@@ -12,7 +12,7 @@ namespace {
 class Executions : public OnAStore {};
 INSTANTIATE_TEST_SUITE_P(, Executions, testing::ValuesIn(all_ways()), way_name);
 
-const std::string unknown_id = "{fp:7}:01890000-0000-7000-8000-000000000001";
+const std::string unknown_id = "fp7-01890000-0000-7000-8000-000000000001";
 
 TEST_P(Executions, ListIsATableForPeople) {
   EXPECT_EQ(run({"executions", "list"}).out, "this store has no executions yet\n");
@@ -75,6 +75,14 @@ TEST_P(Executions, ShowTellsEverything) {
   EXPECT_EQ(text(failed.at("failure").at("category")), "broken");
   EXPECT_EQ(text(failed.at("explain").at(0).at("code")), "terminal");
   EXPECT_EQ(failed.as_object().if_contains("context"), nullptr);
+}
+
+TEST_P(Executions, TheEarlierFormOfAnIdIsRead) {
+  populate();
+  const std::size_t hyphen = people.active.find('-');
+  ASSERT_TRUE(people.active.starts_with("fp")) << people.active;
+  const std::string earlier = "{fp:" + people.active.substr(2, hyphen - 2) + "}:" + people.active.substr(hyphen + 1);
+  EXPECT_EQ(text(run_json({"executions", "show", earlier}).at("summary").at("execution_id")), people.active);
 }
 
 TEST_P(Executions, ExplainAndHistory) {

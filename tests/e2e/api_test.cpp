@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "e2e/support/test_client.hpp"
+#include "net/target.hpp"
 
 namespace flowfabric::e2e {
 namespace {
@@ -60,6 +61,18 @@ TEST_F(Api, AnExecutionFromItsCreationToItsResult) {
   EXPECT_EQ(text(client.get(path_of(id) + "/attempts/0/result").json.at("outcome")), "success");
   EXPECT_EQ(client.get(path_of(id) + "/attempts/7/result").status, 404);
   EXPECT_EQ(client.get(path_of(id) + "/history").json.at("events").as_array().size(), 3u);
+}
+
+TEST_F(Api, IdsAreWrittenInOneFormAndReadInTheEarlierOneToo) {
+  const std::string id = create();
+  const std::size_t hyphen = id.find('-');
+  ASSERT_TRUE(id.starts_with("fp") && hyphen != id.npos) << id;
+  const std::string earlier = "{fp:" + id.substr(2, hyphen - 2) + "}:" + id.substr(hyphen + 1);
+  EXPECT_EQ(text(client.get("/v1/executions/" + id).json.at("summary").at("execution_id")), id);
+  EXPECT_EQ(text(client.get(path_of(earlier)).json.at("summary").at("execution_id")), id);
+  EXPECT_EQ(client.get("/v1/events?cursor=earliest&execution_id=" + net::percent_encode(earlier)).status, 200);
+  const auto cancelled = client.post("/v1/executions/bulk", R"({"action":"cancel","ids":[")" + earlier + R"("]})").json;
+  EXPECT_EQ(text(cancelled.at("results").at(0).at("execution_id")), id);
 }
 
 TEST_F(Api, BytesTravelUntouched) {
@@ -252,7 +265,7 @@ TEST_F(Api, BulkGoesPageByPage) {
 
 TEST_F(Api, BulkTakesIdsToo) {
   const std::string id = create();
-  const std::string unknown = "{fp:7}:01890000-0000-7000-8000-000000000001";
+  const std::string unknown = "fp7-01890000-0000-7000-8000-000000000001";
   const std::string body = R"({"action":"cancel","ids":[")" + id + R"(",")" + unknown + R"("]})";
   const auto first = client.post("/v1/executions/bulk", body).json;
   EXPECT_EQ(first.at("changed").as_int64(), 1);
@@ -302,7 +315,7 @@ TEST_F(Api, MistakesHaveOneShape) {
           "invalid_argument", "wait_ms");
   refuses(client.send("GET", "/v1/lanes", "{}"), 400, "invalid_argument", "body");
   refuses(client.get("/v1/executions/nonsense"), 400, "invalid_argument", "execution_id");
-  refuses(client.get(path_of("{fp:7}:01890000-0000-7000-8000-000000000001")), 404, "not_found", "execution_id");
+  refuses(client.get(path_of("fp7-01890000-0000-7000-8000-000000000001")), 404, "not_found", "execution_id");
   const std::string id = create();
   refuses(client.get(path_of(id) + "/result?wait=61s"), 400, "invalid_argument", "wait");
   refuses(client.get(path_of(id) + "/result?wait=soon"), 400, "invalid_argument", "wait");

@@ -81,7 +81,10 @@ void check_api_key(std::string_view text) {
 // Equal things have equal texts.
 void check_spelling(std::string_view text) {
   if (const auto uuid = parse_uuid(text)) FF_CHECK(to_string(*uuid) == text);
-  if (const auto id = parse_execution_id(text)) FF_CHECK(to_string(*id) == text);
+  if (const auto id = parse_execution_id(text)) {
+    const bool old_form = text.starts_with('{');
+    FF_CHECK(old_form ? parse_execution_id(to_string(*id)) == id : to_string(*id) == text);
+  }
   if (const auto bytes = from_base64url(text)) FF_CHECK(to_base64url(*bytes) == text);
   if (const auto bytes = from_base64(text)) FF_CHECK(to_base64(*bytes) == text);
   if (const auto bytes = from_hex(text)) FF_CHECK(from_hex(to_hex(*bytes)) == bytes);

@@ -152,7 +152,7 @@ class Names {
         words.replace(at, value.size(), name);
       }
     }
-    words = std::regex_replace(words, std::regex(R"(fp(:|%3A)\d+)"), "fp$017");
+    words = std::regex_replace(words, std::regex(R"(\bfp\d+-)"), "fp7-");
     return replace_uuids(words);
   }
 

@@ -62,8 +62,8 @@ std::string some_path(std::string pattern) {
   for (std::size_t at = pattern.find('{'); at != std::string::npos; at = pattern.find('{')) {
     const std::size_t end = pattern.find('}', at);
     const std::string name = pattern.substr(at + 1, end - at - 1);
-    const std::string value = name == "execution_id" ? "%7Bfp:1%7D:01a1e1fe-886f-7003-bd39-10a388a0e029"
-                                                     : (name == "attempt_index" ? "0" : "x");
+    const std::string value =
+        name == "execution_id" ? "fp1-01a1e1fe-886f-7003-bd39-10a388a0e029" : (name == "attempt_index" ? "0" : "x");
     pattern.replace(at, end - at + 1, value);
   }
   return pattern;
