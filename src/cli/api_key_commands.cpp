@@ -1,4 +1,4 @@
-// api-keys create, list, revoke: who may call a server.
+// api-keys create, list, revoke: the keys of the HTTP API.
 #include <fmt/core.h>
 
 #include "api/bodies.hpp"
@@ -50,10 +50,10 @@ Result<int> run_create(const Arguments& arguments) {
   if (arguments.has("--json")) {
     fmt::print("{}\n", wire::to_json(made));
   } else {
-    // Alone on stdout, so that a script can catch it.
+    // Alone on stdout, so that a script can capture it.
     fmt::print("{}\n", made.secret);
     std::fflush(stdout);
-    fmt::print(stderr, "This is the only time that the secret of \"{}\" is shown.\n", made.info.name);
+    fmt::print(stderr, "The secret of \"{}\" is shown only this once.\n", made.info.name);
   }
   return 0;
 }
@@ -89,14 +89,13 @@ std::vector<Command> api_key_commands() {
   return {
       {{"api-keys create",
         {"NAME", 1, 1},
-        "make a key for the HTTP API",
-        "Makes a key and prints its secret, which callers send as `Authorization: Bearer SECRET`. The store keeps "
-        "only\n"
-        "a hash of it. Roles: viewer reads; worker also submits and works; operator also operates; admin also hands\n"
-        "out keys.",
+        "create a key for the HTTP API",
+        "Creates a key and prints its secret, which clients send as `Authorization: Bearer SECRET`. The store keeps\n"
+        "only a hash of it. Roles: viewer can read; worker can also submit, claim and complete; operator can also\n"
+        "cancel, replay and change lanes and workers; admin can also manage keys.",
         options_of_acting({{"--role", "ROLE", "viewer, worker, operator or admin"},
-                           {"--namespace", "NAME", "all that the key reaches (everything)"},
-                           {"--expires", "TIME", "when it ceases (never); like 2027-01-02T03:04:05Z"}})},
+                           {"--namespace", "NAME", "restrict the key to this namespace (all)"},
+                           {"--expires", "TIME", "when the key expires (never), like 2027-01-02T03:04:05Z"}})},
        run_create},
       {{"api-keys list",
         {},

@@ -9,7 +9,7 @@ namespace flowfabric::cli {
 namespace {
 
 tl::unexpected<Error> refuse(const CommandSpec& spec, const std::string& what, const std::string& field) {
-  return fail(Errc::invalid_argument, fmt::format("{}; flowfabric help {} says what there is", what, spec.name), field);
+  return fail(Errc::invalid_argument, fmt::format("{}; see flowfabric help {}", what, spec.name), field);
 }
 
 const OptionSpec* find_option(const CommandSpec& spec, const std::string& name) {
@@ -24,8 +24,8 @@ Result<void> take_option(const CommandSpec& spec, const std::vector<std::string>
   const std::size_t equals = words[at].find('=');
   const std::string name = words[at].substr(0, equals);
   const OptionSpec* option = find_option(spec, name);
-  if (option == nullptr) return refuse(spec, "there is no option " + name, name);
-  if (into.options.contains(name) && !option->repeats) return refuse(spec, name + " is given twice", name);
+  if (option == nullptr) return refuse(spec, "unknown option " + name, name);
+  if (into.options.contains(name) && !option->repeats) return refuse(spec, name + " may be given only once", name);
   const bool attached = equals != std::string::npos;
   if (option->value.empty()) {
     if (attached) return refuse(spec, name + " takes no value", name);
@@ -46,7 +46,7 @@ Result<Number> whole_number(const Arguments& arguments, const std::string& name,
   const auto [end, problem] = std::from_chars(given->data(), given->data() + given->size(), value);
   if (problem != std::errc{} || end != given->data() + given->size() || value < min || value > max) {
     return fail(Errc::invalid_argument,
-                fmt::format("{} takes a whole number from {} to {}, not \"{}\"", name, min, max, *given), name);
+                fmt::format("{} must be a whole number from {} to {}, not \"{}\"", name, min, max, *given), name);
   }
   return value;
 }
@@ -55,7 +55,7 @@ Result<void> check_operands(const CommandSpec& spec, const std::vector<std::stri
   const OperandSpec& wanted = spec.operands;
   if (given.size() < wanted.min) return refuse(spec, wanted.name + " is missing", wanted.name);
   if (given.size() > wanted.max) {
-    return refuse(spec, "\"" + given[wanted.max] + "\" is one word too many", wanted.name);
+    return refuse(spec, "unexpected argument \"" + given[wanted.max] + "\"", wanted.name);
   }
   return {};
 }

@@ -23,8 +23,8 @@
 namespace flowfabric::cli {
 namespace {
 
-constexpr std::size_t worth_progress = 200;  // fewer are done before one could read it
-constexpr std::size_t at_a_time = 100;       // between two looks at the clock and at Ctrl-C
+constexpr std::size_t worth_progress = 200;  // fewer finish before a progress display could be read
+constexpr std::size_t at_a_time = 100;       // between two checks of the time and of Ctrl-C
 
 struct Selection {
   std::vector<ExecutionId> ids{};
@@ -41,8 +41,8 @@ Result<Selection> named_ones(const std::vector<std::string>& words) {
   return selection;
 }
 
-// Everything is chosen before anything is done: the number that is asked about is the number that is acted on, and the
-// action cannot chase executions that it moves itself.
+// All executions are selected before the first is changed: the number in the question is the number that is changed, and
+// the action cannot select executions again that it has moved itself.
 Result<Selection> filtered_ones(const BulkAction& action, const Arguments& arguments, Target& target) {
   FF_TRY(filter, read_filter(arguments));
   FF_TRY(request, api::filter_for(action.order.verb, std::move(filter), "--state"));
@@ -57,13 +57,14 @@ Result<Selection> filtered_ones(const BulkAction& action, const Arguments& argum
 Result<Selection> select(const BulkAction& action, const Arguments& arguments, Target& target) {
   const bool filter = has_filter(arguments);
   if (arguments.operands.empty() && !filter) {
-    return fail(Errc::invalid_argument, "which executions? Name them by ID or give a filter like --lane NAME", "ID");
+    return fail(Errc::invalid_argument, "no executions given; pass IDs or a filter like --lane NAME", "ID");
   }
   if (!arguments.operands.empty() && filter) {
-    return fail(Errc::invalid_argument, "give execution ids or a filter, not both", "ID");
+    return fail(Errc::invalid_argument, "pass execution IDs or a filter, not both", "ID");
   }
   if (!filter && arguments.has("--dry-run")) {
-    return fail(Errc::invalid_argument, "--dry-run counts what a filter selects; it does not go with ids", "--dry-run");
+    return fail(Errc::invalid_argument,
+                "--dry-run counts the executions that a filter selects; it cannot be combined with IDs", "--dry-run");
   }
   return filter ? filtered_ones(action, arguments, target) : named_ones(arguments.operands);
 }
@@ -76,7 +77,7 @@ void add(BulkReport& report, api::BulkTally more) {
   std::move(more.failures.begin(), more.failures.end(), std::back_inserter(report.failures));
 }
 
-// Acts on some at a time; an interruption leaves the rest undone.
+// Acts in portions; an interruption leaves the remaining executions unchanged.
 Result<void> act_on_all(const BulkAction& action, Target& target, const Selection& selection, bool show,
                         BulkReport& report) {
   const StopSignal stop_signal;
@@ -108,15 +109,15 @@ std::string sentence(const BulkAction& action, const api::BulkSuccess& success) 
   if (success.replay_count && success.public_state) {
     return fmt::format("{}, now {} (replay {})", action.past, to_string(*success.public_state), *success.replay_count);
   }
-  return api::is_change(success) ? action.past : "was " + action.past + " before";
+  return api::is_change(success) ? action.past : "was already " + action.past;
 }
 
 void print_summary(const BulkAction& action, const BulkReport& report) {
   std::string text = fmt::format("{} {}", counted(report.changed, "execution"), action.past);
   if (report.unchanged > 0) text += fmt::format(", {} unchanged", report.unchanged);
-  if (report.skipped > 0) text += fmt::format(", {} passed over", report.skipped);
+  if (report.skipped > 0) text += fmt::format(", {} skipped", report.skipped);
   if (!report.failures.empty()) text += fmt::format(", {} failed", report.failures.size());
-  if (report.interrupted) text += "; interrupted, the rest is untouched";
+  if (report.interrupted) text += "; interrupted, the others are unchanged";
   fmt::print("{}\n", text);
 }
 
@@ -130,7 +131,7 @@ void print_text(const BulkAction& action, const BulkReport& report, bool by_filt
   if (by_filter || several) print_summary(action, report);
 }
 
-// Says which execution it was, unless the message does.
+// Adds the execution id, unless the message contains it.
 Error named(const api::BulkFailure& failure) {
   const std::string id = to_string(failure.execution_id);
   Error error = failure.error;
@@ -138,7 +139,7 @@ Error named(const api::BulkFailure& failure) {
   return error;
 }
 
-// The exit code is that of the first failure. A program finds all of them in the document and gets one line here.
+// The exit code is that of the first failure. With --json the document has all failures, and stderr gets one line.
 Result<int> conclude(const BulkAction& action, const BulkReport& report, bool json) {
   const auto& failures = report.failures;
   if (failures.empty()) return report.interrupted ? exit_interrupted : 0;
@@ -167,7 +168,7 @@ Result<int> finish(const BulkAction& action, const BulkReport& report, bool by_f
 
 std::vector<OptionSpec> bulk_options() {
   std::vector<OptionSpec> options = filter_options();
-  options.push_back({"--dry-run", "", "only count what the filter selects"});
+  options.push_back({"--dry-run", "", "only count the executions that the filter selects"});
   options.push_back(yes_option());
   return options_of_acting(std::move(options));
 }
@@ -183,7 +184,7 @@ Result<int> run_bulk(const BulkAction& action, const Arguments& arguments) {
   if (report.dry_run || selection.ids.empty()) {
     if (json) return finish(action, report, true, json);
     fmt::print("{}\n", selection.ids.empty()
-                           ? "no execution matches"
+                           ? "no matching executions"
                            : fmt::format("{} would be {}", counted(report.matched, "execution"), action.past));
     return 0;
   }

@@ -11,9 +11,9 @@ namespace flowfabric::cli {
 namespace {
 
 constexpr const char* how_to_choose =
-    "\nName executions by their ids, or choose them by a filter: everything that all of --namespace, --lane, --kind,\n"
-    "--state and --tag describe. More than one is acted on only after a confirmation. What has ended or gone between\n"
-    "the choice and the action is passed over. Each failure is reported; the exit code is that of the first.";
+    "\nGive execution ids, or select executions with a filter: those that match all of --namespace, --lane, --kind,\n"
+    "--state and --tag. More than one execution needs a confirmation. Executions that ended or were removed between\n"
+    "selection and action are skipped. Each failure is reported; the exit code is that of the first.";
 
 Result<int> run_cancel(const Arguments& arguments) {
   return run_bulk({{api::BulkVerb::cancel, 0, acting_operator(arguments)}, "cancel", "cancelled"}, arguments);
@@ -24,7 +24,7 @@ Result<int> run_replay(const Arguments& arguments) {
 }
 
 Result<int> run_priority(const Arguments& arguments) {
-  if (!arguments.has("--to")) return fail(Errc::invalid_argument, "which priority? Give --to N", "--to");
+  if (!arguments.has("--to")) return fail(Errc::invalid_argument, "--to N is missing: the new priority", "--to");
   FF_TRY(number, arguments.signed_number("--to", 0, limits::min_priority, limits::max_priority));
   const auto priority = static_cast<std::int32_t>(number);
   return run_bulk({{api::BulkVerb::priority, priority, acting_operator(arguments)},
@@ -46,20 +46,20 @@ std::vector<OptionSpec> priority_options() {
 std::vector<Command> bulk_commands() {
   const OperandSpec ids{"ID", 0, any_number};
   return {
-      {{"executions cancel", ids, "end executions before they are done",
-        std::string("Cancels executions that have not ended. Without --state a filter selects all of these.\n") +
+      {{"executions cancel", ids, "cancel executions",
+        std::string("Cancels executions that have not ended. Without --state a filter selects all of them.\n") +
             how_to_choose,
         bulk_options()},
        run_cancel},
-      {{"executions replay", ids, "start ended executions over",
-        std::string("Starts executions over that have ended; their history is kept. Without --state a filter selects\n"
-                    "those that failed.\n") +
+      {{"executions replay", ids, "run ended executions again",
+        std::string("Runs ended executions again; their history is kept. Without --state a filter selects those that\n"
+                    "failed.\n") +
             how_to_choose,
         bulk_options()},
        run_replay},
       {{"executions priority", ids, "change the priority of executions",
         std::string("Changes the priority of executions that have not ended. Without --state a filter selects all of\n"
-                    "these.\n") +
+                    "them.\n") +
             how_to_choose,
         priority_options()},
        run_priority},

@@ -30,7 +30,7 @@ Table leases_table(const std::vector<ExpiredLease>& leases) {
     table.add({{to_string(lease.execution_id)},
                {lease.name_space},
                time_cell(lease.expires_at),
-               {lease.cause == LeaseLoss::none ? "not noticed yet" : std::string(to_string(lease.cause))},
+               {lease.cause == LeaseLoss::none ? "not processed yet" : std::string(to_string(lease.cause))},
                {lease.worker_instance_id},
                {fmt::format("{}", lease.attempt_index)},
                {fmt::format("{}", lease.lease_epoch)}});
@@ -53,7 +53,7 @@ Result<int> run_leases_expired(const Arguments& arguments) {
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(reply));
   } else if (reply.leases.empty()) {
-    fmt::print("no lease has run out without being followed\n");
+    fmt::print("no expired leases\n");
   } else {
     fmt::print("{}", leases_table(reply.leases).render(stdout_look()));
     print_more(reply.next_cursor);
@@ -68,7 +68,7 @@ Table keys_table(const std::vector<SigningKeyInfo>& keys) {
   for (const SigningKeyInfo& key : keys) {
     table.add({{fmt::format("{}", key.key_id)},
                time_cell(key.created_at),
-               key.expires_at == 0 ? Cell{"it signs", Tone::good} : time_cell(key.expires_at)});
+               key.expires_at == 0 ? Cell{"current", Tone::good} : time_cell(key.expires_at)});
   }
   return table;
 }
@@ -79,7 +79,7 @@ Result<int> run_keys_list(const Arguments& arguments) {
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(keys));
   } else if (keys.empty()) {
-    fmt::print("this store has no keys yet; the first engine on it makes one\n");
+    fmt::print("this store has no keys yet; the first engine creates one\n");
   } else {
     fmt::print("{}", keys_table(keys).render(stdout_look()));
   }
@@ -88,7 +88,7 @@ Result<int> run_keys_list(const Arguments& arguments) {
 
 Result<int> run_keys_rotate(const Arguments& arguments) {
   FF_TRY(grace_ms, parse_duration(arguments.text("--grace", "1h"), "--grace"));
-  FF_TRY(agreed, confirm(fmt::format("sign with a new key and refuse handles of older ones after {}?",
+  FF_TRY(agreed, confirm(fmt::format("sign with a new key and refuse handles signed by older keys after {}?",
                                      format_duration(grace_ms)),
                          arguments));
   if (!agreed) return exit_declined;
@@ -97,7 +97,7 @@ Result<int> run_keys_rotate(const Arguments& arguments) {
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(rotation));
   } else {
-    fmt::print("key {} signs from now on\n{}", rotation.key_id, keys_table(rotation.keys).render(stdout_look()));
+    fmt::print("key {} is now the signing key\n{}", rotation.key_id, keys_table(rotation.keys).render(stdout_look()));
   }
   return 0;
 }
@@ -138,12 +138,12 @@ std::vector<Command> care_commands() {
   return {
       {{"leases expired",
         {},
-        "list leases that ran out and that nobody has followed",
-        "Lists leases that ran out or were revoked and that nobody has followed yet, oldest first.",
-        options_of_reading({{"--as-of", "TIME", "those that had run out by then (now); like 2026-01-02T03:04:05Z"},
+        "list expired and revoked leases that wait for a reclaim",
+        "Lists leases that expired or were revoked and whose executions have not been claimed again, oldest first.",
+        options_of_reading({{"--as-of", "TIME", "leases expired by this time (now), like 2026-01-02T03:04:05Z"},
                             {"--namespace", "NAME", "only executions of this namespace"},
-                            {"--limit", "N", fmt::format("how many to show ({})", default_leases)},
-                            {"--cursor", "CURSOR", "go on where an earlier page ended"}})},
+                            {"--limit", "N", fmt::format("page size ({})", default_leases)},
+                            {"--cursor", "CURSOR", "continue after an earlier page"}})},
        run_leases_expired},
       {{"keys list",
         {},
@@ -154,16 +154,17 @@ std::vector<Command> care_commands() {
       {{"keys rotate",
         {},
         "sign with a new key",
-        "Makes a new key that signs from now on. Handles and grants that older keys signed are accepted for the grace\n"
-        "period; workers that hold a lease for longer must have renewed it by then.",
+        "Creates a new signing key. Handles and grants that older keys signed are accepted for the grace period; "
+        "workers\n"
+        "that hold a lease for longer must have renewed it by then.",
         options_of_acting({{"--grace", "DURATION", "how long older keys are accepted (1h)"}, yes_option()})},
        run_keys_rotate},
       {{"retention run",
         {},
         "remove executions that ended long ago",
-        "Removes ended executions with everything that belongs to them: those whose retention is over, or with\n"
-        "--older-than all that ended that long ago, whatever their policy says. This cannot be undone.",
-        options_of_acting({{"--older-than", "DURATION", "like 12h or 7d"},
+        "Removes ended executions with all their data: those whose retention is over, or with --older-than all that\n"
+        "ended that long ago, regardless of their policy. This cannot be undone.",
+        options_of_acting({{"--older-than", "DURATION", "time since the end, like 12h or 7d"},
                            {"--namespace", "NAME", "only executions of this namespace"},
                            {"--lane", "NAME", "only executions of this lane"},
                            yes_option()})},

@@ -19,19 +19,19 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Commands of two words share the first; what they have in common is said here.
+// The first word of commands that have two words.
 struct Group {
   std::string name;
   std::string summary;
 };
 
 const std::vector<Group>& groups() {
-  static const std::vector<Group> all = {{"executions", "look at executions and act on them"},
-                                         {"lanes", "look at lanes, pause, resume and drain them"},
-                                         {"workers", "look at registered workers, drain them, mark them dead"},
-                                         {"leases", "look at leases that ran out"},
-                                         {"keys", "look at the signing keys and rotate them"},
-                                         {"api-keys", "say who may call a server"},
+  static const std::vector<Group> all = {{"executions", "list, show and change executions"},
+                                         {"lanes", "list, pause, resume and drain lanes"},
+                                         {"workers", "list and drain registered workers, mark them dead"},
+                                         {"leases", "list expired leases"},
+                                         {"keys", "list and rotate the signing keys"},
+                                         {"api-keys", "create, list and revoke keys for the HTTP API"},
                                          {"retention", "remove executions that ended long ago"}};
   return all;
 }
@@ -40,17 +40,17 @@ Command demo_command() {
   return {
       {"demo",
        {},
-       "run ten thousand executions here and account for every one",
+       "run 10,000 executions in this process and check every one",
        "Runs an engine and its workers in this process. Some executions fail and are retried, some are delayed, some\n"
-       "expire or are cancelled, and one worker dies holding leases. At the end what happened is compared with what\n"
-       "must have happened; the exit code is 1 if one execution is not accounted for.",
-       {{"--store", "URL", "where to keep them (a new SQLite file in a temporary folder)"},
-        {"--executions", "N", "how many (10000)"},
-        {"--workers", "N", "how many worker threads (16)"},
-        {"--seed", "S", "shuffles the kinds of work (1)"},
-        {"--keep", "", "do not remove the temporary folder"},
-        {"--serve", "", "serve the engine over HTTP meanwhile, and stay up afterwards with a worker inside"},
-        {"--exit", "", "with --serve: end after the demo"}}},
+       "expire or are cancelled, and one worker dies while it holds leases. At the end the results are compared with\n"
+       "the expected ones; the exit code is 1 if an execution is missing or has a wrong result.",
+       {{"--store", "URL", "the store (a new SQLite file in a temporary directory)"},
+        {"--executions", "N", "number of executions (10000)"},
+        {"--workers", "N", "number of worker threads (16)"},
+        {"--seed", "S", "random seed for the order of the job types (1)"},
+        {"--keep", "", "do not remove the temporary directory"},
+        {"--serve", "", "also serve HTTP, and keep serving after the demo with a worker in this process"},
+        {"--exit", "", "with --serve: exit after the demo"}}},
       run_demo};
 }
 
@@ -59,10 +59,10 @@ Command serve_command() {
       {"serve",
        {},
        "run the engine behind an HTTP API",
-       "Opens the store and answers HTTP until it is told to stop (Ctrl-C or SIGTERM): then it takes nothing new, "
-       "answers\n"
-       "claims that wait, finishes what has begun, and ends. GET /openapi.json describes the API. Each setting comes\n"
-       "from its option, else from FLOWFABRIC_ and its name in the environment, else from the config file.",
+       "Opens the store and serves HTTP until Ctrl-C or SIGTERM. Then it accepts no new connections, answers waiting\n"
+       "claims, finishes the requests in progress and exits. GET /openapi.json describes the API. Each setting is "
+       "read\n"
+       "from its option, else from the environment variable FLOWFABRIC_NAME, else from the config file.",
        setting_options()},
       run_serve};
 }
@@ -100,17 +100,18 @@ std::string row(const std::string& words, const std::string& summary) {
 constexpr std::string_view about_stores = "\nA store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:.\n";
 
 constexpr std::string_view about_places =
-    "--store URL or the environment variable FLOWFABRIC_STORE names it; it may also be a server, http(s)://HOST:PORT.\n"
-    "Profiles in ~/.config/flowfabric/config.toml give such places a name: --profile NAME.\n";
+    "Give it with --store URL or in the environment variable FLOWFABRIC_STORE; the URL of a server, "
+    "http(s)://HOST:PORT,\n"
+    "works too. Profiles in ~/.config/flowfabric/config.toml give names to stores and servers: --profile NAME.\n";
 
 constexpr std::string_view about_exit_codes =
-    "Exit codes: 0 done, 1 findings or a declined question, 2 wrong arguments, 3 not found, 4 not possible in this "
-    "state,\n"
-    "5 try again, 6 other schema version, 7 damaged data, 70 a bug, 130 interrupted.\n";
+    "Exit codes: 0 success, 1 problems found or confirmation declined, 2 wrong arguments, 3 not found, 4 not possible\n"
+    "in this state, 5 temporary failure, try again, 6 wrong schema version, 7 damaged data, 70 internal error,\n"
+    "130 interrupted.\n";
 
 constexpr std::string_view about_json =
     "--json prints one document: the field names of the C++ interface, ids as text, times in milliseconds since the\n"
-    "epoch (0: not set), null for what is absent. Errors are {\"error\": {\"code\", \"message\", \"field\"}} on "
+    "epoch (0: not set), null for absent values. Errors are {\"error\": {\"code\", \"message\", \"field\"}} on "
     "stderr.\n";
 
 std::string overview() {
@@ -119,7 +120,7 @@ std::string overview() {
     if (!in_a_group(command.spec)) text += row(synopsis(command.spec), command.spec.summary);
   }
   for (const Group& group : groups()) text += row(group.name + " ...", group.summary);
-  text += row("help COMMAND", "say more about a command");
+  text += row("help COMMAND", "show the help of a command");
   return text + std::string(about_stores) + std::string(about_exit_codes) + "--version prints the version.\n";
 }
 
@@ -129,7 +130,7 @@ std::string group_overview(const Group& group) {
     if (command.spec.name.starts_with(group.name + " ")) text += row(synopsis(command.spec), command.spec.summary);
   }
   return text + std::string(about_stores) + std::string(about_places) + std::string(about_json) +
-         fmt::format("flowfabric help {} COMMAND says more about one of these.\n", group.name);
+         fmt::format("flowfabric help {} COMMAND shows the help of one of these.\n", group.name);
 }
 
 bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
@@ -141,9 +142,8 @@ bool wants_json(const Words& words) {
 
 int refuse_command(const std::string& name, const std::string& where, bool json) {
   const std::string list = where.empty() ? "flowfabric --help" : "flowfabric help " + where;
-  return complain(
-      "flowfabric",
-      Error{Errc::invalid_argument, "there is no command \"" + name + "\"; " + list + " lists them", {}, {}}, json);
+  return complain("flowfabric", Error{Errc::invalid_argument, "unknown command \"" + name + "\"; see " + list, {}, {}},
+                  json);
 }
 
 int print(const std::string& text) {

@@ -76,19 +76,19 @@ TEST(Commands, HelpFitsATerminal) {
 
 TEST(Commands, UnknownVerbsNameTheGroup) {
   EXPECT_EQ(call({"executions", "canel"}).err,
-            "flowfabric: there is no command \"executions canel\"; flowfabric help executions lists them\n");
+            "flowfabric: unknown command \"executions canel\"; see flowfabric help executions\n");
   EXPECT_EQ(call({"executions", "canel", "--json"}).err,
-            R"({"error":{"code":"invalid_argument","message":"there is no command \"executions canel\"; )"
-            R"(flowfabric help executions lists them","field":""}})"
+            R"({"error":{"code":"invalid_argument","message":"unknown command \"executions canel\"; )"
+            R"(see flowfabric help executions","field":""}})"
             "\n");
   EXPECT_EQ(call({"help", "lanes", "list", "all"}).code, 2);
 }
 
 TEST(Commands, AnEmptyStoreIsToldInASentence) {
   EXPECT_EQ(call({"executions", "list", "--store", "memory:"}).out, "this store has no executions yet\n");
-  EXPECT_EQ(call({"executions", "list", "--store", "memory:", "--lane", "x"}).out, "no execution matches\n");
+  EXPECT_EQ(call({"executions", "list", "--store", "memory:", "--lane", "x"}).out, "no matching executions\n");
   EXPECT_TRUE(contains(call({"lanes", "list", "--store", "memory:"}).out, "no lanes yet"));
-  EXPECT_EQ(call({"executions", "cancel", "--store", "memory:", "--lane", "x"}).out, "no execution matches\n");
+  EXPECT_EQ(call({"executions", "cancel", "--store", "memory:", "--lane", "x"}).out, "no matching executions\n");
   EXPECT_EQ(call({"executions", "list", "--store", "memory:", "--json"}).out, R"({"executions":[],"next_cursor":""})"
                                                                               "\n");
 }
@@ -111,21 +111,21 @@ TEST(Commands, TheStoreComesFromOptionOperandOrEnvironment) {
 
 TEST(Commands, BulkCommandsWantIdsOrAFilterThatMakesSense) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes = {
-      {{"executions", "cancel"}, "which executions?"},
+      {{"executions", "cancel"}, "no executions given"},
       {{"executions", "cancel", "fp7-01890000-0000-7000-8000-000000000001", "--lane", "x"}, "not both"},
       {{"executions", "cancel", "fp7-01890000-0000-7000-8000-000000000001", "--dry-run"}, "--dry-run"},
       {{"executions", "cancel", "--state", "completed"}, "can do nothing with executions that are completed"},
       {{"executions", "replay", "--state", "waiting"}, "can do nothing with executions that are waiting"},
       {{"executions", "cancel", "--state", "sleeping"}, "--state"},
-      {{"executions", "cancel", "--tag", "oops"}, "--tag takes KEY=VALUE"},
+      {{"executions", "cancel", "--tag", "oops"}, "--tag must be KEY=VALUE"},
       {{"executions", "priority", "--lane", "x"}, "--to"},
       {{"executions", "priority", "--lane", "x", "--to", "99999"}, "--to"},
-      {{"executions", "list", "--all", "--limit", "5"}, "exclude each other"},
+      {{"executions", "list", "--all", "--limit", "5"}, "cannot be combined"},
       {{"executions", "list", "--limit", "0"}, "--limit"},
       {{"executions", "show", "7"}, "an execution id has the form"},
-      {{"keys", "rotate", "--grace", "soon"}, "--grace takes a duration"},
-      {{"leases", "expired", "--as-of", "soon"}, "--as-of takes a time"},
-      {{"retention", "run", "--older-than", "7"}, "--older-than takes a duration"},
+      {{"keys", "rotate", "--grace", "soon"}, "--grace must be a duration"},
+      {{"leases", "expired", "--as-of", "soon"}, "--as-of must be a time"},
+      {{"retention", "run", "--older-than", "7"}, "--older-than must be a duration"},
       {{"retention", "run"}, "--yes"},
   };
   for (auto [words, sentence] : mistakes) {
@@ -199,7 +199,7 @@ TEST(Commands, DemoAccountsForEverythingTwiceInOneStore) {
   for (const char* seed : {"1", "2"}) {
     const Outcome outcome = call({"demo", "--store", url, "--executions", "300", "--workers", "4", "--seed", seed});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_TRUE(contains(outcome.out, "every execution is accounted for")) << outcome.out;
+    EXPECT_TRUE(contains(outcome.out, "all executions have the expected result")) << outcome.out;
     EXPECT_FALSE(contains(outcome.out, "\x1b")) << "a file is no terminal";
   }
 }

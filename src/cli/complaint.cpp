@@ -10,7 +10,7 @@
 namespace flowfabric::cli {
 namespace {
 
-// Databases like to explain themselves over several lines; an error here is one.
+// Error messages of databases can have several lines; an error here is printed as one.
 std::string in_one_line(const std::string& text) {
   std::string line;
   for (const char c : printable(text)) {
@@ -23,7 +23,7 @@ std::string in_one_line(const std::string& text) {
 }  // namespace
 
 int complain(const std::string& who, const Error& error, bool json) {
-  std::fflush(stdout);  // What was printed before comes first, also when both go into one pipe.
+  std::fflush(stdout);  // Keeps the order of stdout and stderr when both go into one pipe.
   if (json) {
     fmt::print(stderr, "{}\n", to_json(error));
   } else {

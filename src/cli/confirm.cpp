@@ -21,8 +21,7 @@ Result<bool> confirm(const std::string& question, bool yes, const Asked& asked) 
   if (yes) return true;
   if (!asked.terminal) {
     return fail(Errc::invalid_argument,
-                "nobody is there to answer \"" + question + "\"; --yes answers in advance. Nothing was changed",
-                "--yes");
+                "not a terminal, cannot ask \"" + question + "\"; pass --yes to confirm. Nothing was changed", "--yes");
   }
   fmt::print(asked.out, "{} [y/N] ", question);
   std::fflush(asked.out);

@@ -1,5 +1,5 @@
-// An engine, its workers and ten thousand executions in one process, and the proof that none was forgotten. Only the
-// public interface is used, as a user's program would.
+// Runs an engine, its workers and ten thousand executions in one process and checks that none is lost. Uses only the
+// public interface, as a user's program would.
 #include "cli/demo.hpp"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ struct DemoOptions {
   std::uint64_t seed = 0;
   bool keep = false;
   bool serve = false;  // over HTTP too
-  bool stay = false;   // until somebody says stop
+  bool stay = false;   // keep running until a signal
 };
 
 Result<DemoOptions> read_options(const Arguments& arguments) {
@@ -60,13 +60,14 @@ Result<DemoOptions> read_options(const Arguments& arguments) {
   return options;
 }
 
-// A folder for the store when none is named. Goes with its object, unless it is to stay.
+// A directory for the store when none is given. The destructor removes it, unless keep() was called.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make() {
     std::error_code problem;
     std::string name = (std::filesystem::temp_directory_path(problem) / "flowfabric-demo.XXXXXX").string();
-    if (problem || mkdtemp(name.data()) == nullptr) return fail(Errc::unavailable, "cannot make the folder " + name);
+    if (problem || mkdtemp(name.data()) == nullptr)
+      return fail(Errc::unavailable, "cannot create the directory " + name);
     return TemporaryFolder(name);
   }
   TemporaryFolder() = default;
@@ -87,7 +88,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// A URL may carry a password; a terminal is no place for one.
+// A URL may contain a password, which must not be printed.
 std::string without_password(const std::string& url) {
   const std::size_t begin = url.find("://");
   const std::size_t at = url.find('@');
@@ -120,7 +121,7 @@ class Demo {
     const bool through = wait_for_the_end();
     elapsed_ = elapsed();
     stop_ = true;
-    if (!through) stage_.engine.stop();  // answers whoever still waits in it
+    if (!through) stage_.engine.stop();  // ends all waiting calls
     for (std::thread& thread : threads_) thread.join();
     return through;
   }
@@ -134,22 +135,22 @@ class Demo {
     for (const std::string& finding : findings) offenders.push_back("integrity: " + finding);
     print_statistics();
     if (offenders.empty()) {
-      fmt::print("every execution is accounted for\n");
+      fmt::print("all executions have the expected result\n");
       return 0;
     }
-    std::fflush(stdout);  // The table comes first, also when both go into one pipe.
+    std::fflush(stdout);  // Keeps the order of stdout and stderr when both go into one pipe.
     for (std::size_t i = 0; i < offenders.size() && i < max_offenders_shown; ++i) {
       fmt::print(stderr, "{}\n", offenders[i]);
     }
     if (offenders.size() > max_offenders_shown) {
       fmt::print(stderr, "... and {} more\n", offenders.size() - max_offenders_shown);
     }
-    fmt::print(stderr, "flowfabric demo: {} things are not as they must be\n", offenders.size());
+    fmt::print(stderr, "flowfabric demo: {} errors\n", offenders.size());
     return exit_wrong;
   }
 
  private:
-  // The doomed worker goes first and alone; then the others come, and the rest of the work.
+  // First the worker that will die claims its share alone; then the other workers and jobs start.
   void start() {
     std::vector<Job> orphaned;
     std::array<std::vector<Job>, submitters> shares;
@@ -183,7 +184,7 @@ class Demo {
       if (tally_.events() != events) last_event = Clock::now();
       events = tally_.events();
       if (Clock::now() - last_event > patience) {
-        complaints_.add("nothing happened for a minute, but not everything has ended");
+        complaints_.add("no event for a minute, but not all executions have ended");
         display.finish(view());
         return true;
       }
@@ -215,7 +216,7 @@ class Demo {
   milliseconds elapsed_{0};
 };
 
-// The usual port, so that the URL is the one in the documents; another one when somebody has that already.
+// The default port, so that the URL is the one in the documents; a free port if it is in use.
 Result<std::unique_ptr<api::ApiServer>> start_server(Engine& engine) {
   api::ApiOptions options;
   auto server = api::ApiServer::start(engine, options);
@@ -224,7 +225,7 @@ Result<std::unique_ptr<api::ApiServer>> start_server(Engine& engine) {
   return api::ApiServer::start(engine, options);
 }
 
-// Answers whoever tries the server by hand: takes work of the lane "demo" and gives its payload back as the result.
+// A worker for users who try the server: claims from the lane "demo" and returns the payload as the result.
 void echo(Engine& engine) {
   ClaimRequest request;
   request.worker_id = "demo";
@@ -240,11 +241,11 @@ void echo(Engine& engine) {
   }
 }
 
-// The server stays, with a worker inside, until it is told to stop.
+// Keeps serving, with a worker in this process, until a signal.
 void stay(Engine& engine, api::ApiServer& server) {
   std::thread worker([&] { echo(engine); });
   fmt::print(
-      "\nThe server stays up at {} with a worker for the lane \"demo\"; Ctrl-C stops it. Try:\n"
+      "\nThe server keeps running at {} with a worker for the lane \"demo\"; Ctrl-C stops it. Try:\n"
       "  curl -d '{{\"lane\":\"demo\",\"kind\":\"hello\",\"payload\":{{\"name\":\"you\"}}}}' \\\n"
       "    -H 'content-type: application/json' {}/v1/executions\n"
       "  curl '{}/v1/executions?lane=demo'\n"
@@ -289,7 +290,7 @@ Result<int> run_demo(const Arguments& arguments) {
   FF_TRY(code, demo.conclude());
   if (options.stay) stay(*engine, *server);
   if (code == exit_wrong && options.store.empty()) folder.keep();
-  if (options.store.empty() && (code == exit_wrong || options.keep)) fmt::print("the store stays at {}\n", url);
+  if (options.store.empty() && (code == exit_wrong || options.keep)) fmt::print("the store is kept at {}\n", url);
   return code;
 }
 

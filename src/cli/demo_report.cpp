@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::uint32_t page = 1000;
 
-// Sums of one kind. Happened and must have happened have the same shape, so that they can stand side by side.
+// Sums for one job type. Actual and expected sums have the same type, so that they can be compared.
 struct Sums {
-  std::uint64_t ended = 0;  // as they must
+  std::uint64_t ended = 0;  // with the expected state
   std::uint64_t attempts = 0;
   std::uint64_t retries = 0;
   std::uint64_t reclaims = 0;
@@ -76,7 +76,7 @@ class Report {
     const std::string name = fmt::format("{} ({})", to_string(id), to_string(job.kind));
     const auto found = listing.find(id);
     if (found == listing.end()) {
-      offend(name + " is lost");
+      offend(name + " is missing");
       return {};
     }
     FF_TRY(description, stage_.engine.describe_execution(id));
@@ -84,21 +84,21 @@ class Report {
                         description.reclaim_count};
     happened_[kind].add(happened, happened.end == must.end);
     ++ended_as_[happened.end];
-    compare(name, "its record says", happened, must);
-    compare(name, "the listing says",
+    compare(name, "its record has", happened, must);
+    compare(name, "the listing has",
             {found->second.public_state, found->second.attempt_count, must.retries, must.reclaims}, must);
     check_story(job, name, must);
     if (must.end != PublicState::completed) return {};
     FF_TRY(result, stage_.engine.get_execution_result(id));
-    if (result.result != stage_.plan.result(job)) offend(name + " has the result of another");
+    if (result.result != stage_.plan.result(job)) offend(name + " has the result of another execution");
     return {};
   }
 
   void check_story(const Job& job, const std::string& name, const Fate& must) {
     const Story story = tally_.story(stage_.ids[job.number]);
-    compare(name, "the event log says", {story.state, story.claims, story.retries, story.lease_losses}, must);
-    if (story.ends != 1) offend(fmt::format("{} has {} ends in the event log", name, story.ends));
-    if (story.started_early) offend(name + " was started before its time");
+    compare(name, "the event log has", {story.state, story.claims, story.retries, story.lease_losses}, must);
+    if (story.ends != 1) offend(fmt::format("{} ended {} times in the event log", name, story.ends));
+    if (story.started_early) offend(name + " was started too early");
     const std::uint32_t pauses = job.kind == JobKind::pausing ? 1 : 0;
     if (story.pauses != pauses) offend(fmt::format("{} paused {} times instead of {}", name, story.pauses, pauses));
   }
@@ -109,7 +109,7 @@ class Report {
       return fmt::format("{} after {} attempts, {} retries, {} reclaims", to_string(fate.end), fate.attempts,
                          fate.retries, fate.reclaims);
     };
-    offend(fmt::format("{}: {} {}; it must be {}", name, source, words(happened), words(must)));
+    offend(fmt::format("{}: {} {}; expected {}", name, source, words(happened), words(must)));
   }
 
   Result<void> check_counts() {
@@ -127,7 +127,7 @@ class Report {
 
   void print_table() const {
     const bool colour = stdout_look().colour;
-    fmt::print("{:<9}{:>8}  {:<9}{:>12}{:>12}{:>11}{:>9}\n", "kind", "made", "must end", "so ended", "attempts",
+    fmt::print("{:<9}{:>8}  {:<9}{:>12}{:>12}{:>11}{:>9}\n", "kind", "created", "expected", "ended so", "attempts",
                "retries", "reclaims");
     for (std::size_t i = 0; i < job_kinds; ++i) {
       if (made_[i] == 0) continue;
@@ -141,7 +141,7 @@ class Report {
                  pair(happened.reclaims, must.reclaims), colour ? (good ? "\x1b[32m" : "\x1b[31m") : "",
                  good ? "ok" : "WRONG", colour ? "\x1b[0m" : "");
     }
-    fmt::print("(happened/must have happened)\n\n");
+    fmt::print("(actual/expected)\n\n");
   }
 
   void print_totals() const {

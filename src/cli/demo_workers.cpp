@@ -111,7 +111,7 @@ void submit_batch_of(Stage& stage, std::span<const Job> jobs) {
   }
   expect_duplicates(stage, repeated);
   for (const ExecutionId& id : unwanted) {
-    const auto cancelled = stage.engine.cancel(id, {"demo operator", "not wanted any more"});
+    const auto cancelled = stage.engine.cancel(id, {"demo operator", "no longer needed"});
     if (!cancelled && !stage.stop) stage.complaints.add("a cancel was refused: " + cancelled.error().message);
   }
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t default_list = 50;
 constexpr std::uint32_t default_history = 100;
-constexpr const char* or_all = ", --all shows everything";
+constexpr const char* or_all = ", or show everything with --all";
 
 Result<int> run_list(const Arguments& arguments) {
   FF_TRY(request, read_filter(arguments));
@@ -32,7 +32,7 @@ Result<int> run_list(const Arguments& arguments) {
     fmt::print("{}\n", to_json(reply));
   } else if (reply.executions.empty()) {
     const bool narrowed = has_filter(arguments) || !page.cursor.empty();
-    fmt::print("{}\n", narrowed ? "no execution matches" : "this store has no executions yet");
+    fmt::print("{}\n", narrowed ? "no matching executions" : "this store has no executions yet");
   } else {
     fmt::print("{}", list_table(reply.executions).render(stdout_look()));
     print_more(reply.next_cursor, or_all);
@@ -125,7 +125,7 @@ Result<int> run_tags(const Arguments& arguments) {
     return 0;
   }
   for (const auto& [key, value] : tags) fmt::print("{}={}\n", key, printable(value));
-  if (tags.empty()) fmt::print("it has no tags\n");
+  if (tags.empty()) fmt::print("no tags\n");
   return 0;
 }
 
@@ -161,7 +161,7 @@ std::vector<Command> execution_commands() {
       {{"executions list",
         {},
         "list executions, newest first",
-        "Lists the executions that all given options describe, newest first, a page at a time.",
+        "Lists the executions that match all given options, newest first, a page at a time.",
         list_options()},
        run_list},
       {{"executions show", one, "show everything about one execution",
@@ -170,21 +170,22 @@ std::vector<Command> execution_commands() {
         "\"result\". Bytes that are valid UTF-8 are shown as text, others as base64; in JSON as {\"base64\": \"...\"}.",
         options_of_reading({{"--payload", "", "also show the payload"}, {"--result", "", "also show the result"}})},
        run_show},
-      {{"executions explain", one, "say why an execution is not running",
-        "Prints every reason why an execution is not running right now.", options_of_reading({})},
+      {{"executions explain", one, "show why an execution is not running",
+        "Prints all reasons why an execution is not running now.", options_of_reading({})},
        run_explain},
       {{"executions history", one, "list the events of one execution",
-        "Lists what happened to an execution, oldest first, a page at a time.",
+        "Lists the events of an execution, oldest first, a page at a time.",
         options_of_reading(page_options(default_history))},
        run_history},
       {{"executions tags", one, "show or change the tags of an execution",
-        "Shows the tags of an execution, after changing them when --set or --remove is given.",
+        "Shows the tags of an execution. --set and --remove change them first.",
         options_of_acting(
-            {{"--set", "KEY=VALUE", "give it this tag", true}, {"--remove", "KEY", "take this tag", true}})},
+            {{"--set", "KEY=VALUE", "set this tag", true}, {"--remove", "KEY", "remove this tag", true}})},
        run_tags},
-      {{"executions revoke-lease", one, "take the lease of an execution from its worker",
-        "Withdraws the lease of an active execution. What its worker still does with it is refused; by its policy the\n"
-        "execution is handed out again or waits for a manual reclaim.",
+      {{"executions revoke-lease", one, "revoke the lease of an active execution",
+        "Revokes the lease of an active execution. Further calls of its worker are refused. Depending on its policy "
+        "the\n"
+        "execution is queued again or waits for a manual reclaim.",
         options_of_acting({{"--lease-id", "UUID", "only if it is this lease"}})},
        run_revoke_lease},
   };

@@ -26,7 +26,7 @@ bool has_filter(const Arguments& arguments) {
 Result<std::pair<std::string, std::string>> parse_tag(const std::string& text, const std::string& field) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return fail(Errc::invalid_argument, fmt::format("{} takes KEY=VALUE, not \"{}\"", field, text), field);
+    return fail(Errc::invalid_argument, fmt::format("{} must be KEY=VALUE, not \"{}\"", field, text), field);
   }
   return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -49,8 +49,8 @@ Result<ListRequest> read_filter(const Arguments& arguments) {
 }
 
 std::vector<OptionSpec> page_options(std::uint32_t default_limit) {
-  return {{"--limit", "N", fmt::format("how many to show ({})", default_limit)},
-          {"--cursor", "CURSOR", "go on where an earlier page ended"},
+  return {{"--limit", "N", fmt::format("page size ({})", default_limit)},
+          {"--cursor", "CURSOR", "continue after an earlier page"},
           {"--all", "", "show all pages"}};
 }
 
@@ -60,7 +60,7 @@ Result<PageOptions> read_page_options(const Arguments& arguments, std::uint32_t 
   options.all = arguments.has("--all");
   options.cursor = arguments.text("--cursor", "");
   if (options.all && arguments.has("--limit")) {
-    return fail(Errc::invalid_argument, "--all and --limit exclude each other", "--limit");
+    return fail(Errc::invalid_argument, "--all and --limit cannot be combined", "--limit");
   }
   FF_TRY(limit, arguments.number("--limit", options.all ? max_limit : default_limit, 1, max_limit));
   options.limit = static_cast<std::uint32_t>(limit);
@@ -68,7 +68,7 @@ Result<PageOptions> read_page_options(const Arguments& arguments, std::uint32_t 
 }
 
 void print_more(const std::string& next_cursor, const std::string& or_else) {
-  if (!next_cursor.empty()) fmt::print("\nthere may be more: --cursor {} goes on here{}\n", next_cursor, or_else);
+  if (!next_cursor.empty()) fmt::print("\nthere may be more: continue with --cursor {}{}\n", next_cursor, or_else);
 }
 
 Result<ListReply> list_pages(Target& target, ListRequest request, bool all) {

@@ -54,7 +54,7 @@ Result<int> run_lanes_list(const Arguments& arguments) {
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(lanes));
   } else if (lanes.empty()) {
-    fmt::print("this store has no lanes yet; the first execution on a lane makes it\n");
+    fmt::print("this store has no lanes yet; the first execution on a lane creates it\n");
   } else {
     fmt::print("{}", lanes_table(lanes).render(stdout_look()));
   }
@@ -81,18 +81,19 @@ std::vector<Command> lane_commands() {
   return {
       {{"lanes list",
         {},
-        "list lanes with their state and what is on them",
-        "Lists every lane with its state and how many executions it has in each public state.",
+        "list lanes with their states and counts",
+        "Lists every lane with its state and the number of executions in each public state.",
         options_of_reading({{"--namespace", "NAME", "count only executions of this namespace"}})},
        run_lanes_list},
-      {{"lanes pause", lane, "hand nothing out from a lane",
-        "Pauses a lane: it accepts new executions but hands none out. Running ones go on.", options_of_acting({})},
+      {{"lanes pause", lane, "stop handing out executions of a lane",
+        "Pauses a lane: it accepts new executions but hands none out. Running executions continue.",
+        options_of_acting({})},
        run_lane_change(LaneState::paused)},
-      {{"lanes resume", lane, "open a lane again", "Makes a paused or draining lane active again.",
+      {{"lanes resume", lane, "make a lane active again", "Makes a paused or draining lane active again.",
         options_of_acting({})},
        run_lane_change(LaneState::active)},
-      {{"lanes drain", lane, "let a lane run empty",
-        "Drains a lane: it hands out what it has but refuses new executions.", options_of_acting({})},
+      {{"lanes drain", lane, "refuse new executions and let a lane run empty",
+        "Drains a lane: it hands out the executions it has but refuses new ones.", options_of_acting({})},
        run_lane_change(LaneState::draining)},
   };
 }

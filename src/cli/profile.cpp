@@ -24,7 +24,8 @@ Result<std::string> read_key_file(const std::filesystem::path& path) {
 }
 
 Result<void> set_once(const TomlEntry& entry, std::string& setting, std::string value) {
-  if (!setting.empty()) return refuse(entry, "says what another setting of this profile says already");
+  if (!setting.empty())
+    return refuse(entry, "conflicts with another setting of this profile, which has the same meaning");
   if (value.empty()) return refuse(entry, "is empty");
   setting = std::move(value);
   return {};
@@ -41,7 +42,7 @@ Result<void> take(const TomlEntry& entry, const std::filesystem::path& folder, P
     if (!key) return refuse(entry, key.error().message);
     return set_once(entry, profile.api_key, std::move(*key));
   }
-  return refuse(entry, "there is no such setting; a profile has store or server, api_key or api_key_file, and ca_file");
+  return refuse(entry, "unknown setting; a profile has store or server, api_key or api_key_file, and ca_file");
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ Result<Profiles> parse_profiles(const std::string& text, const std::filesystem::
   Profiles profiles;
   for (const TomlEntry& entry : document) {
     if (entry.path.size() != 3 || entry.path.front() != "profiles") {
-      return refuse(entry, "there is no such setting; settings stand in tables like [profiles.default]");
+      return refuse(entry, "unknown setting; settings belong into tables like [profiles.default]");
     }
     FF_TRY_VOID(take(entry, folder, profiles[entry.path[1]]));
   }

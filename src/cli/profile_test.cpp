@@ -36,10 +36,10 @@ TEST(Profiles, AreStoresAndServers) {
 
 TEST(Profiles, MistakesNameTheirLine) {
   EXPECT_EQ(problem("[profiles.a]\n\nstore = 1"), "line 3: profiles.a.store: must be a text in quotes");
-  EXPECT_TRUE(problem("store = 'x'").starts_with("line 1: store: there is no such setting"));
-  EXPECT_TRUE(problem("[profiles.a.b]\nstore = 'x'").starts_with("line 2: profiles.a.b.store: there is no such"));
-  EXPECT_TRUE(problem("[profiles.a]\nstroe = 'x'").starts_with("line 2: profiles.a.stroe: there is no such setting"));
-  EXPECT_TRUE(problem("[profiles.a]\nstore = 'x'\nserver = 'y'").starts_with("line 3: profiles.a.server: says what"));
+  EXPECT_TRUE(problem("store = 'x'").starts_with("line 1: store: unknown setting"));
+  EXPECT_TRUE(problem("[profiles.a.b]\nstore = 'x'").starts_with("line 2: profiles.a.b.store: unknown setting"));
+  EXPECT_TRUE(problem("[profiles.a]\nstroe = 'x'").starts_with("line 2: profiles.a.stroe: unknown setting"));
+  EXPECT_TRUE(problem("[profiles.a]\nstore = 'x'\nserver = 'y'").starts_with("line 3: profiles.a.server: conflicts"));
   EXPECT_TRUE(problem("[profiles.a]\napi_key = ''").starts_with("line 2: profiles.a.api_key: is empty"));
   EXPECT_EQ(problem("[profiles.a]\napi_key_file = 'none'"),
             "line 2: profiles.a.api_key_file: cannot read /folder/none");

@@ -20,7 +20,7 @@
 namespace flowfabric::cli {
 namespace {
 
-// Waits for signals. Made before any thread is, so that all of them leave the signals to it.
+// Waits for signals. Created before any thread, so that all threads block these signals.
 class Signals {
  public:
   Signals() {
@@ -43,22 +43,23 @@ class Signals {
   sigset_t before_{};
 };
 
-// A file of the user who runs it.
+// The default store: a file in the data directory of the user.
 Result<std::string> own_store() {
   const char* data = std::getenv("XDG_DATA_HOME");
   const char* home = std::getenv("HOME");
   if (data == nullptr && home == nullptr) {
-    return fail(Errc::invalid_argument, "store: is not set, and without HOME there is no place for a file", "store");
+    return fail(Errc::invalid_argument, "store: is not set, and there is no default because HOME is not set either",
+                "store");
   }
   const std::filesystem::path folder =
       (data != nullptr ? std::filesystem::path(data) : std::filesystem::path(home) / ".local/share") / "flowfabric";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return fail(Errc::unavailable, "cannot make the folder " + folder.string() + ": " + error.message());
+  if (error) return fail(Errc::unavailable, "cannot create the directory " + folder.string() + ": " + error.message());
   return "sqlite:" + (folder / "flowfabric.db").string();
 }
 
-// Every connection is an open file, and most systems allow few of them until a program asks for more.
+// Every connection is an open file, and the default limit of most systems is low.
 void allow_connections(std::size_t connections) {
   constexpr rlim_t others = 200;  // the store, its connections, the log
   const rlim_t needed = connections + others;
@@ -67,32 +68,32 @@ void allow_connections(std::size_t connections) {
   limit.rlim_cur = std::min(needed, limit.rlim_max);
   setrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur == needed) return;
-  log(LogLevel::warn, "max_connections needs more open files than are allowed; raise the hard limit (ulimit -Hn)",
+  log(LogLevel::warn, "max_connections needs more open files than the system allows; raise the hard limit (ulimit -Hn)",
       {{"needed", std::to_string(needed)}, {"allowed", std::to_string(limit.rlim_max)}});
 }
 
 void reload(api::ApiServer& server) {
   if (const auto reloaded = server.reload_tls(); reloaded) {
-    log(LogLevel::info, "the certificate was read again");
+    log(LogLevel::info, "the certificate was reloaded");
   } else {
-    log(LogLevel::error, "the certificate could not be read again; the old one stays",
+    log(LogLevel::error, "the certificate could not be reloaded; the old one stays in use",
         {{"error", reloaded.error().message}});
   }
 }
 
-// A server that asks for keys and has none lets nobody in. That is no mistake, but worth a word.
+// A server that requires API keys and has none refuses every request. That may be intended, so it is only a warning.
 void warn_without_keys(Engine& engine) {
   const auto keys = engine.list_api_keys();
   if (!keys || !keys->empty()) return;
-  log(LogLevel::warn, "there is no API key yet; make one: flowfabric api-keys create --role admin NAME --store URL");
+  log(LogLevel::warn, "there is no API key yet; create one: flowfabric api-keys create --role admin NAME --store URL");
 }
 
-// Where spans go, and who sends them on; both null when nobody wants them.
+// The queue of spans and the exporter that sends them; both null when tracing is off.
 struct Tracing {
   std::shared_ptr<observe::Tracer> tracer;
   std::unique_ptr<otlp::Exporter> exporter;
 
-  // After everybody who records spans.
+  // Called after everything that records spans has stopped.
   void finish() {
     constexpr std::chrono::seconds patience{5};
     if (exporter) exporter->finish(patience);
@@ -132,10 +133,10 @@ Result<int> run_serve(const Arguments& arguments) {
   fmt::print("FlowFabric serves {} at {}\n", config.store.substr(0, config.store.find(':')), server->url());
   std::fflush(stdout);
   for (int signal = signals.wait(); signal == SIGHUP; signal = signals.wait()) reload(*server);
-  fmt::print("stopping: what has begun is finished\n");
+  fmt::print("stopping: finishing requests in progress\n");
   std::fflush(stdout);
   server->begin_drain();
-  // The engine first: it answers parked claims, and what is in flight ends. Then the connections are closed.
+  // The engine first: it answers parked claims, and requests in progress end. Then the connections are closed.
   engine->stop();
   server->drain(config.drain_timeout);
   tracing.finish();

@@ -15,9 +15,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds usual_patience{60'000};
-constexpr milliseconds long_patience{3600'000};  // for what takes as long as there is work
+constexpr milliseconds long_patience{3600'000};  // for requests whose duration depends on the amount of work
 
-// A path with a query: what is absent is left out.
+// A path with a query; absent values are left out.
 class Url {
  public:
   explicit Url(std::string path) : text_(std::move(path)) {}
@@ -40,7 +40,7 @@ class Url {
 
 std::string path_of(const ExecutionId& id) { return "/v1/executions/" + net::percent_encode(to_string(id)); }
 
-// For answers that are not ours: of a proxy, or of a server that knows other codes.
+// For responses without a known error code, from a proxy or a newer server.
 Errc code_of_status(int status) {
   switch (status) {
     case 401: return Errc::unauthenticated;
@@ -59,7 +59,8 @@ Error error_of(const net::Response& response) {
   if (auto body = wire::from_reply<wire::ErrorBody>(response.body)) return std::move(body->error);
   return {code_of_status(response.status),
           "the server answered " + std::to_string(response.status) + " " +
-              std::string(net::reason_phrase(response.status)) + ", and not in the way of FlowFabric",
+              std::string(net::reason_phrase(response.status)) +
+              " without a FlowFabric error body; is this a FlowFabric server?",
           {},
           {}};
 }
@@ -75,7 +76,7 @@ class ServerTarget final : public Target {
  public:
   ServerTarget(net::HttpClient http, std::string api_key) : http_(std::move(http)), api_key_(std::move(api_key)) {}
 
-  // ---- Looking
+  // ---- Reading
 
   Result<ListReply> list(const ListRequest& request) override {
     Url url("/v1/executions");

@@ -20,42 +20,44 @@ constexpr std::int64_t second_ms = 1000;
 constexpr std::int64_t hour_ms = 3600 * second_ms;
 
 const std::vector<SettingSpec> specs = {
-    {"store", "URL", "", "What to serve: sqlite:PATH, postgres://...; empty: a SQLite file in your data folder."},
-    {"listen", "ADDRESS:PORT", "127.0.0.1:7070", "Where. Port 0 takes a free one. Others than this machine need auth."},
-    {"auth", "none|keys", "none", "`keys` asks every caller for an API key (flowfabric api-keys create)."},
-    {"tls_certificate", "FILE", "", "PEM, with the chain. Read again on SIGHUP."},
-    {"tls_private_key", "FILE", "", "PEM. Read again on SIGHUP."},
-    {"cors_origins", "LIST", "", "Origins of web pages that may call, separated by commas; * for all."},
+    {"store", "URL", "", "The store: sqlite:PATH, postgres://...; empty: a SQLite file in your data directory."},
+    {"listen", "ADDRESS:PORT", "127.0.0.1:7070", "Port 0 selects a free port. Non-loopback addresses require auth."},
+    {"auth", "none|keys", "none", "`keys`: every request needs an API key (flowfabric api-keys create)."},
+    {"tls_certificate", "FILE", "", "Certificate with its chain, PEM. Reloaded on SIGHUP."},
+    {"tls_private_key", "FILE", "", "Private key, PEM. Reloaded on SIGHUP."},
+    {"cors_origins", "LIST", "", "Origins of web pages that may use the API, separated by commas; * for all."},
     {"io_threads", "N", "1", "Threads that read and write sockets, 1 to 64."},
-    {"pool_threads", "N", "8", "Threads for calls that read the store, 1 to 256."},
-    {"max_connections", "N", "10000", "More are answered 503."},
-    {"max_header_bytes", "N", "16384", "Of a request's head, 1024 to 1048576."},
-    {"max_body_bytes", "N", "8388608", "Of a request's body, 1024 to 1073741824."},
-    {"header_timeout", "DURATION", "10s", "From the first byte of a request to the end of its head."},
-    {"body_timeout", "DURATION", "60s", "From there to the end of its body."},
-    {"idle_timeout", "DURATION", "75s", "Between the requests of a connection."},
-    {"write_timeout", "DURATION", "30s", "While a client takes nothing of its answer."},
-    {"max_event_streams", "N", "1000", "Streams of `GET /v1/events` at once; more are answered 429."},
-    {"event_heartbeat", "DURATION", "15s", "A silent stream carries a sign of life so often, at most 60s."},
-    {"event_patience", "DURATION", "10s", "A stream whose reader takes nothing for so long is cut off."},
-    {"drain_timeout", "DURATION", "10s", "How long running requests may take after SIGTERM."},
+    {"pool_threads", "N", "8", "Threads for requests that read the store, 1 to 256."},
+    {"max_connections", "N", "10000", "Further connections are answered 503."},
+    {"max_header_bytes", "N", "16384", "Of a request header, 1024 to 1048576."},
+    {"max_body_bytes", "N", "8388608", "Of a request body, 1024 to 1073741824."},
+    {"header_timeout", "DURATION", "10s", "Time limit from the first byte of a request to the end of its header."},
+    {"body_timeout", "DURATION", "60s", "Time limit from there to the end of its body."},
+    {"idle_timeout", "DURATION", "75s", "Time limit between two requests of a connection."},
+    {"write_timeout", "DURATION", "30s", "Time limit for a client that receives nothing of its response."},
+    {"max_event_streams", "N", "1000", "Concurrent streams of `GET /v1/events`; further ones are answered 429."},
+    {"event_heartbeat", "DURATION", "15s", "Interval of heartbeats on an event stream without events, at most 60s."},
+    {"event_patience", "DURATION", "10s", "An event stream whose client receives nothing for this long is ended."},
+    {"drain_timeout", "DURATION", "10s", "Time limit for requests in progress after SIGTERM."},
     {"max_payload_bytes", "N", "1048576", "Of an execution's payload."},
     {"max_result_bytes", "N", "1048576", "Of an execution's result."},
-    {"writers", "N", "0", "Connections that write; 0: what the store prefers."},
-    {"max_queued_commands", "N", "65536", "Beyond it calls are refused as overloaded."},
-    {"default_retention", "DURATION", "7d", "How long ended executions are kept when nothing else says so."},
-    {"on_worker_death", "release_now|wait_for_lease", "release_now", "What becomes of a dead worker's leases."},
-    {"migrate", "true|false", "false", "Bring a server's schema up to date at start; embedded stores always do."},
+    {"writers", "N", "0", "Connections that write; 0: the store's default."},
+    {"max_queued_commands", "N", "65536", "At this limit, calls fail with overloaded."},
+    {"default_retention", "DURATION", "7d",
+     "How long ended executions are kept, unless their policy or namespace sets it."},
+    {"on_worker_death", "release_now|wait_for_lease", "release_now", "When the leases of a dead worker are released."},
+    {"migrate", "true|false", "false",
+     "Migrate the schema of a PostgreSQL database at start; SQLite files always are."},
     {"log_level", "LEVEL", "info", "debug, info, warn, error or off."},
     {"log_format", "auto|text|json", "auto", "auto: text on a terminal, JSON elsewhere."},
-    {"otlp_endpoint", "URL", "", "Collector that gets spans over OTLP/HTTP: http(s)://HOST:4318; empty: none.",
+    {"otlp_endpoint", "URL", "", "Collector that receives spans over OTLP/HTTP: http(s)://HOST:4318; empty: none.",
      "OTEL_EXPORTER_OTLP_ENDPOINT"},
     {"otlp_headers", "LIST", "", "Headers for the collector: NAME=VALUE, separated by commas, values percent-encoded.",
      "OTEL_EXPORTER_OTLP_HEADERS"},
-    {"otlp_ca_file", "FILE", "", "PEM: who vouches for the collector's certificate; empty: whom the system trusts.",
+    {"otlp_ca_file", "FILE", "", "CA certificates for the collector, PEM; empty: those of the system.",
      "OTEL_EXPORTER_OTLP_CERTIFICATE"},
-    {"trace_ratio", "RATIO", "1", "Share of the traces that begin here that is recorded, 0 to 1."},
-    {"service_name", "NAME", "flowfabric", "What the server is called in traces.", "OTEL_SERVICE_NAME"},
+    {"trace_ratio", "RATIO", "1", "Share of the traces started by this server that is recorded, 0 to 1."},
+    {"service_name", "NAME", "flowfabric", "The name of the server in traces.", "OTEL_SERVICE_NAME"},
 };
 
 std::string replaced(std::string_view text, char from, char to) {
@@ -81,15 +83,14 @@ Result<std::map<std::string, std::string>> settings_of_file(const std::string& p
     const std::string name = name_of(entry);
     const bool known = std::any_of(specs.begin(), specs.end(), [&](const auto& spec) { return spec.name == name; });
     if (!known) {
-      return fail(Errc::invalid_argument, path + ": there is no setting \"" + name + "\"; --print-config shows all",
-                  name);
+      return fail(Errc::invalid_argument, path + ": unknown setting \"" + name + "\"; --print-config lists all", name);
     }
     found[name] = to_text(entry.value);
   }
   return found;
 }
 
-// One setting while it is read: every refusal names it and where it came from.
+// Reads settings; every error names the setting and its origin.
 class Reader {
  public:
   explicit Reader(const Settings& settings) : settings_(settings) {}
@@ -125,7 +126,7 @@ class Reader {
     return {};
   }
 
-  // The place of the value among those that are allowed.
+  // The index of the value among the allowed ones.
   Result<std::size_t> choice(std::string_view name, const std::vector<std::string>& allowed) const {
     for (std::size_t i = 0; i < allowed.size(); ++i) {
       if (allowed[i] == text(name)) return i;
@@ -153,8 +154,7 @@ Result<void> read_listen(const Reader& read, api::ApiOptions& options) {
   if (!digits || std::stoul(port) > 65535) return read.refuse("listen", "must be ADDRESS:PORT or PORT");
   if (!is_loopback(address) && !options.api_keys) {
     return read.refuse("listen",
-                       "others can reach this address, and the server would not ask who is calling: set auth to keys, "
-                       "or listen on 127.0.0.1");
+                       "non-loopback addresses require authentication: set auth to keys, or listen on 127.0.0.1");
   }
   options.address = std::move(address);
   options.port = static_cast<std::uint16_t>(std::stoul(port));
@@ -220,7 +220,7 @@ std::string in_quotes(std::string_view text) {
   return out + "\"";
 }
 
-// NAME=VALUE,NAME=VALUE. They may be secrets, so a refusal does not repeat them.
+// NAME=VALUE,NAME=VALUE. The values may be secrets, so an error message does not repeat them.
 Result<void> read_otlp_headers(const Reader& read, net::Headers& headers) {
   const auto trimmed = [](std::string_view text) {
     while (text.starts_with(' ')) text.remove_prefix(1);
@@ -258,11 +258,12 @@ Result<void> read_tracing(const Reader& read, std::optional<ServeConfig::Tracing
   FF_TRY_VOID(read_ratio(read, tracing.tracer.ratio));
   tracing.exporter.ca_file = read.text("otlp_ca_file");
   if (!tracing.exporter.ca_file.empty() && !std::ifstream(tracing.exporter.ca_file)) {
-    return read.refuse("otlp_ca_file", "cannot be read; name a PEM file, or none to trust whom the system trusts");
+    return read.refuse("otlp_ca_file",
+                       "cannot be read; give a PEM file, or leave it empty to use the CA certificates of the system");
   }
   const std::string& name = read.text("service_name");
   if (name.empty() || !is_valid_utf8(name) || has_control_characters(name)) {
-    return read.refuse("service_name", "must be a name of one line");
+    return read.refuse("service_name", "must be valid UTF-8, not empty and without control characters");
   }
   tracing.exporter.resource = {name, FLOWFABRIC_VERSION, {}};
   if (read.text("otlp_endpoint").empty()) return {};
@@ -288,7 +289,7 @@ const std::vector<SettingSpec>& setting_specs() { return specs; }
 std::vector<OptionSpec> setting_options() {
   std::vector<OptionSpec> options = {
       {"--config", "FILE", "a TOML file with settings (FLOWFABRIC_CONFIG)"},
-      {"--print-config", "", "print all settings and where each comes from, and end"},
+      {"--print-config", "", "print all settings with their origins, and exit"},
   };
   for (const SettingSpec& spec : specs) {
     std::string help(spec.about);
@@ -310,7 +311,7 @@ Result<Settings> gather_settings(const Arguments& arguments, const Environment& 
   for (const SettingSpec& spec : specs) {
     const std::string name(spec.name);
     Setting& setting = settings[name] = {std::string(spec.otherwise), "default"};
-    if (const auto found = in_file.find(name); found != in_file.end()) setting = {found->second, "the file " + path};
+    if (const auto found = in_file.find(name); found != in_file.end()) setting = {found->second, "file " + path};
     for (const std::string& variable : {std::string(spec.shared), spec.environment()}) {
       if (variable.empty()) continue;
       if (const char* value = environment(variable.c_str())) setting = {value, variable};

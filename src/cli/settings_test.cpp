@@ -64,7 +64,7 @@ TEST(Settings, TheCommandLineComesFirstThenTheEnvironmentThenTheFile) {
   const std::string printed = print_settings(*given.gather());
   EXPECT_NE(printed.find("pool_threads = \"1\"  # from --pool-threads"), std::string::npos);
   EXPECT_NE(printed.find("io_threads = \"2\"  # from FLOWFABRIC_IO_THREADS"), std::string::npos);
-  EXPECT_NE(printed.find("writers = \"5\"  # from the file " + path), std::string::npos);
+  EXPECT_NE(printed.find("writers = \"5\"  # from file " + path), std::string::npos);
 
   // What is printed is a config file that means the same.
   std::ofstream(path) << printed;
@@ -129,7 +129,7 @@ TEST(Settings, AFileIsReadWholeOrRefused) {
   given.option("--config", path);
   EXPECT_EQ(given.problem(), "--config: cannot read " + path);
   std::ofstream(path) << "listn = \"x\"\n";
-  EXPECT_EQ(given.problem(), path + ": there is no setting \"listn\"; --print-config shows all");
+  EXPECT_EQ(given.problem(), path + ": unknown setting \"listn\"; --print-config lists all");
   std::ofstream(path) << "listen = x\n";
   EXPECT_TRUE(given.problem().starts_with(path + ": line 1: ")) << given.problem();
 }

@@ -109,7 +109,7 @@ Table attempts_table(const std::vector<Attempt>& attempts) {
   return table;
 }
 
-// Bytes of a user on a terminal: text keeps its lines, everything else is base64.
+// User data on a terminal: UTF-8 keeps its lines, everything else is shown as base64.
 std::string bytes_text(const std::string& title, const std::string& bytes, const std::string& encoding) {
   std::string text = fmt::format("\n{} ({} bytes{})\n", title, bytes.size(), encoding.empty() ? "" : ", " + encoding);
   if (bytes.empty()) return text;

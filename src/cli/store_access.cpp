@@ -17,14 +17,14 @@ namespace {
 
 constexpr const char* store_variable = "FLOWFABRIC_STORE";
 
-// Looking at a file must not make one, and what is to be changed must be there.
+// Opening a store must not create an empty file because of a misspelt path.
 Result<void> refuse_missing_file(const std::string& url) {
   constexpr std::string_view scheme = "sqlite:";
   if (!url.starts_with(scheme)) return {};
   const std::string path = url.substr(scheme.size(), url.find('?') - scheme.size());
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) return {};
-  return fail(Errc::not_found, "there is no file " + path, "URL");
+  return fail(Errc::not_found, "no such file: " + path, "URL");
 }
 
 std::optional<std::string> variable(const char* name) {
@@ -48,10 +48,10 @@ Result<std::optional<std::string>> given_url(const Arguments& arguments, bool op
 std::string names_of(const Profiles& profiles) {
   std::vector<std::string> names;
   for (const auto& [name, profile] : profiles) names.push_back(name);
-  return names.empty() ? "it has none" : "it has " + join(names, ", ");
+  return names.empty() ? "the file has no profiles" : "the profiles are " + join(names, ", ");
 }
 
-// The one that is named; else the one called default, if it could matter and is there.
+// The profile that is named; else the profile `default`, if it is needed and exists.
 Result<Profile> chosen_profile(const Arguments& arguments, bool matters) {
   const auto named = setting(arguments, "--profile", "FLOWFABRIC_PROFILE");
   if (!named && !matters) return Profile{};
@@ -65,21 +65,22 @@ Result<Profile> chosen_profile(const Arguments& arguments, bool matters) {
   if (found != profiles.end()) return found->second;
   if (!named) return Profile{};
   return fail(Errc::invalid_argument,
-              "there is no profile \"" + *named + "\" in " +
+              "no profile \"" + *named + "\" in " +
                   (file ? file->string() + "; " + names_of(profiles) : std::string("any file: HOME is not set")),
               "--profile");
 }
 
-// What would be ignored silently is refused.
+// Refuses options that would have no effect.
 Result<void> refuse_what_does_not_fit(const Arguments& arguments, const Place& place) {
   const auto refuse = [](const std::string& option, const std::string& why) {
     return fail(Errc::invalid_argument, option + ": " + why, option);
   };
   if (place.is_server() && arguments.has("--by")) {
-    return refuse("--by", "a server writes the name of your API key into the event log; this is for stores");
+    return refuse("--by", "applies to stores only; a server writes the name of your API key into the event log");
   }
   for (const char* option : {"--api-key", "--ca-file"}) {
-    if (!place.is_server() && arguments.has(option)) return refuse(option, "is for servers, and this is a store");
+    if (!place.is_server() && arguments.has(option))
+      return refuse(option, "applies to servers only, and the target is a store");
   }
   return {};
 }
@@ -99,7 +100,7 @@ Result<std::string> store_url(const Arguments& arguments, bool operand_is_url) {
   FF_TRY(url, given_url(arguments, operand_is_url));
   if (url) return std::move(*url);
   return fail(Errc::invalid_argument,
-              "which store? Give --store URL or set " + std::string(store_variable) +
+              "no store given; pass --store URL or set " + std::string(store_variable) +
                   "; a store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:",
               "--store");
 }
@@ -111,13 +112,13 @@ Result<Place> chosen_place(const Arguments& arguments, bool operand_is_url) {
   FF_TRY(profile, chosen_profile(arguments, !url || place.is_server()));
   if (place.url.empty() && profile.url.empty()) {
     return fail(Errc::invalid_argument,
-                "which store or server? Give --store URL, set " + std::string(store_variable) +
-                    " or write a profile; a URL is sqlite:PATH, postgres://USER@HOST/DATABASE, http://HOST:PORT, "
+                "no store or server given; pass --store URL, set " + std::string(store_variable) +
+                    " or define a profile; a URL is sqlite:PATH, postgres://USER@HOST/DATABASE, http://HOST:PORT, "
                     "https://HOST or memory:",
                 "--store");
   }
   if (place.url.empty()) place.url = profile.url;
-  // A key goes to the server that it was written down for, and to no other.
+  // The key of a profile is sent only to the server of that profile.
   if (place.url != profile.url) profile = {};
   place.api_key = setting(arguments, "--api-key", "FLOWFABRIC_API_KEY").value_or(profile.api_key);
   place.ca_file = setting(arguments, "--ca-file", "FLOWFABRIC_CA_FILE").value_or(profile.ca_file);
@@ -143,17 +144,17 @@ OptionSpec store_option() { return {"--store", "URL", "the store (FLOWFABRIC_STO
 
 std::vector<OptionSpec> place_options() {
   return {{"--store", "URL", "the store, or a server's http(s)://HOST:PORT (FLOWFABRIC_STORE)"},
-          {"--profile", "NAME", "a place from your config.toml (FLOWFABRIC_PROFILE; else the one called default)"},
-          {"--api-key", "KEY", "for a server (FLOWFABRIC_API_KEY)"},
-          {"--ca-file", "FILE", "PEM; what a server's certificate is checked against (FLOWFABRIC_CA_FILE)"}};
+          {"--profile", "NAME", "a profile from your config.toml (FLOWFABRIC_PROFILE, else the profile `default`)"},
+          {"--api-key", "KEY", "API key for a server (FLOWFABRIC_API_KEY)"},
+          {"--ca-file", "FILE", "CA certificates to verify a server with, PEM (FLOWFABRIC_CA_FILE)"}};
 }
 
 OptionSpec json_option() { return {"--json", "", "print one JSON document instead of text"}; }
-OptionSpec yes_option() { return {"--yes", "", "do not ask before acting on more than one execution"}; }
+OptionSpec yes_option() { return {"--yes", "", "do not ask for confirmation"}; }
 
 std::vector<OptionSpec> operator_options() {
-  return {{"--by", "NAME", "who does this, for the event log (your user name)"},
-          {"--reason", "TEXT", "why, for the event log"}};
+  return {{"--by", "NAME", "actor for the event log (your user name)"},
+          {"--reason", "TEXT", "reason for the event log"}};
 }
 
 std::vector<OptionSpec> options_of_reading(std::vector<OptionSpec> own) {

@@ -38,7 +38,7 @@ std::vector<Command> store_commands() {
   return {
       {{"migrate",
         url,
-        "bring the schema of a store up to date",
+        "migrate the schema of a store",
         "Applies the numbered migrations that the store does not have yet. SQLite files are also migrated whenever an\n"
         "engine opens them; a PostgreSQL database only here.",
         {store_option()}},
@@ -46,8 +46,9 @@ std::vector<Command> store_commands() {
       {{"integrity",
         url,
         "check the consistency of a store",
-        "Compares the tables of a store with each other and prints one sentence for each finding. The exit code is 1\n"
-        "if there is one.",
+        "Compares the tables of a store with each other and prints one line for each problem. The exit code is 1 if "
+        "there\n"
+        "is a problem.",
         {store_option(), json_option()}},
        run_integrity},
   };

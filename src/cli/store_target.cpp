@@ -1,4 +1,4 @@
-// The operator's commands on a store. What looks opens the store alone, what acts opens an engine on it.
+// The operator commands on a store. Reading opens only the store; changes open an engine on it.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -73,7 +73,7 @@ class StoreTarget final : public Target {
     return reads::api_keys(*store);
   }
 
-  // What is due by now and still there is late. Nobody is late when nothing is due.
+  // The lag is the age of the earliest due entry, and 0 when nothing is due.
   Result<Pulse> pulse() override {
     FF_TRY(store, opened_store());
     FF_TRY(now_us, store->now_us());
@@ -146,8 +146,8 @@ class StoreTarget final : public Target {
     return engine_.get();
   }
 
-  // It is an engine's clock that takes the leases of the dead back. Perhaps no other engine runs on this store, so ours
-  // stays until they are gone. False when that took too long.
+  // The clock of an engine releases the leases of a dead worker. There may be no other engine on this store, so this one
+  // runs until the leases are released. False when that takes too long.
   Result<bool> wait_for_release(std::uint64_t leases) {
     FF_TRY(store, opened_store());
     const auto until = std::chrono::steady_clock::now() + release_patience;

@@ -19,13 +19,13 @@ struct Unit {
   std::int64_t ms;
 };
 
-// The largest first: the first that divides a duration gives the shortest text.
+// Largest first: the first unit that divides a duration gives the shortest text.
 constexpr std::array<Unit, 5> units = {
     {{"d", 24LL * 3600 * 1000}, {"h", 3600LL * 1000}, {"m", 60LL * 1000}, {"s", 1000}, {"ms", 1}}};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Digits only, so no sign and no space; nothing when it does not fit.
+// Digits only, no sign and no space; nothing when the number does not fit.
 std::optional<std::int64_t> whole_number(std::string_view digits) {
   if (digits.empty() || !is_digit(digits.front())) return std::nullopt;
   std::int64_t value = 0;
@@ -60,7 +60,7 @@ std::optional<TimestampMs> read_utc(std::string_view text) {
   const auto ms = whole_number(fraction);
   if (!ms) return std::nullopt;
   const TimestampMs at = static_cast<TimestampMs>(timegm(&parts)) * 1000 + *ms;
-  // The 31st of February becomes a day in March; such a text does not come back as it went in.
+  // timegm() turns the 31st of February into a day in March; formatting the result then gives another text.
   if (format_utc(at).substr(0, shape.size()) != text.substr(0, shape.size())) return std::nullopt;
   return at;
 }
@@ -79,7 +79,7 @@ Result<std::int64_t> parse_duration(std::string_view text, const std::string& fi
     return *number * unit.ms;
   }
   return fail(Errc::invalid_argument,
-              fmt::format("{} takes a duration like 500ms, 30s, 5m, 2h or 7d, not \"{}\"", field, text), field);
+              fmt::format("{} must be a duration like 500ms, 30s, 5m, 2h or 7d, not \"{}\"", field, text), field);
 }
 
 std::string format_duration(std::int64_t duration_ms) {
@@ -94,10 +94,10 @@ Result<TimestampMs> parse_time(std::string_view text, const std::string& field) 
   auto at = whole_number(text);
   if (!at) at = read_utc(text);
   if (at && *at <= limits::max_timestamp_ms) return *at;
-  return fail(
-      Errc::invalid_argument,
-      fmt::format("{} takes a time like 2026-01-02T03:04:05Z or milliseconds since the epoch, not \"{}\"", field, text),
-      field);
+  return fail(Errc::invalid_argument,
+              fmt::format("{} must be a time like 2026-01-02T03:04:05Z or milliseconds since the epoch, not \"{}\"",
+                          field, text),
+              field);
 }
 
 std::string format_time(TimestampMs at) { return at == 0 ? "-" : format_utc(at); }

@@ -1,4 +1,4 @@
-// top: what happens on a store or a server, again and again.
+// top: a live view of a store or a server.
 #include <chrono>
 #include <thread>
 
@@ -19,12 +19,12 @@ using std::chrono::milliseconds;
 
 constexpr std::int64_t min_interval_ms = 100;
 constexpr std::int64_t max_interval_ms = 3600 * 1000;
-// Looking costs the store something, so it rests at least so many times as long as a look took.
+// A refresh costs the store something, so the pause after it is at least this many times as long.
 constexpr int rest_factor = 5;
 
 Cell rate_cell(const std::optional<double>& rate) { return {rate ? fmt::format("{:.1f}", *rate) : "-"}; }
 
-// 850 ms, 12 s, 5 m, 3 h, 2 d: two digits say enough.
+// 850 ms, 12 s, 5 m, 3 h, 2 d: two digits are enough.
 std::string rough(const std::optional<std::int64_t>& duration_ms) {
   if (!duration_ms) return "-";
   constexpr std::pair<std::int64_t, const char*> units[] = {
@@ -77,12 +77,12 @@ std::string render(const TopSnapshot& snapshot, const Look& look) {
 Result<milliseconds> interval_of(const Arguments& arguments) {
   FF_TRY(interval, parse_duration(arguments.text("--interval", "1s"), "--interval"));
   if (interval < min_interval_ms || interval > max_interval_ms) {
-    return fail(Errc::invalid_argument, "--interval: allowed are 100ms to 1h", "--interval");
+    return fail(Errc::invalid_argument, "--interval must be from 100ms to 1h", "--interval");
   }
   return milliseconds(interval);
 }
 
-// Rates need two looks.
+// Rates need two snapshots.
 Result<int> show_once(TopObserver& observer, milliseconds interval, bool as_json) {
   FF_TRY_VOID(observer.look());
   std::this_thread::sleep_for(interval);
@@ -91,7 +91,7 @@ Result<int> show_once(TopObserver& observer, milliseconds interval, bool as_json
   return 0;
 }
 
-// A server that is away for a while is no reason to leave.
+// Goes on when the server cannot be reached for a while.
 Result<int> show_forever(TopObserver& observer, milliseconds interval) {
   using Clock = std::chrono::steady_clock;
   auto begin = Clock::now();
@@ -122,20 +122,18 @@ Result<int> run_top(const Arguments& arguments) {
 }  // namespace
 
 std::vector<Command> top_commands() {
-  return {{{"top",
-            {},
-            "watch lanes, rates and workers live",
-            "Shows lanes with their counts, how many executions are created and finished per second, how long the "
-            "oldest one\n"
-            "waits, workers, parked claims and how late the clock is; drawn anew every second until q or Ctrl-C. "
-            "Without a\n"
-            "terminal it prints one look. Parked claims are known to servers only. A store whose look takes long is "
-            "looked\n"
-            "at less often.",
-            options_of_reading({{"--interval", "DURATION", "how often to look, 100ms to 1h (1s)"},
-                                {"--namespace", "NAME", "only executions and workers of this namespace"},
-                                {"--once", "", "print one look and end"}})},
-           run_top}};
+  return {
+      {{"top",
+        {},
+        "watch lanes, rates and workers live",
+        "Shows lanes with their counts, executions created and finished per second, the age of the oldest waiting\n"
+        "execution, workers, parked claims and the lag of the clock. Refreshes every second until q or Ctrl-C.\n"
+        "Without a terminal it prints one snapshot. Only servers know parked claims. If a snapshot takes long, the\n"
+        "view is refreshed less often.",
+        options_of_reading({{"--interval", "DURATION", "refresh interval, 100ms to 1h (1s)"},
+                            {"--namespace", "NAME", "only executions and workers of this namespace"},
+                            {"--once", "", "print one snapshot and exit"}})},
+       run_top}};
 }
 
 }  // namespace flowfabric::cli

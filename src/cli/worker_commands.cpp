@@ -57,7 +57,7 @@ Result<int> run_workers_list(const Arguments& arguments) {
   if (arguments.has("--json")) {
     fmt::print("{}\n", to_json(reply));
   } else if (reply.workers.empty()) {
-    fmt::print("no worker is registered{}\n", request.include_expired ? "" : "; --all also shows those that have gone");
+    fmt::print("no worker is registered{}\n", request.include_expired ? "" : "; --all also shows ended workers");
   } else {
     fmt::print("{}", workers_table(reply.workers).render(stdout_look()));
     print_more(reply.next_cursor);
@@ -93,15 +93,14 @@ Result<int> print_worker(const Arguments& arguments, const WorkerName& worker, c
 
 Result<int> run_mark_dead(const Arguments& arguments) {
   const WorkerName worker = read_worker(arguments);
-  FF_TRY(agreed,
-         confirm(fmt::format("mark {} dead and take back every lease that it holds?", worker.instance), arguments));
+  FF_TRY(agreed, confirm(fmt::format("mark {} dead and release all its leases?", worker.instance), arguments));
   if (!agreed) return exit_declined;
   FF_TRY(target, find_target(arguments));
   FF_TRY(marked, target->mark_worker_dead(worker.name_space, worker.instance, acting_operator(arguments)));
   if (marked.outcome == MarkWorkerDeadOutcome::not_registered) return no_such_worker(worker);
   return print_worker(arguments, worker, "marked",
-                      marked.released ? "is marked dead; it holds no leases any more"
-                                      : "is marked dead; an engine on this store takes its leases back");
+                      marked.released ? "is marked dead; its leases are released"
+                                      : "is marked dead; an engine on this store will release its leases");
 }
 
 Result<int> run_drain_worker(const Arguments& arguments) {
@@ -109,32 +108,32 @@ Result<int> run_drain_worker(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(outcome, target->drain_worker(worker.name_space, worker.instance, acting_operator(arguments)));
   if (outcome == DrainWorkerOutcome::not_registered) return no_such_worker(worker);
-  return print_worker(arguments, worker, "draining", "is told to drain at its next heartbeat");
+  return print_worker(arguments, worker, "draining", "will be told to drain with its next heartbeat");
 }
 
 }  // namespace
 
 std::vector<Command> worker_commands() {
   const OperandSpec instance{"INSTANCE", 1, 1};
-  const OptionSpec name_space{"--namespace", "NAME", "where it is registered (default)"};
+  const OptionSpec name_space{"--namespace", "NAME", "namespace of the worker (default)"};
   return {
       {{"workers list",
         {},
         "list registered workers",
-        "Lists the registered worker instances that all given options describe.",
+        "Lists the registered worker instances that match all given options.",
         options_of_reading({{"--namespace", "NAME", "only workers of this namespace"},
                             {"--lane", "NAME", "only workers that serve this lane"},
-                            {"--capability", "WORD", "only workers that offer this"},
-                            {"--all", "", "also those that lapsed or died within the last day"},
-                            {"--limit", "N", fmt::format("how many to show ({})", workers_shown)},
-                            {"--cursor", "CURSOR", "go on where an earlier page ended"}})},
+                            {"--capability", "WORD", "only workers that offer this capability"},
+                            {"--all", "", "also workers that lapsed or died within the last day"},
+                            {"--limit", "N", fmt::format("page size ({})", workers_shown)},
+                            {"--cursor", "CURSOR", "continue after an earlier page"}})},
        run_workers_list},
-      {{"workers mark-dead", instance, "declare a worker dead and take its leases back",
-        "Declares a worker instance dead. Its leases are taken back, so that other workers get its executions.",
+      {{"workers mark-dead", instance, "mark a worker dead and release its leases",
+        "Marks a worker instance dead. Its leases are released, so that other workers get its executions.",
         options_of_acting({name_space, yes_option()})},
        run_mark_dead},
-      {{"workers drain", instance, "ask a worker to finish and claim nothing more",
-        "From its next heartbeat on the worker is told to finish what it holds and to claim nothing more.",
+      {{"workers drain", instance, "tell a worker to finish its work and claim no more",
+        "With its next heartbeat the worker is told to finish its executions and to claim no more.",
         options_of_acting({name_space})},
        run_drain_worker},
   };

@@ -29,7 +29,7 @@ TEST_P(Executions, ListIsATableForPeople) {
   EXPECT_EQ(lines(run({"executions", "list", "--state", "failed", "--state", "completed"}).out), 3u);
   EXPECT_EQ(lines(run({"executions", "list", "--lane", "mail", "--kind", "send"}).out), 4u);
   EXPECT_EQ(lines(run({"executions", "list", "--tag", "app.team=billing"}).out), 2u);
-  EXPECT_EQ(run({"executions", "list", "--namespace", "elsewhere"}).out, "no execution matches\n");
+  EXPECT_EQ(run({"executions", "list", "--namespace", "elsewhere"}).out, "no matching executions\n");
 }
 
 TEST_P(Executions, ListPagesCoverEverythingOnce) {
@@ -169,7 +169,7 @@ TEST_P(Executions, ReplayPriorityTagsAndLeases) {
             "3 executions given priority 5\n");
   EXPECT_EQ(run_json({"executions", "show", people.delayed}).at("summary").at("priority").as_int64(), -7);
 
-  EXPECT_EQ(run({"executions", "tags", people.delayed}).out, "it has no tags\n");
+  EXPECT_EQ(run({"executions", "tags", people.delayed}).out, "no tags\n");
   EXPECT_EQ(run({"executions", "tags", people.delayed, "--set", "a.b=c=d", "--set", "a.c=1", "--remove", "a.x"}).out,
             "a.b=c=d\na.c=1\n");
   EXPECT_EQ(text(run_json({"executions", "tags", people.delayed, "--remove", "a.c"}).at("tags").at("a.b")), "c=d");

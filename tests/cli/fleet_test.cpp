@@ -67,7 +67,7 @@ TEST_P(Fleet, ADeadWorkerGivesItsLeasesBack) {
   const Finished dead = run(Words{"workers", "mark-dead", "w-1", "--yes", "--reason", "fire"} + by("ada"));
   EXPECT_EQ(dead.code, 0) << dead.err;
   EXPECT_TRUE(contains(dead.out, "worker instance w-1 is marked dead; ")) << dead.out;
-  EXPECT_EQ(contains(dead.out, "it holds no leases any more\n"), !served()) << dead.out;
+  EXPECT_EQ(contains(dead.out, "its leases are released\n"), !served()) << dead.out;
   // A server's engine takes them back, and nobody waits for it.
   ASSERT_TRUE(test::eventually([&] { return states_of({people.active}) == std::set<std::string>{"waiting"}; }));
   EXPECT_EQ(run({"workers", "mark-dead", "w-1", "--yes"}).code, 3);
@@ -89,7 +89,7 @@ TEST_P(Fleet, AWorkerIsDrained) {
 }
 
 TEST_P(Fleet, LookingAtExpiredLeasesDoesNotTakeThemBack) {
-  EXPECT_EQ(run({"leases", "expired"}).out, "no lease has run out without being followed\n");
+  EXPECT_EQ(run({"leases", "expired"}).out, "no expired leases\n");
   const std::string id = abandon();
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (run_json({"leases", "expired"}).at("leases").as_array().empty()) {
@@ -110,7 +110,7 @@ TEST_P(Fleet, LookingAtExpiredLeasesDoesNotTakeThemBack) {
     EXPECT_EQ(text(lease.at("cause")), "none") << "no clock has come by";
     EXPECT_EQ(text(lease.at("worker_instance_id")), "w-9");
   }
-  EXPECT_TRUE(contains(run({"leases", "expired"}).out, "not noticed yet"));
+  EXPECT_TRUE(contains(run({"leases", "expired"}).out, "not processed yet"));
   EXPECT_TRUE(contains(run({"executions", "explain", id}).out, "ran out at"));
   EXPECT_TRUE(run_json({"leases", "expired", "--as-of", "2020-01-01T00:00:00Z"}).at("leases").as_array().empty());
   EXPECT_TRUE(run_json({"leases", "expired", "--namespace", "elsewhere"}).at("leases").as_array().empty());
@@ -126,7 +126,7 @@ TEST_P(Fleet, KeysAreRotatedAfterAsking) {
   EXPECT_EQ(run_json({"keys", "list"}).at("keys").as_array(), before);
   const Finished rotated = run({"keys", "rotate", "--grace", "2h", "--yes"});
   EXPECT_EQ(rotated.code, 0) << rotated.err;
-  EXPECT_TRUE(contains(rotated.out, "signs from now on")) << rotated.out;
+  EXPECT_TRUE(contains(rotated.out, "is now the signing key")) << rotated.out;
   const auto after = run_json({"keys", "list"}).at("keys").as_array();
   ASSERT_EQ(after.size(), 2u);
   EXPECT_EQ(after[0].at("expires_at").as_int64() - after[1].at("created_at").as_int64(), 2 * 3600 * 1000);

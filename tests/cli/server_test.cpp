@@ -101,7 +101,7 @@ TEST_F(Places, ProfilesAreNamed) {
   EXPECT_EQ(list().code, 2) << "there is no default";
   const Finished unknown = list({"--profile", "moon"});
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_TRUE(contains(unknown.err, "there is no profile \"moon\"") && contains(unknown.err, "it has far, near"))
+  EXPECT_TRUE(contains(unknown.err, "no profile \"moon\"") && contains(unknown.err, "the profiles are far, near"))
       << unknown.err;
 }
 
