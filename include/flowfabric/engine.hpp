@@ -75,6 +75,8 @@ class Engine {
   Result<FailReply> fail(const Handle& handle, FailRequest request);
   // Gives the lease up; the same attempt goes on after `delay_until`.
   Result<DelayReply> delay(const Handle& handle, TimestampMs delay_until);
+  // Gives the lease back now. The next claim goes on with the same attempt; no retry and no reclaim is counted.
+  Result<void> release(const Handle& handle);
   Result<CancelReply> cancel_held(const Handle& handle, std::string reason);
   // Whose work each handle is for; absent where the handle is not good or the execution is gone.
   Result<std::vector<std::optional<std::string>>> namespaces_of(const std::vector<Handle>& handles);
@@ -89,6 +91,7 @@ class Engine {
   void renew_async(const Handle& handle, Done<RenewVerdict> done);
   void complete_async(const Handle& handle, CompleteRequest request, Done<void> done);
   void fail_async(const Handle& handle, FailRequest request, Done<FailReply> done);
+  void release_async(const Handle& handle, Done<void> done);
   void heartbeat_async(HeartbeatRequest request, Done<HeartbeatReply> done);
   // Tens of thousands of these may wait at once: they cost some memory until there is something to say.
   void wait_async(const ExecutionId& id, std::uint32_t wait_ms, Done<ExecutionResult> done);

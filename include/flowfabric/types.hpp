@@ -78,7 +78,7 @@ struct StateVector {
 enum class AttemptType : std::uint8_t { initial, retry, reclaim, replay };
 enum class AttemptState : std::uint8_t {
   started,
-  suspended,  // released by delay; the same attempt goes on later
+  suspended,  // its lease was given up by delay or release; the same attempt goes on later
   ended_success,
   ended_failure,
   ended_cancelled,
@@ -255,6 +255,7 @@ enum class EventType : std::uint8_t {
   api_key_created = 27,
   api_key_revoked = 28,
   retention_run = 29,  // an operator removed what had ended
+  released = 30,       // the holder gave its lease back; the same attempt goes on with the next claim
 };
 
 std::string_view to_string(EventType type);

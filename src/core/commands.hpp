@@ -56,6 +56,10 @@ struct DelayCommand {
   Fence fence;
   TimestampMs delay_until = 0;
 };
+// Gives the lease back now: the same attempt goes on with whoever claims it next.
+struct ReleaseHeldCommand {
+  Fence fence;
+};
 struct CancelHeldCommand {
   Fence fence;
   std::string reason;
@@ -162,10 +166,10 @@ struct DueCommand {
 
 using Command =
     std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand, DelayCommand,
-                 CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand, PriorityCommand, TagsCommand,
-                 LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand, RegisterCommand, HeartbeatCommand,
-                 MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand, CreateApiKeyCommand,
-                 RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand>;
+                 ReleaseHeldCommand, CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand, PriorityCommand,
+                 TagsCommand, LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand, RegisterCommand,
+                 HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand,
+                 CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;

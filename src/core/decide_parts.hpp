@@ -15,6 +15,7 @@ Result<Reply> decide_one(Workspace& workspace, const ProgressCommand& command, c
 Result<Reply> decide_one(Workspace& workspace, const CompleteCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const FailCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const DelayCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const ReleaseHeldCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command, const Context& context);
 
 // decide_operator.cpp

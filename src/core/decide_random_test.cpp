@@ -77,7 +77,8 @@ class Player {
     switch (dice_() % 24) {
       case 0: return dice_() % 2 == 0 ? Command{CompleteCommand{fence, {}}} : Command{CancelHeldCommand{fence, ""}};
       case 1: return FailCommand{fence, {}};
-      case 2: return DelayCommand{fence, stage.now + 25};
+      case 2:
+        return dice_() % 3 == 0 ? Command{ReleaseHeldCommand{fence}} : Command{DelayCommand{fence, stage.now + 25}};
       case 3: return RenewCommand{fence, 0};
       case 4: return dice_() % 4 == 0 ? Command{CancelCommand{id, {}}} : Command{PriorityCommand{id, 1, {}}};
       case 5:

@@ -86,6 +86,19 @@ TEST(Repeats, DelayAnswersAgain) {
   EXPECT_EQ(stage.expect<DelayReply>(DelayCommand{fence, until}), first) << "time going on does not change the answer";
 }
 
+TEST(Repeats, ReleaseAnswersAgain) {
+  Rehearsal stage;
+  const ExecutionId id = stage.create(ruled());
+  const Fence fence = fence_of(stage.lease(id));
+  stage.expect<Done>(ReleaseHeldCommand{fence});
+  stage.expect<Done>(ReleaseHeldCommand{fence});
+  EXPECT_TRUE(stage.last_events.empty());
+  EXPECT_EQ(stage.refusal(DelayCommand{fence, 0}), Errc::stale_lease) << "another operation";
+  stage.lease(id, 500, "w-2");
+  stage.expect<Done>(ReleaseHeldCommand{fence});
+  EXPECT_TRUE(stage.facts(id).lease) << "a repeat does not touch the lease of the next holder";
+}
+
 TEST(Repeats, HeldCancelGivesTheFirstAnswerAgain) {
   Rehearsal stage;
   const ExecutionId id = stage.create(ruled());
@@ -123,9 +136,9 @@ TEST(Fences, EveryMemberIsCompared) {
   Fence attempt = good;
   attempt.attempt_index += 1;
   for (const Fence& bad : {lease, older, newer, attempt}) {
-    for (const Command& command :
-         std::vector<Command>{RenewCommand{bad, 0}, ProgressCommand{bad, {}}, CompleteCommand{bad, {}},
-                              FailCommand{bad, {}}, DelayCommand{bad, stage.now + 1}, CancelHeldCommand{bad, ""}}) {
+    for (const Command& command : std::vector<Command>{
+             RenewCommand{bad, 0}, ProgressCommand{bad, {}}, CompleteCommand{bad, {}}, FailCommand{bad, {}},
+             DelayCommand{bad, stage.now + 1}, ReleaseHeldCommand{bad}, CancelHeldCommand{bad, ""}}) {
       EXPECT_EQ(stage.refusal(command), Errc::stale_lease);
     }
   }
@@ -526,6 +539,33 @@ TEST(Delays, ATimeThatHasPassedIsAnImmediateReturn) {
   EXPECT_EQ(stage.expect<DelayReply>(DelayCommand{fence, stage.now}).delay_until, stage.now);
   EXPECT_EQ(stage.state(id), PublicState::resumable);
   EXPECT_TRUE(stage.ready(id));
+}
+
+// ---- Releasing -----------------------------------------------------------------------------------------------------
+
+TEST(Releasing, TheSameAttemptGoesOnAndNothingIsCounted) {
+  Rehearsal stage;
+  CreateRequest request = ruled();
+  request.policy.attempt_timeout_ms = 400;
+  request.policy.max_reclaims = 0;
+  const ExecutionId id = stage.create(request);
+  const ClaimedExecution first = stage.lease(id);
+  stage.now += 100;
+  stage.expect<Done>(ReleaseHeldCommand{fence_of(first)});
+  EXPECT_EQ(stage.state(id), PublicState::resumable);
+  EXPECT_TRUE(stage.ready(id)) << "claimable at once";
+  EXPECT_EQ(stage.facts(id).lost.cause, LeaseLoss::none) << "the lease was not lost";
+  stage.now += 1000;
+  const ClaimedExecution again = stage.lease(id, 500, "w-2");
+  EXPECT_EQ(again.handle_kind, HandleKind::resumed);
+  EXPECT_EQ(again.attempt.attempt_id, first.attempt.attempt_id);
+  EXPECT_EQ(again.attempt.timeout_at, stage.now + 300) << "the time between the leases does not count";
+  EXPECT_GT(again.lease.lease_epoch, first.lease.lease_epoch);
+  EXPECT_EQ(stage.facts(id).attempt_count, 1u);
+  EXPECT_EQ(stage.facts(id).reclaim_count, 0u);
+  EXPECT_EQ(stage.facts(id).retry_count, 0u);
+  EXPECT_EQ(stage.history(id),
+            (std::vector{EventType::created, EventType::claimed, EventType::released, EventType::resumed}));
 }
 
 // ---- Creating ------------------------------------------------------------------------------------------------------

@@ -65,6 +65,20 @@ Result<void> check_fence(const Execution& execution, const Fence& fence) {
                                      "; the execution is at epoch " + std::to_string(facts.lease_epoch));
 }
 
+// The holder gives its lease up without an end: the next claim goes on with the same attempt, so neither a retry nor a
+// reclaim is counted.
+void put_attempt_aside(Transition& transition, TimestampMs delay_until) {
+  Facts& facts = transition.facts();
+  const TimestampMs now = transition.now();
+  Attempt& attempt = *facts.attempt;
+  attempt.attempt_state = AttemptState::suspended;
+  attempt.suspended_at = now;
+  if (attempt.timeout_at != 0) attempt.timeout_left_ms = std::max<std::int64_t>(attempt.timeout_at - now, 1);
+  attempt.timeout_at = 0;
+  ++facts.lease_epoch;
+  make_runnable(transition, delay_until, DelayCause::worker);
+}
+
 }  // namespace
 
 Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, const Context& context) {
@@ -151,19 +165,26 @@ Result<Reply> decide_one(Workspace& workspace, const DelayCommand& command, cons
   FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
 
   Transition transition(*slot, context);
-  Facts& facts = transition.facts();
-  const std::string actor = facts.lease->worker_instance_id;
-  Attempt& attempt = *facts.attempt;
-  attempt.attempt_state = AttemptState::suspended;
-  attempt.suspended_at = context.now;
-  if (attempt.timeout_at != 0) attempt.timeout_left_ms = std::max<std::int64_t>(attempt.timeout_at - context.now, 1);
-  attempt.timeout_at = 0;
-  ++facts.lease_epoch;
-  make_runnable(transition, command.delay_until, DelayCause::worker);
+  const std::string actor = transition.facts().lease->worker_instance_id;
+  put_attempt_aside(transition, command.delay_until);
   release.delay_until = command.delay_until;
-  facts.release = std::move(release);
+  transition.facts().release = std::move(release);
   transition.record(EventType::delayed, actor, {}, command.delay_until);
   return DelayReply{command.delay_until};
+}
+
+Result<Reply> decide_one(Workspace& workspace, const ReleaseHeldCommand& command, const Context& context) {
+  FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
+  Release release = release_of(command.fence, Release::Operation::release, 0);
+  if (is_repeat(slot->execution()->facts, release)) return Done{};
+  FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
+
+  Transition transition(*slot, context);
+  const std::string actor = transition.facts().lease->worker_instance_id;
+  put_attempt_aside(transition, 0);
+  transition.facts().release = std::move(release);
+  transition.record(EventType::released, actor, {});
+  return Done{};
 }
 
 Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command, const Context& context) {

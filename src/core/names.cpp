@@ -41,7 +41,7 @@ constexpr std::array<Names, 3> handle_kinds = {"fresh", "resumed", "reclaimed"};
 constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
-constexpr std::array<Names, 30> event_types = {"",
+constexpr std::array<Names, 31> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -70,7 +70,8 @@ constexpr std::array<Names, 30> event_types = {"",
                                                "keys_rotated",
                                                "api_key_created",
                                                "api_key_revoked",
-                                               "retention_run"};
+                                               "retention_run",
+                                               "released"};
 
 template <class Enum, std::size_t n>
 std::string_view name_of(const std::array<Names, n>& names, Enum value) {

@@ -252,7 +252,7 @@ void put_release(Encoder& out, const Release& release) {
 
 Release get_release(Decoder& in) {
   Release release;
-  release.operation = in.enumerator(Release::Operation::cancel);
+  release.operation = in.enumerator(Release::Operation::release);
   if (release.operation == Release::Operation::none) return release;
   release.lease_id = in.uuid();
   release.lease_epoch = in.unsigned_number();
@@ -753,7 +753,7 @@ Result<Event> decode_event(std::string_view bytes) {
   const std::uint8_t layout = layout_of(in);
   if (layout == 0) return tl::unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::retention_run);
+  event.type = in.enumerator(EventType::released);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, [](Decoder& i) {

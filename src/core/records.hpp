@@ -55,7 +55,7 @@ struct PendingAttempt {
 // The last operation by which a holder gave up its lease, with the answer it got: the same fence repeating the same
 // operation gets the same answer again.
 struct Release {
-  enum class Operation : std::uint8_t { none, complete, fail, delay, cancel };
+  enum class Operation : std::uint8_t { none, complete, fail, delay, cancel, release };
   Operation operation = Operation::none;
   Uuid lease_id;
   std::uint64_t lease_epoch = 0;

@@ -255,7 +255,7 @@ TEST(Records, DefaultsRoundTrip) {
 
 TEST(Records, EveryReleaseOperationRoundTrips) {
   for (const auto operation : {Release::Operation::none, Release::Operation::complete, Release::Operation::fail,
-                               Release::Operation::delay, Release::Operation::cancel}) {
+                               Release::Operation::delay, Release::Operation::cancel, Release::Operation::release}) {
     Facts facts;
     if (operation != Release::Operation::none) facts.release = full_release();
     facts.release.operation = operation;
@@ -448,7 +448,8 @@ TEST(Records, UnknownEnumValuesInFactsAreCorruption) {
   low.release = full_release();
   high = low;
   low.release.operation = Release::Operation::complete;
-  expect_bound(low, high, 4, decode_facts, "release.operation");
+  high.release.operation = Release::Operation::release;
+  expect_bound(low, high, 5, decode_facts, "release.operation");
   low = high;
   low.release.fail.decision = FailReply::Decision::retry_scheduled;
   expect_bound(low, high, 1, decode_facts, "release.fail.decision");
@@ -480,8 +481,8 @@ TEST(Records, UnknownEnumValuesElsewhereAreCorruption) {
   expect_bound(LaneRecord{}, LaneRecord{{"", LaneState::disabled, 0, "", ""}}, 3, decode_lane, "lane state");
   Event event;
   Event event_high;
-  event_high.type = EventType::retention_run;
-  expect_bound(event, event_high, 29, decode_event, "event type");
+  event_high.type = EventType::released;
+  expect_bound(event, event_high, 30, decode_event, "event type");
   event_high = event;
   event_high.state_before = PublicState::skipped;
   expect_bound(event, event_high, 11, decode_event, "state_before");

@@ -246,6 +246,17 @@ void Engine::fail_async(const Handle& handle, FailRequest request, Done<FailRepl
   });
 }
 
+void Engine::release_async(const Handle& handle, Done<void> done) {
+  const auto timer = impl_->timer("release");
+  const auto fence = impl_->runtime->fence_of(handle);
+  if (!fence) return refuse(timer, done, fence.error());
+  impl_->runtime->submit(ReleaseHeldCommand{*fence}, [timer, done = std::move(done)](Result<Reply> reply) {
+    timer.ended(reply);
+    if (!reply) return done(tl::unexpected(std::move(reply).error()));
+    done({});
+  });
+}
+
 Result<void> Engine::report_progress(const Handle& handle, ProgressReport report) {
   return impl_->counted("report_progress", [&]() -> Result<void> {
     FF_TRY(fence, impl_->runtime->fence_of(handle));
@@ -275,6 +286,13 @@ Result<DelayReply> Engine::delay(const Handle& handle, TimestampMs delay_until) 
     FF_TRY(fence, impl_->runtime->fence_of(handle));
     FF_TRY_VOID(admit_time(delay_until, "delay_until"));
     return call_as<DelayReply>(*impl_->runtime, DelayCommand{fence, delay_until});
+  });
+}
+
+Result<void> Engine::release(const Handle& handle) {
+  return impl_->counted("release", [&]() -> Result<void> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    return call_done(*impl_->runtime, ReleaseHeldCommand{fence});
   });
 }
 

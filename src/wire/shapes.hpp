@@ -59,7 +59,7 @@ struct EnumRange<ApiRole> : Range<ApiRole, ApiRole::viewer, ApiRole::admin> {};
 template <>
 struct EnumRange<WorkerState> : Range<WorkerState, WorkerState::live, WorkerState::ttl_swept> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::retention_run> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::released> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};

@@ -48,6 +48,37 @@ TEST_P(EngineLeases, C10_renew_after_expiry_or_loss_fails) {
   EXPECT_EQ(refusal(engine().renew(first)), Errc::stale_lease);
 }
 
+TEST_P(EngineLeases, release_gives_the_lease_back_at_once_and_counts_nothing) {
+  CreateRequest request = job();
+  request.policy.max_reclaims = 0;
+  const ExecutionId id = value_of(engine().create(request)).execution_id;
+  const ClaimedExecution first = engine().take("default", 600000);
+  value_of(engine().release(first));
+  EXPECT_EQ(state(id), PublicState::resumable);
+  EXPECT_EQ(refusal(engine().complete(first)), Errc::stale_lease) << "the holder is fenced";
+  value_of(engine().release(first));  // the same request gets the same answer
+  const ClaimedExecution next = engine().take("default", 1000, "w-2");
+  EXPECT_EQ(next.attempt.attempt_id, first.attempt.attempt_id);
+  value_of(engine().release(first));
+  EXPECT_TRUE(facts(id).lease) << "a repeat does not touch the next holder's lease";
+  EXPECT_EQ(facts(id).reclaim_count, 0u);
+  EXPECT_EQ(facts(id).attempt_count, 1u);
+  value_of(engine().complete(next));
+  EXPECT_EQ(engine().history(id), (Events{EventType::created, EventType::claimed, EventType::released,
+                                          EventType::resumed, EventType::completed}));
+}
+
+TEST_P(EngineLeases, what_is_released_wakes_a_claim_that_waits) {
+  const ExecutionId id = engine().make();
+  const ClaimedExecution first = engine().take("default", 600000);
+  const auto parked = engine().claim_later(ask_and_wait(60000));
+  EXPECT_FALSE(parked.done());
+  value_of(engine().release(first));
+  engine().settle();
+  ASSERT_TRUE(parked.done());
+  EXPECT_EQ(ids_of(value_of(parked.get())), std::vector{id});
+}
+
 TEST_P(EngineLeases, renew_many_gives_each_its_own_verdict) {
   make_many(std::vector<CreateRequest>(40, job()));
   const Claims claims = claim_all("default", 5000);

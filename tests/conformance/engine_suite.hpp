@@ -94,6 +94,7 @@ inline std::vector<Command> everything_fenced(const Fence& fence) {
           CompleteCommand{fence, {"r", {}}},
           FailCommand{fence, {}},
           DelayCommand{fence, 1},
+          ReleaseHeldCommand{fence},
           CancelHeldCommand{fence, "enough"}};
 }
 

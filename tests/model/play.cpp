@@ -129,7 +129,9 @@ void Stage::use(const Step& step, const ClaimedExecution& held) {
       if (n % 4 == 0) report.message = "halfway";
       return say("progress", driver_.call(ProgressCommand{fence, report}));
     }
-    case 3: return say("delay", driver_.call(DelayCommand{fence, clock_.now_ms() + n * 7}));
+    case 3:
+      if (n % 5 == 0) return say("release", driver_.call(ReleaseHeldCommand{fence}));
+      return say("delay", driver_.call(DelayCommand{fence, clock_.now_ms() + n * 7}));
     case 4: return say("cancel_held", driver_.call(CancelHeldCommand{fence, "enough"}));
     default: {
       const std::string result(n % 13 == 0 ? large : n % 3, 'r');

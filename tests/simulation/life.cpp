@@ -67,6 +67,7 @@ void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) 
       case EventType::grant_issued: reserve(event); break;
       case EventType::grant_expired: unreserve(event); break;
       case EventType::delayed:
+      case EventType::released:
       case EventType::retry_scheduled:
       case EventType::lease_expired:
       case EventType::lease_revoked: release(event, policy, commit); break;
@@ -175,6 +176,7 @@ void Life::release(const Event& event, const Policy& policy, std::uint64_t commi
   end_span(event, commit);
   expect_epoch(event, epoch_ + 1);
   switch (event.type) {
+    case EventType::released:
     case EventType::delayed: queue(event, std::nullopt); break;
     case EventType::retry_scheduled:
       ++retries_;

@@ -23,6 +23,7 @@ StoreOptions at_the_end_of_time() {
 bool is_by_holder(const Event& event, const Lease& lease) {
   switch (event.type) {
     case EventType::completed:
+    case EventType::released:
     case EventType::delayed: return true;
     case EventType::failed:
     case EventType::retry_scheduled:

@@ -17,6 +17,7 @@ std::string name_of(const Command& command) {
   if (std::holds_alternative<CompleteCommand>(command)) return "complete";
   if (std::holds_alternative<FailCommand>(command)) return "fail";
   if (std::holds_alternative<DelayCommand>(command)) return "delay";
+  if (std::holds_alternative<ReleaseHeldCommand>(command)) return "release";
   return "cancel_held";
 }
 
@@ -36,6 +37,7 @@ bool is_end_by(const Command& command, const LeaseSpan& span) {
   if (std::holds_alternative<CompleteCommand>(command)) return span.ended_by == EventType::completed;
   if (span.ended_actor != span.instance) return false;
   if (std::holds_alternative<DelayCommand>(command)) return span.ended_by == EventType::delayed;
+  if (std::holds_alternative<ReleaseHeldCommand>(command)) return span.ended_by == EventType::released;
   if (std::holds_alternative<CancelHeldCommand>(command)) return span.ended_by == EventType::cancelled;
   return span.ended_by == EventType::failed || span.ended_by == EventType::retry_scheduled;
 }
@@ -167,7 +169,11 @@ Command World::random_fenced(const Held& held) {
       request.retryable = static_cast<FailRequest::Retryable>(random_.below(3));
       return FailCommand{held.fence, request};
     }
-    case 5: return DelayCommand{held.fence, now_ms() + random_.between(-500, 6000)};
+    case 5: {
+      const std::int64_t delay_ms = random_.between(-500, 6000);
+      if (delay_ms < -200) return ReleaseHeldCommand{held.fence};
+      return DelayCommand{held.fence, now_ms() + delay_ms};
+    }
     case 6: return CancelHeldCommand{held.fence, "not needed"};
     default: {
       CompleteRequest request;

@@ -137,6 +137,8 @@ Result<DelayReply> Driver::delay(const ClaimedExecution& claimed, TimestampMs un
   return std::get<DelayReply>(*reply);
 }
 
+Result<Reply> Driver::release(const ClaimedExecution& claimed) { return call(ReleaseHeldCommand{fence(claimed)}); }
+
 Execution Driver::execution(const ExecutionId& id) {
   auto loaded = reads::load_execution(store(), id);
   FF_CHECK(loaded.has_value());

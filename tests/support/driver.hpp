@@ -74,6 +74,7 @@ class Driver {
   Result<FailReply> fail(const ClaimedExecution& claimed, std::string category = "error");
   Result<RenewVerdict> renew(const ClaimedExecution& claimed);
   Result<DelayReply> delay(const ClaimedExecution& claimed, TimestampMs until);
+  Result<Reply> release(const ClaimedExecution& claimed);
   Execution execution(const ExecutionId& id);
   ExecutionDescription describe(const ExecutionId& id);
   std::vector<EventType> history(const ExecutionId& id);
