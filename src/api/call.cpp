@@ -38,9 +38,7 @@ net::Response error_response(const Error& error) {
   return response;
 }
 
-Error too_many_waiting() {
-  return Error{Errc::overloaded, "too many requests are waiting; back off and repeat", {}, {}};
-}
+Error too_many_waiting() { return Error{Errc::overloaded, "too many requests are waiting; try again later", {}, {}}; }
 
 Call::Call(std::shared_ptr<net::Exchange> exchange, const Home& home, Caller caller,
            std::map<std::string, std::string, std::less<>> parameters)

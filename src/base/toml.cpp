@@ -103,7 +103,7 @@ class Reader {
     skip_spaces();
     skip_comment();
     if (at_end() || take_line_end()) return {};
-    return fail_at(line_, "something follows the value; one setting a line, comments begin with #");
+    return fail_at(line_, "unexpected text after the value; write one setting per line, comments begin with #");
   }
 
   // ---- Names
@@ -113,7 +113,7 @@ class Reader {
     if (peek() == '\'') return read_literal_string();
     const std::size_t start = at_;
     while (!at_end() && is_bare_key_character(peek())) ++at_;
-    if (at_ == start) return fail_at(line_, "a name is expected: letters, digits, - and _, or a text in quotes");
+    if (at_ == start) return fail_at(line_, "expected a name: letters, digits, - and _, or a quoted string");
     return std::string(text_.substr(start, at_ - start));
   }
 
@@ -130,13 +130,13 @@ class Reader {
 
   Result<void> read_header() {
     ++at_;
-    if (peek() == '[') return fail_at(line_, "arrays of tables ([[...]]) are not understood here");
+    if (peek() == '[') return fail_at(line_, "arrays of tables ([[...]]) are not supported here");
     FF_TRY(path, read_key());
     if (!take(']')) return fail_at(line_, "the ] after the name of the table is missing");
     for (const TomlEntry& entry : document_) {
       if (is_prefix(entry.path, path)) return fail_at(line_, dotted(entry.path) + " is a value, not a table");
     }
-    if (!headers_.insert(path).second) return fail_at(line_, "the table [" + dotted(path) + "] stands there twice");
+    if (!headers_.insert(path).second) return fail_at(line_, "the table [" + dotted(path) + "] is defined twice");
     table_ = std::move(path);
     return {};
   }
@@ -152,7 +152,7 @@ class Reader {
     FF_TRY_VOID(read_value(entry));
     for (const TomlEntry& before : document_) {
       if (is_prefix(before.path, entry.path) || is_prefix(entry.path, before.path)) {
-        return fail_at(entry.line, dotted(entry.path) + " is set already, in line " + std::to_string(before.line));
+        return fail_at(entry.line, dotted(entry.path) + " is already set in line " + std::to_string(before.line));
       }
     }
     document_.push_back(std::move(entry));
@@ -178,17 +178,17 @@ class Reader {
   Result<std::string> read_string() { return peek() == '"' ? read_basic_string() : read_literal_string(); }
 
   Result<std::string> read_literal_string() {
-    if (text_.substr(at_, 3) == "'''") return fail_at(line_, "texts of several lines are not understood here");
+    if (text_.substr(at_, 3) == "'''") return fail_at(line_, "multi-line strings are not supported here");
     const std::size_t start = ++at_;
     while (!at_end() && peek() != '\'' && peek() != '\n') ++at_;
     const std::string text(text_.substr(start, at_ - start));
-    if (!take('\'')) return fail_at(line_, "the text has no end: a ' is missing");
+    if (!take('\'')) return fail_at(line_, "the string is not closed: a ' is missing");
     FF_TRY_VOID(check_characters(text));
     return text;
   }
 
   Result<std::string> read_basic_string() {
-    if (text_.substr(at_, 3) == "\"\"\"") return fail_at(line_, "texts of several lines are not understood here");
+    if (text_.substr(at_, 3) == "\"\"\"") return fail_at(line_, "multi-line strings are not supported here");
     const std::size_t start = ++at_;
     std::string out;
     while (!at_end() && peek() != '"' && peek() != '\n') {
@@ -199,7 +199,7 @@ class Reader {
       }
     }
     const std::string_view text = text_.substr(start, at_ - start);
-    if (!take('"')) return fail_at(line_, "the text has no end: a \" is missing");
+    if (!take('"')) return fail_at(line_, "the string is not closed: a \" is missing");
     FF_TRY_VOID(check_characters(text));
     return out;
   }
@@ -207,7 +207,8 @@ class Reader {
   Result<void> check_characters(std::string_view text) const {
     const bool good = std::none_of(text.begin(), text.end(), [](char c) { return is_control(c) && c != '\t'; });
     if (good) return {};
-    return fail_at(line_, "a text has a control character; write it as \\u and four hexadecimal digits, between \"");
+    return fail_at(line_,
+                   "a string has a control character; write it as \\u and four hexadecimal digits, in double quotes");
   }
 
   Result<void> read_escape(std::string& out) {
@@ -219,8 +220,7 @@ class Reader {
       ++at_;
       return {};
     }
-    if (letter != 'u' && letter != 'U')
-      return fail_at(line_, "\\ is followed by something unknown; write \\\\ for one \\");
+    if (letter != 'u' && letter != 'U') return fail_at(line_, "unknown escape after \\; write \\\\ for a backslash");
     const std::size_t digits = letter == 'u' ? 4 : 8;
     const std::string_view hex = text_.substr(at_ + 1, digits);
     std::uint32_t point = 0;
@@ -240,8 +240,8 @@ class Reader {
     ++at_;
     std::vector<std::string> strings;
     for (skip_blank_lines(); !take(']'); skip_blank_lines()) {
-      if (at_end()) return fail_at(first_line, "the array has no end: a ] is missing");
-      if (peek() != '"' && peek() != '\'') return fail_at(line_, "only texts in quotes can stand in an array here");
+      if (at_end()) return fail_at(first_line, "the array is not closed: a ] is missing");
+      if (peek() != '"' && peek() != '\'') return fail_at(line_, "an array can contain only quoted strings here");
       FF_TRY(text, read_string());
       strings.push_back(std::move(text));
       skip_blank_lines();
@@ -261,8 +261,8 @@ class Reader {
     }
     const auto number = whole_number(word);
     if (!number) {
-      return fail_at(line_, (word.empty() ? "the value is missing" : "\"" + word + "\" is no value") +
-                                std::string("; texts need quotes, else it is a whole number, true or false"));
+      return fail_at(line_, (word.empty() ? "the value is missing" : "\"" + word + "\" is not a value") +
+                                std::string("; allowed: a quoted string, a whole number, true or false"));
     }
     entry.value = *number;
     return {};
@@ -328,11 +328,11 @@ std::string to_text(const TomlValue& value) {
   return join(std::get<std::vector<std::string>>(value), ",");
 }
 
-Result<std::string> string_of(const TomlEntry& entry) { return value_of<std::string>(entry, "a text in quotes"); }
+Result<std::string> string_of(const TomlEntry& entry) { return value_of<std::string>(entry, "a quoted string"); }
 Result<std::int64_t> number_of(const TomlEntry& entry) { return value_of<std::int64_t>(entry, "a whole number"); }
 Result<bool> flag_of(const TomlEntry& entry) { return value_of<bool>(entry, "true or false"); }
 Result<std::vector<std::string>> strings_of(const TomlEntry& entry) {
-  return value_of<std::vector<std::string>>(entry, "an array of texts");
+  return value_of<std::vector<std::string>>(entry, "an array of strings");
 }
 
 }  // namespace flowfabric

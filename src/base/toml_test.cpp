@@ -61,7 +61,7 @@ TEST(Toml, EntriesKnowTheirLine) {
   ASSERT_TRUE(document);
   EXPECT_EQ(document->at(0).line, 1u);
   EXPECT_EQ(document->at(1).line, 5u);
-  EXPECT_EQ(string_of(document->at(1)).error().message, "line 5: b: must be a text in quotes");
+  EXPECT_EQ(string_of(document->at(1)).error().message, "line 5: b: must be a quoted string");
   EXPECT_EQ(string_of(document->at(1)).error().field, "b");
 }
 
@@ -116,14 +116,14 @@ TEST(Toml, MistakesNameTheirLine) {
       {"[]", "line 1: a name is expected"},
       {"[[a]]", "line 1: arrays of tables"},
       {"[a] b = 1", "line 1: something follows"},
-      {"a = 1\na = 2", "line 2: a is set already, in line 1"},
-      {"a.b = 1\na = 2", "line 2: a is set already, in line 1"},
-      {"a = 1\na.b = 2", "line 2: a.b is set already, in line 1"},
+      {"a = 1\na = 2", "line 2: a is already set in line 1"},
+      {"a.b = 1\na = 2", "line 2: a is already set in line 1"},
+      {"a = 1\na.b = 2", "line 2: a.b is already set in line 1"},
       {"a = 1\n[a]", "line 2: a is a value, not a table"},
       {"[a]\n[b]\n[a]", "line 3: the table [a] stands there twice"},
-      {"a = \"\x01\"", "line 1: a text has a control character"},
-      {"a = '\x7f'", "line 1: a text has a control character"},
-      {"\"a\r\" = 1", "line 1: a text has a control character"},
+      {"a = \"\x01\"", "line 1: a string has a control character"},
+      {"a = '\x7f'", "line 1: a string has a control character"},
+      {"\"a\r\" = 1", "line 1: a string has a control character"},
       {"a = 1\nb = \"\xff\"", "line 2: is not valid UTF-8"},
   };
   for (const auto& [text, message] : mistakes) {

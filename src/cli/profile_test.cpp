@@ -35,7 +35,7 @@ TEST(Profiles, AreStoresAndServers) {
 }
 
 TEST(Profiles, MistakesNameTheirLine) {
-  EXPECT_EQ(problem("[profiles.a]\n\nstore = 1"), "line 3: profiles.a.store: must be a text in quotes");
+  EXPECT_EQ(problem("[profiles.a]\n\nstore = 1"), "line 3: profiles.a.store: must be a quoted string");
   EXPECT_TRUE(problem("store = 'x'").starts_with("line 1: store: unknown setting"));
   EXPECT_TRUE(problem("[profiles.a.b]\nstore = 'x'").starts_with("line 2: profiles.a.b.store: unknown setting"));
   EXPECT_TRUE(problem("[profiles.a]\nstroe = 'x'").starts_with("line 2: profiles.a.stroe: unknown setting"));

@@ -106,10 +106,9 @@ TEST(Settings, TracingIsOffUntilThereIsACollector) {
   EXPECT_EQ(config->tracing->tracer.ratio, 0.25);
 
   const auto problem = [](const char* option, const char* value) { return Given{}.option(option, value).problem(); };
-  EXPECT_EQ(
-      problem("--otlp-endpoint", "collector:4317"),
-      "otlp_endpoint (--otlp-endpoint): is \"collector:4317\"; must be http://HOST:PORT or https://HOST:PORT, with a "
-      "path when the collector has one");
+  EXPECT_EQ(problem("--otlp-endpoint", "collector:4317"),
+            "otlp_endpoint (--otlp-endpoint): is \"collector:4317\"; must be http://HOST:PORT or https://HOST:PORT, "
+            "optionally with a path");
   EXPECT_EQ(problem("--trace-ratio", "10%"),
             "trace_ratio (--trace-ratio): is \"10%\"; must be a number from 0 to 1, like 0.1");
   for (const char* bad : {"1.1", "-0.1", "", "nan", "inf"}) EXPECT_NE(problem("--trace-ratio", bad), "none") << bad;

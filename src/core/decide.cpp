@@ -153,7 +153,7 @@ Error already_terminal(const Execution& execution) {
 Result<void> check_namespace(const Spec& spec, const std::optional<std::string>& claimed) {
   if (!claimed || *claimed == spec.name_space) return {};
   return fail(Errc::not_eligible,
-              "the execution is of namespace " + spec.name_space + ", and only work of " + *claimed + " is claimed");
+              "the execution belongs to namespace " + spec.name_space + "; the claim is restricted to " + *claimed);
 }
 
 }  // namespace flowfabric

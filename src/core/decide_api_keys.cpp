@@ -39,14 +39,15 @@ Result<Reply> decide_one(Workspace& workspace, const CreateApiKeyCommand& comman
   for (const auto& key : record.keys) {
     if (key.info.name == request.name) {
       return fail(Errc::conflict,
-                  "name: there is a key \"" + request.name + "\" already; revoke it or take another name", "name");
+                  "name: a key \"" + request.name + "\" already exists; revoke it or choose another name", "name");
     }
   }
   if (record.keys.size() >= limits::max_api_keys) {
-    return fail(Errc::conflict, "there are " + std::to_string(record.keys.size()) + " API keys; revoke one first");
+    return fail(Errc::conflict,
+                "the limit of " + std::to_string(record.keys.size()) + " API keys is reached; revoke one first");
   }
   if (request.expires_at != 0 && request.expires_at <= context.now) {
-    return fail(Errc::invalid_argument, "expires_at: lies in the past", "expires_at");
+    return fail(Errc::invalid_argument, "expires_at: is in the past", "expires_at");
   }
   NewApiKey made = make_api_key(request, command.by.name, context.now, context.entropy);
   record.keys.push_back({made.info, hash_of_secret(made.secret)});

@@ -57,7 +57,7 @@ std::optional<Result<Reply>> earlier_answer(Workspace& workspace, const CreateCo
       if (record->request_digest == command.request_digest) return duplicate_of(workspace, record->execution_id);
       return fail(
           Errc::conflict,
-          "this idempotency key was used for a different request, which made " + to_string(record->execution_id),
+          "this idempotency key was used for a different request, which created " + to_string(record->execution_id),
           "idempotency_key");
     }
   }
@@ -65,8 +65,8 @@ std::optional<Result<Reply>> earlier_answer(Workspace& workspace, const CreateCo
   const Execution* existing = slot.execution();
   if (existing == nullptr || slot.erased) return std::nullopt;
   if (existing->spec.request_digest == command.request_digest) return duplicate_of(workspace, command.id);
-  return fail(Errc::conflict, "execution " + to_string(command.id) + " exists and was made by a different request",
-              "id");
+  return fail(Errc::conflict,
+              "execution " + to_string(command.id) + " already exists and was created by a different request", "id");
 }
 
 }  // namespace
@@ -77,13 +77,13 @@ Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, con
   const LaneState lane = lane_state(workspace, request.lane);
   if (lane == LaneState::draining || lane == LaneState::disabled) {
     return fail(Errc::lane_closed,
-                "lane \"" + request.lane + "\" is " + std::string(to_string(lane)) + " and takes no new executions",
+                "lane \"" + request.lane + "\" is " + std::string(to_string(lane)) + " and accepts no new executions",
                 "lane");
   }
 
   Slot& slot = workspace.at(execution_key(command.id));
   // Removed within this very batch: its old record must be gone before a new one can take its place.
-  if (slot.version != 0) return fail(Errc::contended, "the execution with this id is being removed; repeat", "id");
+  if (slot.version != 0) return fail(Errc::contended, "the execution with this id is being removed; try again", "id");
   slot.record = std::make_unique<Execution>(Execution{command.id, make_spec(workspace, command, context.now), {}});
   slot.erased = false;
   Transition transition(slot, context);

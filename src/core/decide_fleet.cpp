@@ -75,7 +75,7 @@ Result<Reply> refresh(Slot& slot, const WorkerRegistration& registration, const 
   WorkerInfo& info = slot.worker()->info;
   if (info.worker_id != registration.worker_id) {
     return fail(Errc::conflict,
-                "instance_id reassigned: instance " + registration.worker_instance_id + " is alive as one of worker " +
+                "instance_id reassigned: instance " + registration.worker_instance_id + " is live under worker " +
                     info.worker_id,
                 "worker_instance_id");
   }
@@ -109,7 +109,8 @@ Result<Reply> decide_one(Workspace& workspace, const RegisterCommand& command, c
     return refresh(slot, registration, context);
   }
   // Removed within this very batch: its old record must be gone before a new one can take its place.
-  if (slot.erased && slot.version != 0) return fail(Errc::contended, "the old registration is being removed; repeat");
+  if (slot.erased && slot.version != 0)
+    return fail(Errc::contended, "the old registration is being removed; try again");
   // Leases of a former life are still to be taken away. Times cannot tell those of its last millisecond from those that
   // this life gets within it: they are left to expire.
   TimestampMs release_until = slot.worker() != nullptr ? slot.worker()->release_until : 0;

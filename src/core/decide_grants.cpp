@@ -27,7 +27,7 @@ std::optional<Error> unsuitable(Workspace& workspace, const Spec& spec, const st
   if (!lane_serves(workspace, spec.lane)) {
     const LaneState state = lane_state(workspace, spec.lane);
     return Error{Errc::not_eligible,
-                 "lane \"" + spec.lane + "\" is " + std::string(to_string(state)) + ": nothing on it is handed out",
+                 "lane \"" + spec.lane + "\" is " + std::string(to_string(state)) + " and hands out no executions",
                  {},
                  {}};
   }
@@ -110,7 +110,8 @@ std::optional<IssueReclaimGrantOutcome> not_reclaimable(const Facts& facts) {
   }
   const bool requeued = facts.pending && facts.pending->type == AttemptType::reclaim;
   if (requeued || has_lost_lease(facts)) return std::nullopt;
-  return NotReclaimable{"the execution is " + std::string(to_string(public_state(facts))) + " and has lost no lease"};
+  return NotReclaimable{"the execution is " + std::string(to_string(public_state(facts))) +
+                        " and has not lost a lease"};
 }
 
 Result<Reply> issue_reclaim_grant(Workspace& workspace, Slot& slot, const GrantCommand& command,
@@ -138,10 +139,10 @@ Result<Reply> redeem_claim(Workspace& workspace, Slot& slot, const RedeemCommand
   if (execution.facts.phase == Phase::terminal) return tl::unexpected(already_terminal(execution));
   if (!holds(execution.facts, command)) {
     if (command.grant_expires_at > context.now) {
-      return fail(Errc::invalid_claim_grant, "the grant has been used already, or the execution has moved on",
+      return fail(Errc::invalid_claim_grant, "the grant was already used, or the execution has changed since",
                   "grant_key");
     }
-    return fail(Errc::claim_grant_expired, "the grant ran out at " + format_utc(command.grant_expires_at), "grant_key");
+    return fail(Errc::claim_grant_expired, "the grant expired at " + format_utc(command.grant_expires_at), "grant_key");
   }
   if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) return tl::unexpected(*why);
   Transition transition(slot, context);

@@ -70,10 +70,10 @@ Result<Reply> decide_one(Workspace& workspace, const RevokeCommand& command, con
   FF_TRY(slot, settled_execution(workspace, command.id, context));
   const Facts& facts = slot->execution()->facts;
   if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
-  if (!facts.lease) return fail(Errc::no_active_lease, "nobody holds a lease on this execution");
+  if (!facts.lease) return fail(Errc::no_active_lease, "this execution has no active lease");
   const Uuid lease_id = facts.lease->lease_id;
   if (command.expected_lease_id && *command.expected_lease_id != lease_id) {
-    return fail(Errc::stale_lease, "the execution is held under another lease than the one named", "lease_id");
+    return fail(Errc::stale_lease, "the execution has another lease than the one given", "lease_id");
   }
   lose_lease(*slot, context, LeaseLoss::revoked, command.by.name,
              command.by.reason.empty() ? "lease_revoked" : command.by.reason, context.now);
@@ -90,7 +90,7 @@ Result<Reply> decide_one(Workspace& workspace, const ReplayCommand& command, con
   }
   const std::uint32_t allowed = transition.spec().policy.max_replays;
   if (facts.replay_count >= allowed) {
-    return fail(Errc::max_replays_exhausted, "it has been replayed " + std::to_string(facts.replay_count) +
+    return fail(Errc::max_replays_exhausted, "the execution has been replayed " + std::to_string(facts.replay_count) +
                                                  " times; the policy allows " + std::to_string(allowed));
   }
   start_over(transition, command.by);
@@ -119,8 +119,8 @@ Result<Reply> decide_one(Workspace& workspace, const TagsCommand& command, const
   for (const auto& [key, value] : command.changes.set) next[key] = value;
   if (next.size() > limits::max_tags) {
     return fail(Errc::invalid_argument,
-                "an execution has at most " + std::to_string(limits::max_tags) + " tags; this would make " +
-                    std::to_string(next.size()),
+                "an execution has at most " + std::to_string(limits::max_tags) +
+                    " tags; after this change it would have " + std::to_string(next.size()),
                 "tags");
   }
   if (next == facts.tags) return next;
@@ -179,9 +179,9 @@ Result<Reply> decide_one(Workspace& workspace, const RotateKeysCommand& command,
   for (const auto& key : keyring.keys) rotation.keys.push_back({key.key_id, key.created_at, key.expires_at});
   slot.record = std::move(keyring);
   slot.changed = true;
-  slot.events.push_back(plain_event(
-      EventType::keys_rotated, context, command.by,
-      "key " + std::to_string(rotation.key_id) + " signs; older ones are accepted until " + format_utc(until)));
+  slot.events.push_back(plain_event(EventType::keys_rotated, context, command.by,
+                                    "key " + std::to_string(rotation.key_id) +
+                                        " is the signing key; older keys are accepted until " + format_utc(until)));
   return rotation;
 }
 

@@ -57,9 +57,9 @@ Result<void> check_fence(const Execution& execution, const Fence& fence) {
   if (holds) return {};
   if (facts.lost.cause != LeaseLoss::none && facts.lost.lease_epoch == fence.lease_epoch) {
     return facts.lost.cause == LeaseLoss::expired
-               ? fail(Errc::lease_expired, "the lease ran out; the execution belongs to nobody or to someone else")
+               ? fail(Errc::lease_expired, "the lease has expired; the execution is unowned or has another owner")
                : fail(Errc::lease_revoked,
-                      "the lease was revoked: by an operator, or because its worker was taken for dead");
+                      "the lease was revoked by an operator, or because its worker was considered dead");
   }
   return fail(Errc::stale_lease, "the handle belongs to lease epoch " + std::to_string(fence.lease_epoch) +
                                      "; the execution is at epoch " + std::to_string(facts.lease_epoch));

@@ -152,13 +152,13 @@ Result<Node> parse_tree(std::string_view text) {
   json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   TreeBuilder& tree = parser.handler();
-  if (!tree.duplicate.empty()) return refuse_policy(tree.duplicate, "stands there twice; every field is allowed once");
+  if (!tree.duplicate.empty()) return refuse_policy(tree.duplicate, "appears twice; each field is allowed once");
   if (error == json::error::too_deep) {
     return refuse_policy("policy", "is nested too deeply; allowed are " + std::to_string(max_depth) + " levels");
   }
   if (error || used != text.size()) {
     return refuse_policy("policy", "is not well-formed JSON (" + (error ? error.message() : "text after the end") +
-                                       " near byte " + std::to_string(used) + "); allowed is one JSON object");
+                                       " near byte " + std::to_string(used) + "); it must be one JSON object");
   }
   return std::move(tree.root);
 }
@@ -181,7 +181,7 @@ Result<void> read_object(const Node& node, const std::string& path, Owner& into,
     if (field == fields.end()) {
       std::string allowed;
       for (const auto& known : fields) allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
-      return refuse_policy(path + "." + name, "there is no such field; allowed are " + allowed);
+      return refuse_policy(path + "." + name, "unknown field; allowed: " + allowed);
     }
     FF_TRY_VOID(field->read(value, path + "." + name, into));
   }
@@ -221,7 +221,7 @@ Result<Enum> read_choice(const Node& node, const std::string& path, std::span<co
   }
   std::string allowed;
   for (const auto name : names) allowed += (allowed.empty() ? "\"" : ", \"") + std::string(name) + "\"";
-  return refuse_policy(path, "is not one of the allowed texts: " + allowed);
+  return refuse_policy(path, "is not an allowed value; allowed: " + allowed);
 }
 
 constexpr std::string_view backoff_names[] = {"exponential", "fixed"};

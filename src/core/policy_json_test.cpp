@@ -67,9 +67,9 @@ TEST(PolicyJson, RoundTrips) {
 }
 
 TEST(PolicyJson, UnknownFieldsAreRefusedByTheirFullName) {
-  expect_refused(R"({"foo": 1})", "policy.foo", "allowed are retry, attempt_timeout_ms");
-  expect_refused(R"({"retry": {"foo": 1}})", "policy.retry.foo", "allowed are max_retries");
-  expect_refused(R"({"retention": {"foo_ms": 1}})", "policy.retention.foo_ms", "allowed are completed_ms");
+  expect_refused(R"({"foo": 1})", "policy.foo", "allowed: retry, attempt_timeout_ms");
+  expect_refused(R"({"retry": {"foo": 1}})", "policy.retry.foo", "allowed: max_retries");
+  expect_refused(R"({"retention": {"foo_ms": 1}})", "policy.retention.foo_ms", "allowed: completed_ms");
   expect_refused(R"({"Retry": {}})", "policy.Retry");
   expect_refused(R"({"": 1})", "policy.");
   expect_refused(R"({"max_retries": 1})", "policy.max_retries");

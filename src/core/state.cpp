@@ -84,7 +84,7 @@ Reason delay_sentence(const Facts& facts) {
       return {"waiting_for_reclaim_grace", "Its lease was lost; it may be claimed again at " + until + ".",
               facts.delay_until};
     case DelayCause::worker:
-      return {"waiting_for_delay", "Its worker put it off until " + until + ".", facts.delay_until};
+      return {"waiting_for_delay", "Its worker delayed it until " + until + ".", facts.delay_until};
     default: return {"waiting_for_delay", "It was submitted to start at " + until + ".", facts.delay_until};
   }
 }
@@ -99,7 +99,7 @@ Reason grant_sentence(const HeldGrant& grant) {
 Reason capability_sentence(const Spec& spec, bool capable_worker_lives) {
   const std::string wanted = join(spec.required_capabilities, ", ");
   return {"waiting_for_capable_worker",
-          capable_worker_lives ? "Only a worker that offers " + wanted + " may claim it; one is alive."
+          capable_worker_lives ? "Only a worker that offers " + wanted + " may claim it; such a worker is live."
                                : "Only a worker that offers " + wanted + " may claim it; no live worker offers " +
                                      wanted + " on lane \"" + spec.lane + "\".",
           0};
@@ -114,7 +114,7 @@ std::vector<Reason> explain_runnable(const Execution& execution, const Surroundi
   if (lane_blocks_claims(lane.state)) {
     reasons.push_back({"paused_by_lane",
                        "Lane \"" + lane.lane + "\" is " + std::string(to_string(lane.state)) +
-                           ": nothing on it is handed out" + (lane.reason.empty() ? "." : " (" + lane.reason + ")."),
+                           " and hands out no executions" + (lane.reason.empty() ? "." : " (" + lane.reason + ")."),
                        0});
   }
   if (!execution.spec.required_capabilities.empty()) {
@@ -172,15 +172,15 @@ std::vector<Reason> explain(const Execution& execution, const Surroundings& surr
     std::vector<Reason> reasons = {
         {"waiting_for_reclaim",
          "Its lease was " + std::string(to_string(facts.lost.cause)) +
-             " and its policy asks for a manual reclaim: issue a reclaim grant, or cancel it.",
+             " and its policy requires a manual reclaim: issue a reclaim grant, or cancel it.",
          0}};
     if (facts.grant) reasons.push_back(grant_sentence(*facts.grant));
     return reasons;
   }
   if (facts.lease->expires_at <= surroundings.now) {
     return {{"lease_expired",
-             "The lease of worker instance " + facts.lease->worker_instance_id + " ran out at " +
-                 format_utc(facts.lease->expires_at) + " and is being taken back.",
+             "The lease of worker instance " + facts.lease->worker_instance_id + " expired at " +
+                 format_utc(facts.lease->expires_at) + " and is being released.",
              surroundings.now}};
   }
   return {};

@@ -163,7 +163,7 @@ TEST(Explain, AQueuedExecutionSaysHowManyAreAhead) {
 TEST(Explain, DelaysSayWhyAndUntilWhen) {
   const std::pair<DelayCause, Reason> rows[] = {
       {DelayCause::submitted, {"waiting_for_delay", "It was submitted to start at 2026-01-02T03:04:05.678Z.", now}},
-      {DelayCause::worker, {"waiting_for_delay", "Its worker put it off until 2026-01-02T03:04:05.678Z.", now}},
+      {DelayCause::worker, {"waiting_for_delay", "Its worker delayed it until 2026-01-02T03:04:05.678Z.", now}},
       {DelayCause::backoff,
        {"waiting_for_retry_backoff", "Its last attempt failed; the next one may start at 2026-01-02T03:04:05.678Z.",
         now}},
@@ -182,7 +182,7 @@ TEST(Explain, GivesTheCompleteList) {
   ASSERT_EQ(reasons.size(), 3u);
   EXPECT_EQ(reasons[0].code, "waiting_for_delay");
   EXPECT_EQ(reasons[1],
-            (Reason{"paused_by_lane", "Lane \"default\" is paused: nothing on it is handed out (maintenance).", 0}));
+            (Reason{"paused_by_lane", "Lane \"default\" is paused and hands out no executions (maintenance).", 0}));
   EXPECT_EQ(reasons[2],
             (Reason{"waiting_for_capable_worker",
                     "Only a worker that offers cuda, gpu may claim it; no live worker offers cuda, gpu on lane "
@@ -200,7 +200,8 @@ TEST(Explain, SaysWhetherACapableWorkerLives) {
             "Only a worker that offers gpu may claim it; no live worker offers gpu on lane \"default\".");
   EXPECT_EQ(alone[1].code, "waiting_for_worker");
   surroundings.capable_worker_lives = true;
-  EXPECT_EQ(explain(execution, surroundings)[0].sentence, "Only a worker that offers gpu may claim it; one is alive.");
+  EXPECT_EQ(explain(execution, surroundings)[0].sentence,
+            "Only a worker that offers gpu may claim it; such a worker is live.");
 }
 
 TEST(Explain, AGrantSaysForWhomAndUntilWhen) {
@@ -227,7 +228,7 @@ TEST(Explain, AGrantSaysForWhomAndUntilWhen) {
   const auto alone = explain(manual, around(lane(LaneState::active)));
   ASSERT_EQ(alone.size(), 1u);
   EXPECT_EQ(alone[0].sentence,
-            "Its lease was expired and its policy asks for a manual reclaim: issue a reclaim grant, or cancel it.");
+            "Its lease was expired and its policy requires a manual reclaim: issue a reclaim grant, or cancel it.");
   manual.facts.grant = grace.facts.grant;
   EXPECT_EQ(explain(manual, around(lane(LaneState::active))), (std::vector{alone[0], reclaim}));
 }

@@ -57,10 +57,10 @@ Result<void> admit_grant(const GrantClaims& claims, GrantKind kind, const Redeem
     return fail(Errc::invalid_claim_grant, "this is a " + std::string(to_string(claims.kind)) + " grant", "grant_key");
   }
   if (claims.execution_id != request.execution_id) {
-    return fail(Errc::invalid_claim_grant, "the grant was made for another execution", "execution_id");
+    return fail(Errc::invalid_claim_grant, "the grant was issued for another execution", "execution_id");
   }
   if (claims.worker_id != request.worker_id) {
-    return fail(Errc::invalid_claim_grant, "the grant was made for another worker", "worker_id");
+    return fail(Errc::invalid_claim_grant, "the grant was issued for another worker", "worker_id");
   }
   return {};
 }

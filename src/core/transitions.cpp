@@ -82,7 +82,7 @@ bool settle_once(Slot& slot, const Context& context) {
     return true;
   }
   if (facts.lease && facts.attempt && facts.attempt->timeout_at == due) {
-    fail_attempt(slot, context, Failure{"timeout", "the attempt ran past its timeout", {}},
+    fail_attempt(slot, context, Failure{"timeout", "the attempt exceeded its timeout", {}},
                  FailRequest::Retryable::by_policy, clock_actor, due);
     return true;
   }

@@ -54,7 +54,7 @@ void Waiting::add(Waiter waiter) {
       count_ = waiters_.size();
       return enqueue(ticket, kept);
     }
-    if (!closed_) refusal = {Errc::overloaded, "too many callers are waiting; back off and repeat", {}, {}};
+    if (!closed_) refusal = {Errc::overloaded, "too many callers are waiting; try again later", {}, {}};
   }
   std::visit([&](auto& wanted) { wanted.done(tl::unexpected(refusal)); }, waiter.wanted);
 }
@@ -319,7 +319,7 @@ void Waiting::interrupt() {
 Waiting::Answer Waiting::time_is_up(Waiter waiter) {
   return [waiter = std::move(waiter)]() mutable {
     if (auto* end = std::get_if<End>(&waiter.wanted)) {
-      return end->done(fail(Errc::timed_out, "the execution has not ended within the given time"));
+      return end->done(fail(Errc::timed_out, "the execution did not end within the given time"));
     }
     auto& events = std::get<Events>(waiter.wanted);
     events.done(EventPage{{}, std::move(events.cursor)});

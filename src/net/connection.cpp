@@ -234,7 +234,7 @@ bool Connection::parse_head() {
   }
   if (scanner_.end() > limit) {
     refuse({scanner_.first_line() > limit ? 414 : 431,
-            Error{Errc::invalid_argument, "the head of the request is longer than " + std::to_string(limit), {}, {}}});
+            Error{Errc::invalid_argument, "the request header is longer than " + std::to_string(limit), {}, {}}});
     return true;
   }
   if (verdict == HeadScanner::Verdict::incomplete) {
@@ -267,7 +267,8 @@ void Connection::accept_head(RequestHead head) {
   try {
     limit = body_limit_of(head.request);
   } catch (const std::exception& failure) {
-    log(LogLevel::error, "body_limit has thrown", {{"target", head.request.target}, {"reason", failure.what()}});
+    log(LogLevel::error, "body_limit threw an exception",
+        {{"target", head.request.target}, {"reason", failure.what()}});
     return refuse(broken_handler());
   }
   BodyReader reader(head.framing, limit);
@@ -292,13 +293,13 @@ bool Connection::take_body(std::string_view& bytes) {
   const std::size_t before = body.size();
   const BodyReader::State state = incoming_->reader.take(bytes, body);
   if (!incoming_->charge.add(body.size() - before)) {
-    refuse({503, Error{Errc::overloaded, "the server holds too many request bodies", {}, {}}});
+    refuse({503, Error{Errc::overloaded, "the server has too many request bodies in memory", {}, {}}});
     return true;
   }
   switch (state) {
     case BodyReader::State::reading: return false;
     case BodyReader::State::done: dispatch(); return true;
-    case BodyReader::State::malformed: refuse(bad_request("the chunks of the body cannot be read")); return true;
+    case BodyReader::State::malformed: refuse(bad_request("the chunks of the body are malformed")); return true;
     case BodyReader::State::too_large: refuse(too_large("the body is longer than allowed")); return true;
   }
   return false;
@@ -329,7 +330,7 @@ void Connection::run_handler(const std::shared_ptr<PendingExchange>& exchange) {
   } catch (...) {
     reason = "not a std::exception";
   }
-  log(LogLevel::error, "an HTTP handler has thrown", {{"path", exchange->request().path}, {"reason", reason}});
+  log(LogLevel::error, "an HTTP handler threw an exception", {{"path", exchange->request().path}, {"reason", reason}});
   exchange->fail(broken_handler());
 }
 
@@ -425,8 +426,7 @@ void Connection::begin_answer() {
   const auto answer = std::move(answer_);
   Response& response = answer->response;
   if (!has_safe_headers(response) || response.status < 200 || response.status > 599) {
-    log(LogLevel::error, "a response has an impossible status or header",
-        {{"status", std::to_string(response.status)}});
+    log(LogLevel::error, "a response has an invalid status or header", {{"status", std::to_string(response.status)}});
     return refuse(broken_handler());
   }
   if (answer->is_fault) loop_->state().faults.fetch_add(1, std::memory_order_relaxed);
@@ -570,7 +570,7 @@ void Connection::on_deadline() {
   switch (phase_) {
     case Phase::head:
     case Phase::body:
-      refuse({408, Error{Errc::timed_out, "the request did not arrive in time", {}, {}}});
+      refuse({408, Error{Errc::timed_out, "the request did not arrive within the time limit", {}, {}}});
       return pump();
     case Phase::idle: channel_.finish_writing(); return cut();
     case Phase::streaming:

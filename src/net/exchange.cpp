@@ -146,7 +146,7 @@ PendingExchange::PendingExchange(std::shared_ptr<ExchangeHost> host, std::shared
       charge_(std::move(charge)) {}
 
 PendingExchange::~PendingExchange() {
-  fail(Fault{500, Error{Errc::internal, "the request was dropped without an answer", {}, {}}});
+  fail(Fault{500, Error{Errc::internal, "the request was dropped without a response", {}, {}}});
 }
 
 bool PendingExchange::claim_answer() {

@@ -82,9 +82,9 @@ tl::unexpected<Fault> fault_of(const beast::error_code& failure, std::string_vie
     return refuse(431, Errc::invalid_argument, "the request has too many header fields");
   }
   if (failure == http::error::bad_version && names_another_version(head)) {
-    return refuse(505, Errc::unsupported, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+    return refuse(505, Errc::unsupported, "only HTTP/1.0 and HTTP/1.1 are supported");
   }
-  return malformed("the request cannot be read: " + failure.message());
+  return malformed("malformed request: " + failure.message());
 }
 
 // A message with two ideas of its length is how one request is smuggled past a proxy inside another. So one
@@ -93,11 +93,11 @@ tl::expected<Framing, Fault> request_framing(const Headers& headers, int version
   const std::size_t lengths = headers.count("Content-Length");
   const std::size_t codings = headers.count("Transfer-Encoding");
   const bool is_list = lengths == 1 && headers.find("Content-Length")->find(',') != std::string_view::npos;
-  if (lengths + codings > 1 || is_list) return malformed("the length of the body is stated more than once");
+  if (lengths + codings > 1 || is_list) return malformed("the length of the body is given more than once");
   if (codings == 1) {
     if (version < 11) return malformed("HTTP/1.0 has no Transfer-Encoding");
     if (!equal_ignoring_case(*headers.find("Transfer-Encoding"), "chunked")) {
-      return refuse(501, Errc::unsupported, "the only transfer coding spoken here is chunked");
+      return refuse(501, Errc::unsupported, "the only supported transfer coding is chunked");
     }
     return Framing{Framing::Kind::chunked, 0};
   }
@@ -116,7 +116,7 @@ tl::expected<bool, Fault> expectation(const Headers& headers, int version) {
   const auto expect = headers.find("Expect");
   if (!expect || version < 11) return false;
   if (!equal_ignoring_case(*expect, "100-continue")) {
-    return refuse(417, Errc::unsupported, "the only expectation met here is 100-continue");
+    return refuse(417, Errc::unsupported, "the only supported expectation is 100-continue");
   }
   return true;
 }
@@ -152,10 +152,11 @@ HeadScanner::Verdict HeadScanner::scan(std::string_view text) {
 tl::expected<RequestHead, Fault> parse_request_head(std::string_view head) {
   Collector<true> parser;
   if (const auto failure = parser.parse(head)) return fault_of(failure, head);
-  if (!parser.is_header_done()) return malformed("the head of the request is incomplete");
+  if (!parser.is_header_done()) return malformed("the request header is incomplete");
   FF_TRY_VOID(check_host(parser.headers, parser.version));
-  if (parser.method == "CONNECT") return refuse(501, Errc::unsupported, "this is no proxy");
-  if (wants_other_protocol(parser.headers)) return refuse(501, Errc::unsupported, "no other protocol is spoken here");
+  if (parser.method == "CONNECT") return refuse(501, Errc::unsupported, "this server is not a proxy");
+  if (wants_other_protocol(parser.headers))
+    return refuse(501, Errc::unsupported, "protocol upgrades are not supported");
   const auto framing = request_framing(parser.headers, parser.version, parser.content_length().value_or(0));
   if (!framing) return tl::unexpected(framing.error());
   const auto expects_continue = expectation(parser.headers, parser.version);
@@ -173,10 +174,10 @@ tl::expected<RequestHead, Fault> parse_request_head(std::string_view head) {
 Result<ResponseHead> parse_response_head(std::string_view head, bool answers_head_request) {
   Collector<false> parser;
   if (const auto failure = parser.parse(head)) {
-    return fail(Errc::outcome_unknown, "the server's answer cannot be read: " + failure.message());
+    return fail(Errc::outcome_unknown, "malformed response: " + failure.message());
   }
-  if (!parser.is_header_done()) return fail(Errc::outcome_unknown, "the head of the server's answer is incomplete");
-  if (parser.status < 100) return fail(Errc::outcome_unknown, "the server's answer has a status below 100");
+  if (!parser.is_header_done()) return fail(Errc::outcome_unknown, "the response header is incomplete");
+  if (parser.status < 100) return fail(Errc::outcome_unknown, "the response has a status below 100");
   ResponseHead result{.status = parser.status, .headers = std::move(parser.headers), .keep_alive = parser.keep_alive()};
   const bool bodiless =
       answers_head_request || result.status / 100 == 1 || result.status == 204 || result.status == 304;

@@ -205,7 +205,7 @@ Result<void> HttpClient::Impl::connect() {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
   if (const int failure = getaddrinfo(place_.host.c_str(), place_.port.c_str(), &hints, &list); failure != 0) {
-    return fail(Errc::unavailable, "cannot find " + where + ": " + gai_strerror(failure));
+    return fail(Errc::unavailable, "cannot resolve " + where + ": " + gai_strerror(failure));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, freeaddrinfo);
   int reason = 0;
@@ -232,11 +232,11 @@ Result<void> HttpClient::Impl::shake_hands(const Patience& patience) {
     if (outcome.status == Channel::Status::done) return {};
     const std::string where = place_.host + " port " + place_.port;
     if (!outcome.must_wait()) {
-      return fail(Errc::unavailable, "no TLS connection with " + where + ": " + channel_->failure());
+      return fail(Errc::unavailable, "cannot establish a TLS connection with " + where + ": " + channel_->failure());
     }
     const short events = outcome.status == Channel::Status::want_read ? POLLIN : POLLOUT;
     if (!patience.wait_for(socket_.get(), events)) {
-      return fail(Errc::unavailable, "no TLS connection with " + where + " in time");
+      return fail(Errc::unavailable, "cannot establish a TLS connection with " + where + " within the time limit");
     }
   }
 }
@@ -289,9 +289,9 @@ Result<void> HttpClient::Impl::send(std::string_view bytes, const Patience& pati
     if (outcome.status == Channel::Status::done) {
       bytes.remove_prefix(outcome.bytes);
     } else if (!outcome.must_wait()) {
-      return fail(Errc::outcome_unknown, "the connection broke while the request was sent: " + channel_->failure());
+      return fail(Errc::outcome_unknown, "the connection was lost while the request was sent: " + channel_->failure());
     } else if (!patience.wait_for(socket_.get(), outcome.status == Channel::Status::want_read ? POLLIN : POLLOUT)) {
-      return fail(Errc::timed_out, "the request could not be sent in time");
+      return fail(Errc::timed_out, "the request could not be sent within the time limit");
     }
   }
   return {};
@@ -306,12 +306,13 @@ Result<bool> HttpClient::Impl::receive(const Patience& patience) {
         input_.append(scratch_.data(), outcome.bytes);
         return true;
       case Channel::Status::closed: return false;
-      case Channel::Status::failed: return fail(Errc::outcome_unknown, "the connection broke: " + channel_->failure());
+      case Channel::Status::failed:
+        return fail(Errc::outcome_unknown, "the connection was lost: " + channel_->failure());
       case Channel::Status::want_read:
       case Channel::Status::want_write: break;
     }
     const short events = outcome.status == Channel::Status::want_read ? POLLIN : POLLOUT;
-    if (!patience.wait_for(socket_.get(), events)) return fail(Errc::timed_out, "the answer did not come in time");
+    if (!patience.wait_for(socket_.get(), events)) return fail(Errc::timed_out, "no response within the time limit");
   }
 }
 
@@ -320,11 +321,11 @@ Result<ResponseHead> HttpClient::Impl::read_head(const Reading& reading) {
   while (true) {
     const HeadScanner::Verdict verdict = scanner.scan(input_);
     if (verdict == HeadScanner::Verdict::malformed || scanner.end() > max_head_bytes) {
-      return fail(Errc::outcome_unknown, "the server's answer is not HTTP");
+      return fail(Errc::outcome_unknown, "the response is not HTTP");
     }
     if (verdict == HeadScanner::Verdict::incomplete) {
       FF_TRY(more, receive(reading.patience));
-      if (!more) return fail(Errc::outcome_unknown, "the server closed the connection without an answer");
+      if (!more) return fail(Errc::outcome_unknown, "the server closed the connection without a response");
       continue;
     }
     auto head =
@@ -364,9 +365,9 @@ Result<void> HttpClient::Impl::read_body(Reading& reading, const ResponseHead& h
     }
     if (state == BodyReader::State::done) return {};
     if (state == BodyReader::State::too_large) {
-      return fail(Errc::payload_too_large, "the answer is longer than " + std::to_string(limit));
+      return fail(Errc::payload_too_large, "the response is longer than " + std::to_string(limit));
     }
-    return fail(Errc::outcome_unknown, "the server's answer is incomplete");
+    return fail(Errc::outcome_unknown, "the response is incomplete");
   }
 }
 

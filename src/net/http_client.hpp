@@ -35,7 +35,7 @@ struct ClientRequest {
   std::chrono::milliseconds timeout{30'000};
 };
 
-// Errors: `unavailable` when no connection could be made, `timed_out` when the answer did not come in time,
+// Errors: `unavailable` when no connection could be made, `timed_out` when no response came in time,
 // `outcome_unknown` when the connection was lost, or became unreadable, after the request had left.
 // `invalid_argument` for a request that cannot be sent. Every status is an answer, not an error.
 class HttpClient {

@@ -104,7 +104,7 @@ tl::expected<void, Fault> decode_target(Request& request) {
   if (!ascii) return bad_target("the request target has a byte that must be percent-encoded");
   if (rest.find('#') != std::string_view::npos) return bad_target("the request target has a fragment");
   if (rest == "*") {
-    if (request.method != "OPTIONS") return bad_target("only OPTIONS may ask for *");
+    if (request.method != "OPTIONS") return bad_target("* is allowed only with OPTIONS");
     request.path = "*";
     return {};
   }

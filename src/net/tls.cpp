@@ -42,7 +42,7 @@ tl::unexpected<Error> cannot(const std::string& what) {
 std::string tls_failure() {
   const unsigned long code = ERR_peek_last_error();
   ERR_clear_error();
-  if (code == 0) return "the connection broke";
+  if (code == 0) return "the connection was lost";
   const char* reason = ERR_reason_error_string(code);
   return reason != nullptr ? reason : "error " + std::to_string(code);
 }

@@ -20,7 +20,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url, StoreOptions o
     return fail(
         Errc::invalid_argument,
         url.substr(0, url.find(':')) +
-            "://... is a server; this needs the store itself: sqlite:PATH, postgres://USER@HOST/DATABASE or memory:",
+            "://... is a server; this command needs a store: sqlite:PATH, postgres://USER@HOST/DATABASE or memory:",
         "url");
   }
   return fail(Errc::invalid_argument,

@@ -44,8 +44,7 @@ Result<Endpoint> read_endpoint(const std::string& url) {
   net::ClientOptions options;
   options.url = endpoint.url;
   if (sendable && net::HttpClient::create(options)) return endpoint;
-  return fail(Errc::invalid_argument,
-              "must be http://HOST:PORT or https://HOST:PORT, with a path when the collector has one", "url");
+  return fail(Errc::invalid_argument, "must be http://HOST:PORT or https://HOST:PORT, optionally with a path", "url");
 }
 
 Exporter::Exporter(ExporterOptions options, std::shared_ptr<observe::Tracer> tracer)
@@ -171,7 +170,7 @@ void Exporter::drop_the_rest() {
     dropped += batch->size();
   }
   tracer_->dropped_at_stop.add(dropped);
-  log(LogLevel::warn, "the collector did not take the last spans in time",
+  log(LogLevel::warn, "the collector did not accept the last spans within the time limit",
       {{"dropped", std::to_string(tracer_->dropped_at_stop.value())}});
 }
 

@@ -111,7 +111,7 @@ TEST_P(Fleet, LookingAtExpiredLeasesDoesNotTakeThemBack) {
     EXPECT_EQ(text(lease.at("worker_instance_id")), "w-9");
   }
   EXPECT_TRUE(contains(run({"leases", "expired"}).out, "not processed yet"));
-  EXPECT_TRUE(contains(run({"executions", "explain", id}).out, "ran out at"));
+  EXPECT_TRUE(contains(run({"executions", "explain", id}).out, "expired at"));
   EXPECT_TRUE(run_json({"leases", "expired", "--as-of", "2020-01-01T00:00:00Z"}).at("leases").as_array().empty());
   EXPECT_TRUE(run_json({"leases", "expired", "--namespace", "elsewhere"}).at("leases").as_array().empty());
 }

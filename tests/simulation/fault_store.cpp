@@ -11,7 +11,7 @@ constexpr std::size_t remembered_candidates = 8;
 tl::unexpected<Error> unavailable() { return fail(Errc::unavailable, "simulated: the store cannot be reached"); }
 
 tl::unexpected<Error> outcome_unknown() {
-  return fail(Errc::outcome_unknown, "simulated: the connection broke in mid-commit");
+  return fail(Errc::outcome_unknown, "simulated: the connection was lost during a commit");
 }
 
 // Keeps a few candidates of earlier searches, to propose them again when they are no longer true.

@@ -66,8 +66,8 @@ Result<Address> parse_address(const std::string& url) {
   }
   if (!is_identifier(address.schema)) {
     return fail(Errc::invalid_argument,
-                "the schema in a PostgreSQL URL is up to 48 lower-case letters, digits and underscores, "
-                "begins with no digit and not with pg_",
+                "the schema in a PostgreSQL URL has up to 48 lower-case letters, digits and underscores, "
+                "and must not begin with a digit or pg_",
                 "schema");
   }
   // libpq quotes the whole URL, password included, when it cannot parse it; so its message is not passed on.

@@ -210,7 +210,7 @@ Result<void> prepare_schema(Connection& connection, const Address& address, bool
   }
   const std::string schema = "the PostgreSQL schema \"" + address.schema + "\"";
   if (version == 0) {
-    return fail(Errc::schema_mismatch, schema + " has no tables of ours yet; run `flowfabric migrate URL`");
+    return fail(Errc::schema_mismatch, schema + " has no FlowFabric tables yet; run `flowfabric migrate URL`");
   }
   if (version < current_version) {
     return fail(Errc::schema_mismatch, schema + " is at version " + std::to_string(version) + ", this program needs " +
@@ -218,7 +218,7 @@ Result<void> prepare_schema(Connection& connection, const Address& address, bool
   }
   if (version > current_version) {
     return fail(Errc::schema_mismatch, schema + " is at version " + std::to_string(version) +
-                                           ", newer than this program knows (" + std::to_string(current_version) +
+                                           ", newer than this program supports (" + std::to_string(current_version) +
                                            "); use a newer program");
   }
   return {};

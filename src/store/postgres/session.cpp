@@ -286,7 +286,7 @@ auto WriterSession::repeated(Work work) -> decltype(work()) {
     }
     auto reply = work();
     if (reply || !reply.error().lost || steady_clock::now() > deadline) return reply;
-    log(LogLevel::warn, "reading again on a new connection", {{"cause", reply.error().message}});
+    log(LogLevel::warn, "repeating a read on a new connection", {{"cause", reply.error().message}});
   }
 }
 
@@ -484,7 +484,7 @@ Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<Cha
     if (sent) return Outcome::committed;
     const Failure& failure = sent.error();
     if (failure.lost) {
-      log(LogLevel::warn, "connection lost in mid-commit", {{"cause", failure.message}});
+      log(LogLevel::warn, "connection lost during a commit", {{"cause", failure.message}});
       FF_TRY(happened, find_out(deadline));
       if (happened) return Outcome::committed;
       if (steady_clock::now() > deadline) return tl::unexpected(to_error(failure));
@@ -504,7 +504,7 @@ Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<Cha
 // transaction of ours that is still running on the server and shuts out one that has yet to begin.
 Result<bool> WriterSession::find_out(Time deadline) {
   const auto unknown = [](const std::string& why) {
-    return fail(Errc::outcome_unknown, "the connection was lost in mid-commit and the outcome is not known: " + why);
+    return fail(Errc::outcome_unknown, "the connection was lost during a commit and the outcome is unknown: " + why);
   };
   Params params;
   params.int8(writer_);
@@ -514,7 +514,7 @@ Result<bool> WriterSession::find_out(Time deadline) {
     (void)connection_->exec("SET lock_timeout = '5s'");
     auto row = connection_->run(take_over_writer, params);
     (void)connection_->exec("SET lock_timeout = 0");
-    if (row && row->size() == 0) return fail(Errc::internal, "a row of the table writer has vanished while in use");
+    if (row && row->size() == 0) return fail(Errc::internal, "a row of the table writer was removed while in use");
     if (row) {
       generation_ = row->integer(0, 1);
       return row->integer(0, 0) == batch_;

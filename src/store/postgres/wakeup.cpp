@@ -164,7 +164,7 @@ bool Notifier::send(const std::string& payload) {
   if (connection_ == nullptr || connection_->broken()) {
     auto opened = Connection::open(address_, "SET synchronous_commit = off");
     if (!opened) {
-      log(LogLevel::warn, "cannot tell other processes", {{"cause", opened.error().message}});
+      log(LogLevel::warn, "cannot notify other processes", {{"cause", opened.error().message}});
       return false;
     }
     connection_ = std::move(*opened);
@@ -194,7 +194,7 @@ Listener::~Listener() {
 bool Listener::connect() {
   auto opened = Connection::open(address_, "LISTEN \"" + channel_of(address_) + "\"");
   if (!opened) {
-    log(LogLevel::warn, "cannot listen to other processes", {{"cause", opened.error().message}});
+    log(LogLevel::warn, "cannot listen for notifications of other processes", {{"cause", opened.error().message}});
     return false;
   }
   connection_ = std::move(*opened);

@@ -36,7 +36,7 @@ std::string sentence_of(int status, const char* message) {
     case SQLITE_LOCKED: return "the database file is locked by another process";
     case SQLITE_FULL: return "the disk of the database file is full";
     case SQLITE_NOTADB: return "the file is not a SQLite database";
-    case SQLITE_READONLY: return "the database file or its folder cannot be written to";
+    case SQLITE_READONLY: return "the database file or its directory is not writable";
     default: return std::string("SQLite reports: ") + message;
   }
 }
@@ -146,7 +146,7 @@ Result<void> Database::execute(const std::string& sql) {
 Result<std::int64_t> Database::query_integer(const char* sql) {
   FF_TRY(statement, cached(sql));
   FF_TRY(row, statement->step());
-  if (!row) return fail(Errc::internal, std::string("no answer to: ") + sql);
+  if (!row) return fail(Errc::internal, std::string("no result for: ") + sql);
   const std::int64_t value = statement->integer(0);
   statement->reset();
   return value;
@@ -155,7 +155,7 @@ Result<std::int64_t> Database::query_integer(const char* sql) {
 Result<std::string> Database::query_text(const char* sql) {
   FF_TRY(statement, cached(sql));
   FF_TRY(row, statement->step());
-  if (!row) return fail(Errc::internal, std::string("no answer to: ") + sql);
+  if (!row) return fail(Errc::internal, std::string("no result for: ") + sql);
   std::string value = statement->bytes(0);
   statement->reset();
   return value;

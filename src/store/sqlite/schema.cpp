@@ -165,7 +165,7 @@ Result<int> inspect(Database& database, const std::string& path) {
   }
   if (version > newest_schema()) {
     return fail(Errc::schema_mismatch, "the database " + path + " has schema version " + std::to_string(version) +
-                                           ", but this program knows versions up to " +
+                                           ", but this program supports versions up to " +
                                            std::to_string(newest_schema()) + "; use a newer flowfabric");
   }
   return static_cast<int>(version);

@@ -31,7 +31,8 @@ Result<void> parse_parameter(std::string_view parameter, Location& location) {
     return fail(Errc::invalid_argument, "a sqlite: URL has no parameter \"" + name + "\"", "url");
   }
   if (value != "full" && value != "normal") {
-    return fail(Errc::invalid_argument, "synchronous is full or normal, not \"" + std::string(value) + "\"", "url");
+    return fail(Errc::invalid_argument, "synchronous must be full or normal, not \"" + std::string(value) + "\"",
+                "url");
   }
   location.synchronous = value == "full" ? Synchronous::full : Synchronous::normal;
   return {};
@@ -55,7 +56,7 @@ Result<Location> parse_url(std::string_view url) {
     return fail(Errc::invalid_argument, "the path follows sqlite: directly, without //", "url");
   }
   if (location.path.starts_with(":") || location.path.find('\0') != std::string::npos) {
-    return fail(Errc::invalid_argument, "sqlite: takes the path of a file; a store in memory is memory:", "url");
+    return fail(Errc::invalid_argument, "sqlite: needs the path of a file; use memory: for a store in memory", "url");
   }
   return location;
 }
@@ -68,11 +69,11 @@ Result<std::string> find_file(const std::string& path) {
   if (error) return fail(Errc::unavailable, "the path " + path + " cannot be resolved: " + error.message(), "url");
   const std::filesystem::path folder = file.parent_path();
   if (!std::filesystem::is_directory(folder, error)) {
-    return fail(Errc::invalid_argument, "the folder " + folder.string() + " of the database file does not exist",
+    return fail(Errc::invalid_argument, "the directory " + folder.string() + " of the database file does not exist",
                 "url");
   }
   if (std::filesystem::is_directory(file, error)) {
-    return fail(Errc::invalid_argument, "the path " + file.string() + " is a folder, not a database file", "url");
+    return fail(Errc::invalid_argument, "the path " + file.string() + " is a directory, not a database file", "url");
   }
   return file.string();
 }

@@ -159,7 +159,7 @@ TEST(SqliteUrl, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(open_error("sqlite:").message, "sqlite: needs the path of a file");
   EXPECT_EQ(open_error("sqlite:?synchronous=full").message, "sqlite: needs the path of a file");
   EXPECT_EQ(open_error("sqlite:x.db?mode=ro").message, "a sqlite: URL has no parameter \"mode\"");
-  EXPECT_EQ(open_error("sqlite:x.db?synchronous=off").message, "synchronous is full or normal, not \"off\"");
+  EXPECT_EQ(open_error("sqlite:x.db?synchronous=off").message, "synchronous must be full or normal, not \"off\"");
   EXPECT_EQ(open_error("sqlite:///x.db").message, "the path follows sqlite: directly, without //");
   EXPECT_EQ(open_error("sqlite::memory:").code, Errc::invalid_argument);
   EXPECT_EQ(open_error("postgres:x").code, Errc::invalid_argument);
@@ -176,10 +176,10 @@ TEST(SqliteOpen, SaysWhatIsWrongWithTheFile) {
   const test::TempDir folder;
   const Error missing = open_error("sqlite:" + folder.file("no/x.db"));
   EXPECT_EQ(missing.code, Errc::invalid_argument);
-  EXPECT_EQ(missing.message, "the folder " + folder.file("no") + " of the database file does not exist");
+  EXPECT_EQ(missing.message, "the directory " + folder.file("no") + " of the database file does not exist");
 
   const Error directory = open_error("sqlite:" + folder.path().string());
-  EXPECT_EQ(directory.message, "the path " + folder.path().string() + " is a folder, not a database file");
+  EXPECT_EQ(directory.message, "the path " + folder.path().string() + " is a directory, not a database file");
 
   const std::string text = folder.file("letter.txt");
   std::ofstream(text) << std::string(2000, 'x');
@@ -207,7 +207,7 @@ TEST(SqliteOpen, RefusesANewerSchema) {
   run_sql(path, "PRAGMA user_version = 99");
   const Error error = open_error("sqlite:" + path);
   EXPECT_EQ(error.code, Errc::schema_mismatch);
-  EXPECT_NE(error.message.find("has schema version 99, but this program knows versions up to"), std::string::npos);
+  EXPECT_NE(error.message.find("has schema version 99, but this program supports versions up to"), std::string::npos);
 }
 
 TEST(SqliteOpen, MigratesOnceWhenManyOpenAtOnce) {
