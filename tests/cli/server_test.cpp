@@ -145,7 +145,7 @@ TEST_F(Places, WhatDoesNotFitIsRefused) {
     EXPECT_EQ(lines(refused.err), 1u) << refused.err;
   }
   EXPECT_EQ(server.authorization(), "") << "nothing was asked";
-  EXPECT_TRUE(contains(run_program({"migrate", server.url()}).err, "is a server; this needs the store itself"));
+  EXPECT_TRUE(contains(run_program({"migrate", server.url()}).err, "is a server; this command needs a store"));
 }
 
 TEST_F(Places, AnswersAreNotBelieved) {
