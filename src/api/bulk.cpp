@@ -62,7 +62,7 @@ Result<ListRequest> filter_for(BulkVerb verb, ListRequest filter, const std::str
   for (const PublicState state : filter.states) {
     if (std::find(possible.begin(), possible.end(), state) != possible.end()) continue;
     return fail(Errc::invalid_argument,
-                field + ": " + std::string(to_string(verb)) + " can do nothing with executions that are " +
+                field + ": " + std::string(to_string(verb)) + " cannot be applied to executions that are " +
                     std::string(flowfabric::to_string(state)),
                 field);
   }

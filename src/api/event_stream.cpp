@@ -76,7 +76,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
     if (page->events.empty()) text.append(": heartbeat\nid: ").append(cursor_).append("\n\n");
     if (!stream_->write(std::move(text))) return;
     stream_->on_drained(place_.settings().patience, [self = shared_from_this()](bool in_time) {
-      in_time ? self->go_on() : self->cut({}, Error{Errc::overloaded, "the reader stays behind", {}, {}});
+      in_time ? self->go_on() : self->cut({}, Error{Errc::overloaded, "the client reads too slowly", {}, {}});
     });
   }
 
@@ -139,7 +139,7 @@ void stream_events(const std::shared_ptr<EventStreams>& streams, const std::shar
   if (!streams->enter()) {
     return call->refuse(Error{Errc::overloaded,
                               "there are " + std::to_string(streams->settings().max_streams) +
-                                  " event streams, which is as many as may be; close one or come back later",
+                                  " event streams, which is the limit; close one or try again later",
                               {},
                               {}});
   }

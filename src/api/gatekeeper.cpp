@@ -19,7 +19,7 @@ std::int64_t steady_ms() {
 Result<std::string_view> bearer(const net::Request& request) {
   const auto header = request.headers.find("authorization");
   if (!header) {
-    return fail(Errc::unauthenticated, "this server asks for an API key: send the header `Authorization: Bearer KEY`");
+    return fail(Errc::unauthenticated, "this server requires an API key: send the header `Authorization: Bearer KEY`");
   }
   constexpr std::string_view scheme = "bearer ";
   if (header->size() <= scheme.size() || !net::equal_ignoring_case(header->substr(0, scheme.size()), scheme)) {
@@ -66,8 +66,8 @@ void Gatekeeper::forget() {
 
 Result<void> check_role(const Caller& caller, ApiRole needed) {
   if (caller.role >= needed) return {};
-  return fail(Errc::permission_denied, "this needs the role " + std::string(to_string(needed)) + "; \"" + caller.name +
-                                           "\" has the role " + std::string(to_string(caller.role)));
+  return fail(Errc::permission_denied, "this request requires the role " + std::string(to_string(needed)) + "; \"" +
+                                           caller.name + "\" has the role " + std::string(to_string(caller.role)));
 }
 
 }  // namespace flowfabric::api

@@ -39,22 +39,21 @@ HttpMetrics::HttpMetrics(std::shared_ptr<observe::Tracer> tracer)
                                     "Requests by the pattern of their route, method and status.",
                                     {Label::closed("route"), Label::closed("method"), Label::closed("status")},
                                     2000})),
-      durations_(registry_.histograms({"flowfabric_http_request_duration_seconds",
-                                       "From the whole request to its answer, with the time that claims are parked.",
-                                       {Label::closed("route")}},
-                                      observe::durations())),
-      in_flight_(
-          registry_.gauges({"flowfabric_http_requests_in_flight", "Requests that are not answered yet."}).with()) {
+      durations_(registry_.histograms(
+          {"flowfabric_http_request_duration_seconds",
+           "Time from the complete request to its response; claims include the time they were parked.",
+           {Label::closed("route")}},
+          observe::durations())),
+      in_flight_(registry_.gauges({"flowfabric_http_requests_in_flight", "Requests in progress."}).with()) {
   registry_.computed_gauges({"flowfabric_http_connections", "Open connections."},
                             figure(&net::ServerStatistics::open_connections));
   registry_.computed_counters({"flowfabric_http_connections_accepted_total", "Connections that were accepted."},
                               figure(&net::ServerStatistics::accepted_connections));
   registry_.computed_counters(
-      {"flowfabric_http_connections_refused_total", "Connections that were refused because there were too many."},
+      {"flowfabric_http_connections_refused_total", "Connections refused because of max_connections."},
       figure(&net::ServerStatistics::refused_connections));
   registry_.computed_counters(
-      {"flowfabric_http_faults_total",
-       "Requests that were refused before a route was looked for: malformed, too large, too slow."},
+      {"flowfabric_http_faults_total", "Requests refused before routing: malformed, too large, too slow."},
       figure(&net::ServerStatistics::faults));
   registry_.computed_counters({"flowfabric_http_received_bytes_total", "Bytes of HTTP received, without TLS."},
                               figure(&net::ServerStatistics::received_bytes));
@@ -69,7 +68,7 @@ void HttpMetrics::add_figures_of_tracing() {
   const auto value = [this](observe::Counter observe::Tracer::* counter) {
     return tracer_ ? static_cast<double>(((*tracer_).*counter).value()) : 0;
   };
-  registry_.computed_counters({"flowfabric_spans_exported_total", "Spans that the collector took."},
+  registry_.computed_counters({"flowfabric_spans_exported_total", "Spans that the collector accepted."},
                               observe::one_value([value] { return value(&observe::Tracer::exported); }));
   registry_.computed_counters(
       {"flowfabric_spans_dropped_total",
@@ -80,9 +79,9 @@ void HttpMetrics::add_figures_of_tracing() {
                                    {{"refused"}, value(&observe::Tracer::dropped_refused)},
                                    {{"stopped"}, value(&observe::Tracer::dropped_at_stop)}};
       });
-  registry_.computed_counters({"flowfabric_span_export_failures_total", "Tries to send spans that failed."},
+  registry_.computed_counters({"flowfabric_span_export_failures_total", "Failed attempts to send spans."},
                               observe::one_value([value] { return value(&observe::Tracer::failed_exports); }));
-  registry_.computed_gauges({"flowfabric_spans_queued", "Spans that wait to be sent."}, observe::one_value([this] {
+  registry_.computed_gauges({"flowfabric_spans_queued", "Spans waiting to be sent."}, observe::one_value([this] {
                               return tracer_ ? static_cast<double>(tracer_->queued()) : 0;
                             }));
 }

@@ -143,7 +143,7 @@ class TreeBuilder {
 
 Result<Node> parse_tree(std::string_view text) {
   if (text.size() > limits::max_policy_json_bytes) {
-    return refuse_policy("policy", "has " + std::to_string(text.size()) + " bytes of JSON; allowed are at most " +
+    return refuse_policy("policy", "has " + std::to_string(text.size()) + " bytes of JSON; allowed: at most " +
                                        std::to_string(limits::max_policy_json_bytes));
   }
   json::parse_options options;
@@ -154,7 +154,7 @@ Result<Node> parse_tree(std::string_view text) {
   TreeBuilder& tree = parser.handler();
   if (!tree.duplicate.empty()) return refuse_policy(tree.duplicate, "appears twice; each field is allowed once");
   if (error == json::error::too_deep) {
-    return refuse_policy("policy", "is nested too deeply; allowed are " + std::to_string(max_depth) + " levels");
+    return refuse_policy("policy", "is nested too deeply; allowed: " + std::to_string(max_depth) + " levels");
   }
   if (error || used != text.size()) {
     return refuse_policy("policy", "is not well-formed JSON (" + (error ? error.message() : "text after the end") +
@@ -189,7 +189,7 @@ Result<void> read_object(const Node& node, const std::string& path, Owner& into,
 }
 
 Result<std::int64_t> read_number(const Node& node, const std::string& path, std::int64_t min, std::int64_t max) {
-  const std::string allowed = "allowed are whole numbers from " + std::to_string(min) + " to " + std::to_string(max);
+  const std::string allowed = "allowed: whole numbers from " + std::to_string(min) + " to " + std::to_string(max);
   if (node.kind == Node::Kind::other_number) {
     return refuse_policy(path, "has a fraction, an exponent or too many digits; " + allowed);
   }
@@ -240,7 +240,7 @@ Result<void> read_categories(const Node& node, const std::string& path, RetryPol
   if (node.kind != Node::Kind::array) return refuse_policy(path, "must be a JSON array of strings");
   for (const Node& element : node.children) {
     if (element.kind != Node::Kind::text)
-      return refuse_policy(path, "has an entry that is not a string; allowed are strings");
+      return refuse_policy(path, "has an entry that is not a string; allowed: strings");
     into.retryable_categories.push_back(element.text);
   }
   return {};

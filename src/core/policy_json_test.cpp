@@ -120,7 +120,7 @@ TEST(PolicyJson, NumbersOutOfRangeAreRefusedAndNeverCut) {
       {R"({"reclaim_grace_ms": 18446744073709551615})", "policy.reclaim_grace_ms"},
       {R"({"retention": {"skipped_ms": 9223372036854775808}})", "policy.retention.skipped_ms"},
   };
-  for (const auto& [json, field] : rows) expect_refused(json, field, "allowed are whole numbers from");
+  for (const auto& [json, field] : rows) expect_refused(json, field, "allowed: whole numbers from");
   expect_refused(R"({"retry": {"retryable_categories": [""]}})", "policy.retry.retryable_categories");
 }
 

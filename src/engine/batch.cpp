@@ -559,7 +559,7 @@ void Batch::answer_command(CommandState& state) {
     if (!verdict || *verdict == Verdict::committed) continue;
     if (create_stands(state)) break;
     if (++state.queued->stale > limits::max_stale_retries) {
-      return state.queued->done(fail(Errc::contended, "the record changed under every try; repeat the call"));
+      return state.queued->done(fail(Errc::contended, "other changes of the record prevented this one; try again"));
     }
     runtime_.metrics_.requeued.add();
     runtime_.enqueue(std::move(state.queued), true);

@@ -156,7 +156,7 @@ void Runtime::handle_foreign_news() {
                                          [&](const ReadyLine& line) { return line.route > routes_.known(); });
   if (news->everything) {
     if (const auto reloaded = reload_keyring(); !reloaded) {
-      log(LogLevel::warn, "the signing keys cannot be read again", {{"error", reloaded.error().message}});
+      log(LogLevel::warn, "the signing keys cannot be reloaded", {{"error", reloaded.error().message}});
     }
   }
   if (news->everything || unknown_route) {

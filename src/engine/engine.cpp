@@ -108,7 +108,7 @@ Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const
                                              std::shared_ptr<observe::Tracer> tracer) {
   const auto refuse = [](std::size_t value, const char* field) {
     return fail(Errc::invalid_argument,
-                std::string(field) + ": is " + std::to_string(value) + "; allowed are 1 to " +
+                std::string(field) + ": is " + std::to_string(value) + "; allowed: 1 to " +
                     std::to_string(limits::ceiling_max_payload_bytes),
                 field);
   };
@@ -116,12 +116,12 @@ Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const
                                      std::pair{options.max_result_bytes, "max_result_bytes"}}) {
     if (value == 0 || value > limits::ceiling_max_payload_bytes) return refuse(value, field);
   }
-  if (options.writers > 64) return fail(Errc::invalid_argument, "writers: allowed are 0 to 64", "writers");
+  if (options.writers > 64) return fail(Errc::invalid_argument, "writers: must be 0 to 64", "writers");
   if (options.max_queued_commands == 0) {
     return fail(Errc::invalid_argument, "max_queued_commands: must be at least 1", "max_queued_commands");
   }
   if (options.default_retention_ms < 0 || options.default_retention_ms > limits::max_duration_ms) {
-    return fail(Errc::invalid_argument, "default_retention_ms: allowed are 0 to ten years", "default_retention_ms");
+    return fail(Errc::invalid_argument, "default_retention_ms: must be 0 to ten years", "default_retention_ms");
   }
   RuntimeOptions runtime_options;
   runtime_options.ingress = {options.max_payload_bytes, options.max_result_bytes};

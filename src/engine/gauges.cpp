@@ -30,24 +30,24 @@ std::vector<Sample> workers(Store& store) {
 
 void Runtime::add_gauges() {
   observe::Registry& registry = metrics_.registry;
-  registry.computed_gauges({"flowfabric_queue_commands", "Commands and claims that wait for a batch."},
+  registry.computed_gauges({"flowfabric_queue_commands", "Commands and claims waiting for a batch."},
                            observe::one_value([this] {
                              const std::lock_guard lock(queue_mutex_);
                              return static_cast<double>(queue_.size() + patient_.size());
                            }));
-  registry.computed_gauges({"flowfabric_parked_claims", "Claims that wait for work."},
+  registry.computed_gauges({"flowfabric_parked_claims", "Claims waiting for work."},
                            observe::one_value([this] { return static_cast<double>(parking_.parked_claims()); }));
-  registry.computed_gauges({"flowfabric_parked_waiters", "Callers that wait for an execution to end or for events."},
+  registry.computed_gauges({"flowfabric_parked_waiters", "Callers waiting for the end of an execution or for events."},
                            observe::one_value([this] { return static_cast<double>(waiting_.size()); }));
   registry.computed_counters({"flowfabric_conflicts_total",
                               "Changes that were not written because their record had "
-                              "changed meanwhile."},
+                              "changed in the meantime."},
                              observe::one_value([this] { return static_cast<double>(statistics_.stale); }));
   registry.computed_gauges(
-      {"flowfabric_ready_executions", "Executions that can be claimed.", {Label::open("lane")}, max_lanes_shown},
+      {"flowfabric_ready_executions", "Claimable executions.", {Label::open("lane")}, max_lanes_shown},
       observe::seldom([this] { return ready_executions(*store_, routes_); }));
   registry.computed_gauges(
-      {"flowfabric_workers", "Registered workers that live; state is working or draining.", {Label::closed("state")}},
+      {"flowfabric_workers", "Live registered workers; state is working or draining.", {Label::closed("state")}},
       observe::seldom([this] { return workers(*store_); }));
 }
 

@@ -27,18 +27,17 @@ std::int64_t enqueued_at_us(const ReadyEntry& entry) { return static_cast<std::i
 EngineMetrics::EngineMetrics()
     : commit_duration(
           registry
-              .histograms({"flowfabric_commit_duration_seconds", "The store's part of a batch that was written."},
-                          observe::durations())
+              .histograms({"flowfabric_commit_duration_seconds", "Time of the store's commit."}, observe::durations())
               .with()),
       requeued(registry
                    .counters({"flowfabric_requeued_commands_total",
-                              "Commands and claims that lost a race for a record and were tried again."})
+                              "Commands and claims that were repeated because a record had changed."})
                    .with()),
       operations_(registry.counters({"flowfabric_operations_total",
-                                     "Calls of the engine by operation; outcome is ok or the code of the error.",
+                                     "Calls of the engine by operation; outcome is ok or the error code.",
                                      {Label::closed("operation"), Label::closed("outcome")}})),
       operation_duration_(registry.histograms({"flowfabric_operation_duration_seconds",
-                                               "How long a call took, with the time that claims and waits were parked.",
+                                               "Duration of calls; claims and waits include the time they were parked.",
                                                {Label::closed("operation")}},
                                               observe::durations())),
       batches_(registry.counters({"flowfabric_batches_total",
@@ -46,20 +45,19 @@ EngineMetrics::EngineMetrics()
                                   "the error.",
                                   {Label::closed("kind"), Label::closed("outcome")}})),
       batch_commands_(
-          registry
-              .histograms({"flowfabric_batch_commands", "Commands and claims that shared a batch."}, observe::sizes())
+          registry.histograms({"flowfabric_batch_commands", "Commands and claims per batch."}, observe::sizes())
               .with()),
       batch_duration_(registry.histograms({"flowfabric_batch_duration_seconds",
-                                           "From taking a batch out of the queue to its commit.",
+                                           "Time from taking a batch out of the queue to the end of its commit.",
                                            {Label::closed("kind")}},
                                           observe::durations())),
-      due_lag_(registry
-                   .histograms({"flowfabric_due_lag_seconds",
-                                "How late the clock came to what was due, when that was written."},
-                               observe::long_durations())
-                   .with()),
+      due_lag_(
+          registry
+              .histograms({"flowfabric_due_lag_seconds", "Delay between the due time of an entry and its processing."},
+                          observe::long_durations())
+              .with()),
       events_(registry.counters(
-          {"flowfabric_events_total", "Events that this engine wrote to the log.", {Label::closed("type")}})),
+          {"flowfabric_events_total", "Events written to the log by this engine.", {Label::closed("type")}})),
       created_(registry.counters(
           {"flowfabric_executions_created_total", "Executions created.", {Label::open("lane")}, max_lanes})),
       finished_(registry.counters({"flowfabric_executions_finished_total",
@@ -67,26 +65,26 @@ EngineMetrics::EngineMetrics()
                                    {Label::open("lane"), Label::open("kind"), Label::closed("outcome")},
                                    max_lanes_and_kinds})),
       lifetime_(registry.histograms({"flowfabric_execution_lifetime_seconds",
-                                     "From the creation of an execution to its end.",
+                                     "Time from the creation of an execution to its end.",
                                      {Label::closed("outcome")}},
                                     observe::long_durations())),
       start_delay_(registry
-                       .histograms({"flowfabric_start_delay_seconds",
-                                    "How long executions were claimable before they were claimed."},
+                       .histograms({"flowfabric_start_delay_seconds", "Time from claimable to claimed."},
                                    observe::long_durations())
                        .with()),
       retries_(registry.counters({"flowfabric_retries_total",
-                                  "Failed attempts that another attempt follows.",
+                                  "Failed attempts that are retried.",
                                   {Label::open("lane"), Label::open("kind")},
                                   max_lanes_and_kinds})),
       lease_losses_(registry.counters({"flowfabric_lease_losses_total",
                                        "Leases that were lost; cause is expired, revoked or worker_dead.",
                                        {Label::open("lane"), Label::closed("cause")},
                                        max_lanes_and_kinds})),
-      worker_deaths_(registry.counters({"flowfabric_worker_deaths_total",
-                                        "Registered workers that were marked dead (marked_dead) or fell silent "
-                                        "(ttl_swept).",
-                                        {Label::closed("cause")}})) {}
+      worker_deaths_(
+          registry.counters({"flowfabric_worker_deaths_total",
+                             "Registered workers that were marked dead (marked_dead) or stopped sending heartbeats "
+                             "(ttl_swept).",
+                             {Label::closed("cause")}})) {}
 
 void EngineMetrics::operation_ended(std::string_view operation, const Error* error, std::int64_t nanoseconds) {
   operations_.with(operation, error == nullptr ? std::string_view("ok") : to_string(error->code)).add();

@@ -72,7 +72,7 @@ Result<LaneInfo> lane_info(Store& store, const std::string& lane) {
 Result<std::string> satellite_body(Store& store, const ExecutionId& id, SatelliteKind kind, std::uint32_t n) {
   FF_TRY(found, store.load_satellites(execution_key(id), static_cast<std::uint8_t>(kind), n, 1));
   if (found.empty() || found.front().name.n != n) {
-    return fail(Errc::corruption, "bytes that belong to execution " + to_string(id) + " are missing");
+    return fail(Errc::corruption, "data of execution " + to_string(id) + " is missing");
   }
   return std::move(found.front().body);
 }
@@ -86,7 +86,7 @@ Result<Event> event_of(const LoggedEntry& logged) {
 Result<void> admit_limit(std::uint32_t limit) {
   if (limit >= 1 && limit <= limits::max_page) return {};
   return fail(Errc::invalid_argument,
-              "limit: is " + std::to_string(limit) + "; allowed are 1 to " + std::to_string(limits::max_page), "limit");
+              "limit: is " + std::to_string(limit) + "; allowed: 1 to " + std::to_string(limits::max_page), "limit");
 }
 
 void describe_facts(const Execution& execution, ExecutionDescription& out) {
@@ -158,7 +158,7 @@ Result<std::vector<Attempt>> attempts_of(Store& store, const Execution& executio
 
 }  // namespace
 
-Error bad_cursor() { return Error{Errc::invalid_argument, "cursor: this is not a cursor of this call", "cursor", {}}; }
+Error bad_cursor() { return Error{Errc::invalid_argument, "cursor: is not a cursor of this call", "cursor", {}}; }
 
 Result<Execution> load_execution(Store& store, const ExecutionId& id) {
   FF_TRY_VOID(admit_execution_id(id));

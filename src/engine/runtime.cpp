@@ -20,7 +20,7 @@ std::int64_t system_steady_ms() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-Error queue_is_full() { return Error{Errc::overloaded, "the queue of commands is full; back off and repeat", {}, {}}; }
+Error queue_is_full() { return Error{Errc::overloaded, "the command queue is full; try again later", {}, {}}; }
 
 Error shutting_down() { return Error{Errc::shutting_down, "the engine is stopping", {}, {}}; }
 
@@ -112,7 +112,7 @@ Result<void> Runtime::create_keyring(Session& session, TimestampMs now) {
 // For keys that another engine has made.
 Result<void> Runtime::reload_keyring() {
   FF_TRY(records, store_->load({keyring_key()}));
-  if (records.empty()) return fail(Errc::corruption, "the signing keys are gone from the store");
+  if (records.empty()) return fail(Errc::corruption, "the signing keys are missing from the store");
   FF_TRY(keyring, decode_keyring(records.front().body));
   set_signer(keyring);
   return {};
@@ -447,7 +447,7 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
       case Parking::Parked::yes: return ring_before(claim->wait_until_ms);
       case Parking::Parked::search_again: return enqueue_claims({claim});
       case Parking::Parked::full:
-        return claim->done(fail(Errc::overloaded, "too many claims are waiting; back off and repeat"));
+        return claim->done(fail(Errc::overloaded, "too many claims are waiting; try again later"));
     }
   }
   claim->done(std::vector<ClaimedExecution>{});

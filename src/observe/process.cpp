@@ -72,15 +72,13 @@ Compute if_known(std::optional<double> (*read)()) {
 }  // namespace
 
 void add_process_metrics(Registry& registry, const std::string& version) {
-  registry.computed_counters({"process_cpu_seconds_total", "CPU time used, of users and of the kernel."},
-                             one_value(cpu_seconds));
+  registry.computed_counters({"process_cpu_seconds_total", "CPU time used, user and system."}, one_value(cpu_seconds));
   registry.computed_gauges({"process_resident_memory_bytes", "Memory in use."}, if_known(resident_bytes));
   registry.computed_gauges({"process_open_fds", "Open files and sockets."}, if_known(open_files));
-  registry.computed_gauges({"process_start_time_seconds", "When the process started, in seconds since 1970."},
+  registry.computed_gauges({"process_start_time_seconds", "Start time of the process, in seconds since 1970."},
                            if_known(start_time));
-  registry.computed_gauges(
-      {"flowfabric_build_info", "1; the label says which version runs.", {Label::closed("version")}},
-      [version] { return std::vector<Sample>{{{version}, 1}}; });
+  registry.computed_gauges({"flowfabric_build_info", "1; the label is the version.", {Label::closed("version")}},
+                           [version] { return std::vector<Sample>{{{version}, 1}}; });
 }
 
 }  // namespace flowfabric::observe

@@ -59,7 +59,7 @@ Result<void> LogFlusher::settle() {
     changed_.notify_all();
   }
   if (durable_ >= wanted) return {};
-  return fail(Errc::outcome_unknown, "the disk failed to keep what was written: " + reason_of(failure_));
+  return fail(Errc::outcome_unknown, "the disk failed to store written data: " + reason_of(failure_));
 }
 
 bool LogFlusher::broken() const {
