@@ -35,7 +35,7 @@ enum class Errc : std::uint8_t {
   grant_already_exists,    // another worker has a live grant for the execution
   invalid_claim_grant,     // not a grant of this store, for another execution or worker, or used already
   claim_grant_expired,     // the grant was not redeemed in time
-  cursor_expired,          // events after this cursor have been removed by retention
+  cursor_expired,          // this cursor is of another log, or ahead of this one after a restore
   contended,               // lost the race for the record too often; repeat
   overloaded,              // a bounded queue is full; back off and repeat
   shutting_down,           // the engine is stopping

@@ -54,7 +54,7 @@ Result<std::string> decode_log_cursor(const std::string& cursor) {
 Error with_cursor(Error error) {
   if (error.code == Errc::invalid_argument) return bad_cursor();
   if (error.code != Errc::cursor_expired) return error;
-  error.message = "cursor: events after it have been removed by retention; go on from details.earliest";
+  error.message = "cursor: " + error.message + "; go on from details.earliest";
   error.field = "cursor";
   for (auto& [name, value] : error.details) {
     if (const auto position = from_hex(value); position && name == "earliest") value = encode_log_cursor(*position);

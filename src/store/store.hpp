@@ -15,8 +15,10 @@
 //    out. `settle` fails only with that code: the disk did not keep what was written.
 // 3. Freshness. `Session::read` sees everything that any session of any process committed before `read` was called.
 // 4. Log order. Log entries get positions such that (a) a reader who has seen position p never later finds a new entry
-//    before p (no gaps that fill up), (b) entries of one record are in commit order, (c) entries of one change set keep
-//    their order. Positions are opaque bytes that only the store understands.
+//    before p (no gaps that fill up), (b) entries of one record are in commit order, whatever was locked or read before,
+//    (c) entries of one change set keep their order. Positions are opaque bytes that only the store understands. They stay
+//    good across restarts, crashes, failovers and restores, or are refused: a position that the log as it is now has
+//    never reached, or that is of another log, is never taken for a place in this one.
 // 5. Time. `ReadReply::now_us` is the store's one clock: the database server's, or the process's for embedded stores,
 //    or `StoreOptions::now_us` when tests supply one.
 //
@@ -150,6 +152,12 @@ struct StateCount {
   friend bool operator==(const StateCount&, const StateCount&) = default;
 };
 
+// Why a position in the log is refused.
+inline constexpr const char* cursor_of_another_log =
+    "this cursor is of another log, or of a state of this log that was lost when it was restored";
+inline constexpr const char* cursor_ahead_of_log =
+    "this cursor is ahead of the log, which was set back to an earlier state by a restore or a failover";
+
 struct LogQuery {
   std::string after;  // a position; exclusive
   std::optional<std::string> name_space;
@@ -221,8 +229,10 @@ class Store {
   // Ready entries of a route that would be served before `entry`, counted up to `limit`.
   virtual Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) = 0;
 
-  // The log. `log_start` is the position below which retention has removed entries; reading from before it gives
-  // Errc::cursor_expired with details {"earliest": <hex of log_start>}. `log_end` is past everything committed.
+  // The log: the entries of all records that exist, those of erased records are gone with them. `log_start` is before
+  // everything, `log_end` behind all that may be shown by now. A position of another log, or one ahead of this one, gives
+  // Errc::cursor_expired with one of the sentences above and details {"earliest": <hex of the position from which on
+  // nothing is missing>}.
   virtual Result<std::string> log_start() = 0;
   virtual Result<std::string> log_end() = 0;
   virtual Result<LogPage> read_log(const LogQuery& query) = 0;

@@ -140,7 +140,7 @@ TEST_P(EngineRetention, a_live_execution_is_never_removed) {
   EXPECT_EQ(state(stuck), PublicState::active);
 }
 
-TEST_P(EngineRetention, removal_takes_everything_and_expires_the_cursors_that_point_at_it) {
+TEST_P(EngineRetention, removal_takes_everything_and_expires_no_cursor) {
   const std::string beginning = start_cursor("earliest");
   CreateRequest request = retried_job();
   request.payload = std::string(limits::max_inline_bytes + 5, 'p');
@@ -166,9 +166,35 @@ TEST_P(EngineRetention, removal_takes_everything_and_expires_the_cursors_that_po
   ListRequest list;
   list.tag = {"app.k", "v"};
   EXPECT_TRUE(value_of(reads::list(store, list)).executions.empty());
-  EXPECT_EQ(refusal(reads::events(store, {}, beginning, 10)), Errc::cursor_expired);
-  for (const Event& event : events_from(start_cursor("earliest"))) EXPECT_NE(event.execution_id, id);
+  EXPECT_EQ(start_cursor("earliest"), beginning);
+  const auto events = events_from(beginning);
+  for (const Event& event : events) EXPECT_NE(event.execution_id, id);
+  EXPECT_EQ(events.back().execution_id, survivor);
   EXPECT_EQ(engine().history(survivor), Events{EventType::created}) << "others keep their history";
+}
+
+// Somebody with a short retention must not take events from somebody with a long one.
+TEST_P(EngineRetention, what_retention_removes_in_one_namespace_hides_nothing_in_another) {
+  EventFilter filter;
+  filter.name_space = "patient";
+  std::vector<ExecutionId> patient;
+  std::vector<std::string> cursors = {start_cursor("earliest")};
+  for (int i = 0; i < 3; ++i) {
+    CreateRequest request = job();
+    request.name_space = "patient";
+    patient.push_back(make(request));
+    request.name_space = request.lane = "brief";
+    request.policy.retention.completed_ms = 0;
+    make(request);
+    cursors.push_back(start_cursor(""));
+  }
+  for (int i = 0; i < 3; ++i) value_of(engine().complete(engine().take("brief")));
+  engine().advance(1000);
+  for (std::size_t i = 0; i < cursors.size(); ++i) {
+    std::vector<ExecutionId> seen;
+    for (const Event& event : events_from(cursors[i], filter)) seen.push_back(event.execution_id.value());
+    EXPECT_EQ(seen, std::vector<ExecutionId>(patient.begin() + static_cast<std::ptrdiff_t>(i), patient.end()));
+  }
 }
 
 TEST_P(EngineRetention, many_are_removed_in_bounded_batches) {

@@ -223,23 +223,19 @@ TEST_P(EngineWaiting, a_store_that_is_away_for_a_while_does_not_end_a_wait_for_a
   EXPECT_EQ(value_of(waiting.get()).result, "meanwhile");
 }
 
-TEST_P(EngineWaiting, a_cursor_that_has_expired_is_answered_with_one_that_works) {
-  const std::string old = start_cursor("");
-  NamespaceInfo brief{"default", {}};
-  brief.retention.completed_ms = 0;
-  call<NamespaceInfo>(NamespaceCommand{brief, {}});
+TEST_P(EngineWaiting, a_cursor_of_another_log_is_answered_with_one_that_works) {
+  const auto other = make_database(GetParam().id);
+  const std::string foreign = value_of(reads::start_cursor(*other->open(), ""));
   const ExecutionId id = engine().make();
-  value_of(engine().complete(engine().take()));
-  engine().advance(1000);
-  ASSERT_EQ(refusal(reads::describe(engine().store(), id)), Errc::not_found);
-  const auto waiting = engine().events_later(old, 1000);
+  const auto waiting = engine().events_later(foreign, 1000);
   ASSERT_TRUE(waiting.done());
   ASSERT_EQ(refusal(waiting.get()), Errc::cursor_expired);
   const Error& error = waiting.get().error();
+  EXPECT_EQ(error.message, "cursor: " + std::string(cursor_of_another_log) + "; go on from details.earliest");
   ASSERT_EQ(error.details.at(0).first, "earliest");
   const auto again = engine().events_later(error.details[0].second, 0);
   ASSERT_TRUE(again.done());
-  EXPECT_TRUE(again.get()) << again.get().error().message;
+  EXPECT_EQ(value_of(again.get()).events.back().execution_id, id);
 }
 
 TEST_P(EngineWaiting, refuses_what_makes_no_sense) {

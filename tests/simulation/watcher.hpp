@@ -113,7 +113,6 @@ class Watcher {
   std::map<Key, std::string> other_positions_;  // newest events of lanes and namespaces
   std::map<std::string, Key> log_;              // what is in the log, by position
   std::string newest_position_;
-  std::string removed_up_to_;                                       // the greatest position that retention has removed
   std::map<std::string, std::vector<RetentionPolicy>> retentions_;  // every default that a namespace has had
   std::string cursor_;                                              // of the subscriber
 };

@@ -202,7 +202,7 @@ class Child {
 
 class PostgresServer::Impl {
  public:
-  explicit Impl(Options options)
+  explicit Impl(Options options, const std::string& primary_url = {})
       : options_(std::move(options)),
         owner_(getpid()),
         account_(account_to_become()),
@@ -213,7 +213,7 @@ class PostgresServer::Impl {
     if (account_ && chown(directory_.path().c_str(), account_->uid, account_->gid) != 0) {
       throw std::system_error(errno, std::generic_category(), "chown of " + directory_.file(""));
     }
-    make_cluster();
+    primary_url.empty() ? make_cluster() : copy_cluster(primary_url);
     for (int attempt = 1;; ++attempt) {
       port_ = free_port();
       url_ = "postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres";
@@ -274,6 +274,13 @@ class PostgresServer::Impl {
                          "--locale=C", "--encoding=UTF8"},
                         log_, directory_.path().string());
     if (Child(launch, account_).wait() != 0) fail("initdb failed");
+  }
+
+  void copy_cluster(const std::string& primary_url) {
+    const Launch launch({(binaries_ / "pg_basebackup").string(), "-d", primary_url, "-D", data_, "-R", "-X", "stream",
+                         "-c", "fast", "--no-sync"},
+                        log_, directory_.path().string());
+    if (Child(launch, account_).wait() != 0) fail("pg_basebackup failed");
   }
 
   std::vector<std::string> postmaster_words() const {
@@ -346,6 +353,35 @@ const std::string& PostgresServer::log_file() const { return impl_->log_file(); 
 void PostgresServer::crash() { impl_->crash(); }
 void PostgresServer::kill() { impl_->kill_all(); }
 void PostgresServer::start_again() { impl_->start_again(); }
+
+PostgresServer PostgresServer::standby_of(const PostgresServer& primary, Options options) {
+  return PostgresServer(std::make_unique<Impl>(std::move(options), primary.url()));
+}
+
+void PostgresServer::promote() {
+  PGconn* connection = PQconnectdb(url().c_str());
+  PGresult* result = PQexec(connection, "SELECT pg_promote()");  // waits for the end of recovery
+  const bool promoted = PQntuples(result) == 1 && PQgetvalue(result, 0, 0)[0] == 't';
+  const std::string message = PQerrorMessage(connection);
+  PQclear(result);
+  PQfinish(connection);
+  if (!promoted) throw std::runtime_error("the standby was not promoted: " + message);
+}
+
+void dump_and_restore(const std::string& from_url, const std::string& to_url) {
+  const TempDir directory("flowfabric-dump");
+  const fs::path binaries = find_binaries();
+  const std::string dump = directory.file("dump.sql"), log = directory.file("log");
+  const auto run = [&](std::vector<std::string> words) {
+    words.front() = (binaries / words.front()).string();
+    const Launch launch(std::move(words), log, directory.path().string());
+    if (Child(launch, std::nullopt).wait() == 0) return;
+    std::ifstream file(log);
+    throw std::runtime_error(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
+  };
+  run({"pg_dump", "-d", from_url, "-f", dump});
+  run({"psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", to_url, "-f", dump});
+}
 
 PostgresServer& shared_postgres() {
   // Nothing on this server has to outlive the machine, and every case makes a schema of its own.

@@ -22,6 +22,8 @@ class PostgresServer {
   using Options = PostgresOptions;
 
   static PostgresServer start(Options options = {});
+  // A standby that follows the primary, on a data directory of its own. It has the primary's settings of today only.
+  static PostgresServer standby_of(const PostgresServer& primary, Options options = {});
 
   PostgresServer(PostgresServer&&) noexcept;
   PostgresServer& operator=(PostgresServer&&) noexcept;
@@ -38,6 +40,9 @@ class PostgresServer {
   // SIGKILL to every process of the server.
   void kill();
 
+  // Makes a standby a primary, on a new timeline; returns when it takes writes.
+  void promote();
+
   // Starts after crash() or kill() on the same data and port; returns when recovery has finished.
   void start_again();
 
@@ -46,6 +51,9 @@ class PostgresServer {
   explicit PostgresServer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// Copies what is in one database into another, empty one: pg_dump and psql.
+void dump_and_restore(const std::string& from_url, const std::string& to_url);
 
 // The server that the tests of this process share; started by the first call, stopped at exit.
 PostgresServer& shared_postgres();

@@ -1,6 +1,7 @@
 #include "store/memory/memory_store.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -16,24 +17,27 @@
 namespace flowfabric {
 namespace {
 
-// Positions are the log's sequence as eight big-endian bytes, so that they also order as bytes.
-constexpr std::size_t position_bytes = 8;
+// Positions are the log's id in four bytes and the sequence in eight, both big-endian, so that they also order as bytes.
+// Where the history of a record stands is the sequence alone.
+constexpr std::size_t log_id_bytes = 4;
+constexpr std::size_t sequence_bytes = 8;
 
-std::string encode_position(std::uint64_t sequence) {
-  std::string bytes(position_bytes, '\0');
-  for (std::size_t i = position_bytes; i-- > 0; sequence >>= 8) {
-    bytes[i] = static_cast<char>(sequence & 0xff);
-  }
+std::string encode_number(std::uint64_t number, std::size_t size) {
+  std::string bytes(size, '\0');
+  for (std::size_t i = size; i-- > 0; number >>= 8) bytes[i] = static_cast<char>(number & 0xff);
   return bytes;
 }
 
-Result<std::uint64_t> decode_position(std::string_view bytes) {
-  if (bytes.size() != position_bytes) {
-    return fail(Errc::invalid_argument, "not a position of this store", "after");
-  }
-  std::uint64_t sequence = 0;
-  for (const char byte : bytes) sequence = (sequence << 8) | static_cast<std::uint8_t>(byte);
-  return sequence;
+std::uint64_t decode_number(std::string_view bytes) {
+  std::uint64_t number = 0;
+  for (const char byte : bytes) number = (number << 8) | static_cast<std::uint8_t>(byte);
+  return number;
+}
+
+// Nothing outlives the process, so a number that is new in it is enough.
+std::uint32_t next_log_id() {
+  static std::atomic<std::uint32_t> last{0};
+  return ++last;
 }
 
 std::string to_hex(std::string_view bytes) {
@@ -282,6 +286,8 @@ class MemoryDatabase {
   void put_due(const DueEntry& entry);
   void drop_due(const DueEntry& entry);
   void append(const LogEntry& entry);
+  std::string position(std::uint64_t sequence) const;
+  Result<std::uint64_t> sequence_of(const std::string& position) const;
   bool record_exists(const Key& key) const { return records_.contains(key); }
 
   std::mutex mutex_;
@@ -297,7 +303,7 @@ class MemoryDatabase {
   std::map<std::uint64_t, LogEntry> log_;
   std::map<Key, std::vector<std::uint64_t>> log_of_root_;  // ascending sequences
   std::uint64_t log_sequence_ = 0;                         // of the newest entry ever appended
-  std::uint64_t log_floor_ = 0;                            // the greatest sequence that was removed
+  const std::uint32_t log_id_ = next_log_id();             // tells positions of this log from those of others
   std::vector<Route> routes_;                              // number n is at n - 1
   std::map<std::pair<std::string, std::vector<std::string>>, RouteNo> route_numbers_;
 
@@ -493,7 +499,6 @@ void MemoryDatabase::erase(const RootChange& change) {
   const auto sequences = log_of_root_.find(key);
   if (sequences == log_of_root_.end()) return;
   for (const auto sequence : sequences->second) log_.erase(sequence);
-  log_floor_ = std::max(log_floor_, sequences->second.back());
   log_of_root_.erase(sequences);
 }
 
@@ -531,7 +536,7 @@ void MemoryDatabase::append(const LogEntry& entry) {
   const std::uint64_t sequence = ++log_sequence_;
   log_.emplace_hint(log_.end(), sequence, entry);
   log_of_root_[entry.root].push_back(sequence);
-  records_.at(entry.root).last_entry = encode_position(sequence);
+  records_.at(entry.root).last_entry = encode_number(sequence, sequence_bytes);
 }
 
 // ---------------------------------------------------------------- reads outside batches
@@ -655,58 +660,64 @@ std::uint64_t MemoryDatabase::count_ready_before(const ReadyEntry& entry, std::u
 
 // ---------------------------------------------------------------- log
 
+std::string MemoryDatabase::position(std::uint64_t sequence) const {
+  return encode_number(log_id_, log_id_bytes) + encode_number(sequence, sequence_bytes);
+}
+
+// The place of a position that this log has reached; empty: before everything.
+Result<std::uint64_t> MemoryDatabase::sequence_of(const std::string& bytes) const {
+  if (bytes.empty()) return 0;
+  if (bytes.size() != log_id_bytes + sequence_bytes) {
+    return fail(Errc::invalid_argument, "not a position of this store", "after");
+  }
+  const std::string_view view = bytes;
+  const std::uint64_t sequence = decode_number(view.substr(log_id_bytes));
+  const bool ours = decode_number(view.substr(0, log_id_bytes)) == log_id_;
+  if (ours && sequence <= log_sequence_) return sequence;
+  Error error{Errc::cursor_expired, ours ? cursor_ahead_of_log : cursor_of_another_log, "after", {}};
+  error.details.emplace_back("earliest", to_hex(position(0)));
+  return tl::unexpected(std::move(error));
+}
+
 std::string MemoryDatabase::log_start() {
   const std::lock_guard lock(mutex_);
-  return encode_position(log_floor_);
+  return position(0);
 }
 
 std::string MemoryDatabase::log_end() {
   const std::lock_guard lock(mutex_);
-  return encode_position(log_sequence_);
+  return position(log_sequence_);
 }
 
 Result<LogPage> MemoryDatabase::read_log(const LogQuery& query) {
   const std::lock_guard lock(mutex_);
-  std::uint64_t after = log_floor_;
-  if (!query.after.empty()) {
-    FF_TRY(given, decode_position(query.after));
-    after = given;
-  }
-  if (after < log_floor_) {
-    Error error{Errc::cursor_expired, "entries after this position have been removed", "after", {}};
-    error.details.emplace_back("earliest", to_hex(encode_position(log_floor_)));
-    return tl::unexpected(std::move(error));
-  }
+  FF_TRY(after, sequence_of(query.after));
   LogPage page;
-  // When the page does not fill up, everything committed has been examined.
-  const std::uint64_t examined = std::max(after, log_sequence_);
+  std::uint64_t examined = after;
   for (auto place = log_.upper_bound(after); place != log_.end(); ++place) {
     if (page.entries.size() >= query.limit) {
       page.behind = true;
       break;
     }
-    if (matches(place->second, query)) page.entries.push_back({encode_position(place->first), place->second});
-    after = place->first;
+    if (matches(place->second, query)) page.entries.push_back({position(place->first), place->second});
+    examined = place->first;
   }
-  page.next = encode_position(page.behind ? after : examined);
+  // When the page does not fill up, everything committed has been examined.
+  page.next = position(page.behind ? examined : log_sequence_);
   return page;
 }
 
 Result<std::vector<LoggedEntry>> MemoryDatabase::history(const Key& root, const std::string& after,
                                                          std::uint32_t limit) {
-  std::uint64_t start = 0;
-  if (!after.empty()) {
-    FF_TRY(given, decode_position(after));
-    start = given;
-  }
   const std::lock_guard lock(mutex_);
+  FF_TRY(start, sequence_of(after));
   std::vector<LoggedEntry> entries;
   const auto found = log_of_root_.find(root);
   if (found == log_of_root_.end()) return entries;
   const auto& sequences = found->second;
   auto place = std::upper_bound(sequences.begin(), sequences.end(), start);
   for (; place != sequences.end() && entries.size() < limit; ++place) {
-    entries.push_back({encode_position(*place), log_.at(*place)});
+    entries.push_back({position(*place), log_.at(*place)});
   }
   return entries;
 }

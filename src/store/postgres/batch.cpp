@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/check.hpp"
+#include "store/postgres/incarnation.hpp"
 
 namespace flowfabric::postgres {
 namespace {
@@ -46,7 +47,7 @@ DELETE FROM due WHERE ctid = ANY (ARRAY(
 constexpr Statement insert_roots = {"insert_roots", R"sql(
 INSERT INTO root (key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, state, tags,
   body, log_n, log_xid)
-SELECT i.*, CASE WHEN i.log_n IS NOT NULL THEN pg_current_xact_id() END
+SELECT i.*, CASE WHEN i.log_n IS NOT NULL THEN )sql" FF_LOG_NUMBER("$15") R"sql( END
 FROM (SELECT unnest($1::bytea[]), unnest($2::smallint[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::text[]),
         unnest($6::text[]), unnest($7::bytea[]), unnest($8::bytea[]), unnest($9::bigint[]), unnest($10::bigint[]),
         unnest($11::smallint[]), unnest($12::text[]), unnest($13::bytea[]), unnest($14::int[]) AS log_n) i)sql"};
@@ -54,19 +55,25 @@ FROM (SELECT unnest($1::bytea[]), unnest($2::smallint[]), unnest($3::bigint[]), 
 // Guard: every key is at the expected version; `conflict()` ends the transaction. Waits for another transaction that
 // changes one and looks again. No indexed column changes. A record is looked for by its key (index root_pkey) or, for a
 // quarter less, where it was when it was loaded: if it has moved from there it was changed, or the next attempt finds it.
+//
+// The same guard keeps the entries of a record in the order of their commits. A transaction has its number since its first
+// lock, which may be older than the record that it has read; then its entry would stand before those that are there. That
+// is a conflict too, and the next attempt, a new transaction with a higher number, writes it.
 #define FF_UPDATE_ROOTS(FROM, WHERE, HOLDS)                                                                    \
   "MERGE INTO root r USING ("                                                                                  \
   " SELECT unnest($1::bytea[]) AS key, unnest($2::bigint[]) AS expected, unnest($3::bigint[]) AS finished_at," \
   "  unnest($4::smallint[]) AS state, unnest($5::text[]) AS tags, unnest($6::bytea[]) AS body,"                \
-  "  unnest($7::int[]) AS log_n" FROM ") i ON " WHERE " WHEN MATCHED AND r.version = i.expected" HOLDS         \
+  "  unnest($7::int[]) AS log_n, " FF_LOG_NUMBER("$8") " AS log_xid" FROM ") i ON " WHERE                      \
+  " WHEN MATCHED AND r.version = i.expected" HOLDS                                                             \
+  "  AND (i.log_n IS NULL OR r.log_xid IS NULL OR r.log_xid < i.log_xid)"                                      \
   " THEN UPDATE SET version = i.expected + 1, finished_at = i.finished_at, state = i.state, tags = i.tags,"    \
   "  body = i.body, log_n = coalesce(i.log_n, r.log_n),"                                                       \
-  "  log_xid = CASE WHEN i.log_n IS NOT NULL THEN pg_current_xact_id() ELSE r.log_xid END"                     \
+  "  log_xid = CASE WHEN i.log_n IS NOT NULL THEN i.log_xid ELSE r.log_xid END"                                \
   " WHEN MATCHED THEN UPDATE SET version = conflict()"                                                         \
   " WHEN NOT MATCHED THEN INSERT (key, version) VALUES (i.key, conflict())"
 constexpr Statement update_roots = {"update_roots", FF_UPDATE_ROOTS("", "r.key = i.key", "")};
 constexpr Statement update_roots_in_place = {
-    "update_roots_in_place", FF_UPDATE_ROOTS(", unnest($8::tid[]) AS place", "r.ctid = i.place", " AND r.key = i.key")};
+    "update_roots_in_place", FF_UPDATE_ROOTS(", unnest($9::tid[]) AS place", "r.ctid = i.place", " AND r.key = i.key")};
 
 // Guard: every key is at the expected version, and stays so until we commit because of the share lock. Index root_pkey.
 constexpr Statement check_roots = {"check_roots", R"sql(
@@ -114,7 +121,7 @@ WHEN MATCHED THEN UPDATE SET live = l.live - cardinality(gone.places), entries =
   FROM unnest(l.entries) WITH ORDINALITY e(entry, place) ORDER BY e.place)
 WHEN NOT MATCHED THEN INSERT (n) VALUES (conflict()))sql"};
 
-// Raises the floor of the log to the last entry that was erased, so that a reader who would miss one is told.
+// Notes the last entry that was ever erased: with the newest that is stored it says where the log ends (event_log.cpp).
 constexpr Statement raise_floor = {"raise_floor", R"sql(
 UPDATE log_floor SET xid = $1::xid8, n = $2::int WHERE (xid, n) < ($1::xid8, $2::int))sql"};
 
@@ -145,10 +152,10 @@ DELETE FROM satellite WHERE ctid = ANY (ARRAY(
   SELECT s.ctid FROM unnest($1::bytea[], $2::smallint[], $3::bigint[]) i(root, kind, n)
   CROSS JOIN LATERAL (SELECT ctid FROM satellite WHERE root = i.root AND kind = i.kind AND n = i.n LIMIT 1) s)))sql"};
 
-// No guard; the transaction number is the column's default. Index log_pkey.
+// No guard. Index log_pkey.
 constexpr Statement append_page = {"append_page", R"sql(
-INSERT INTO log (n, live, entries, prev_xids, prev_ns)
-VALUES ($1::int, $2::int, $3::bytea[], $4::xid8[], $5::int[]))sql"};
+INSERT INTO log (n, live, entries, prev_xids, prev_ns, xid)
+VALUES ($1::int, $2::int, $3::bytea[], $4::xid8[], $5::int[], )sql" FF_LOG_NUMBER("$6") ")"};
 
 // Guard: no counter is above the value from which the adds fit its limit. Index counter_pkey.
 constexpr Statement add_counters = {"add_counters", R"sql(
@@ -250,7 +257,8 @@ Params& add_changing(Params& params, const std::vector<const RootChange*>& chang
 
 }  // namespace
 
-Batch::Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen) {
+Batch::Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen, std::int64_t shift)
+    : shift_(shift) {
   for (const std::size_t i : chosen) add(sets[i]);
   sum_counters(sets, chosen);
   sort();
@@ -353,12 +361,13 @@ Params Batch::update_params(const std::vector<const RootChange*>& changes) const
   return add_newest(params, changes);
 }
 
-// The number of each record's last entry, null where it has none in this batch.
+// The number of each record's last entry, null where it has none in this batch, and the shift.
 Params& Batch::add_newest(Params& params, const std::vector<const RootChange*>& changes) const {
-  return params.array(Type::int4, changes, [this](const RootChange* change) {
+  params.array(Type::int4, changes, [this](const RootChange* change) {
     const auto found = newest_.find(change);
     return found == newest_.end() ? std::nullopt : std::optional<Int>(found->second);
   });
+  return params.int8(shift_);
 }
 
 void Batch::queue(Connection& connection, const ReadyPlaces& held, bool patiently) const {
@@ -478,7 +487,8 @@ void Batch::queue_entries(Connection& connection) const {
         .int4(static_cast<Int>(page.size()))
         .array(Type::bytea, packed, [](const std::string& entry) { return Text(entry); })
         .array(Type::xid8, page, [](const Entry& e) { return static_cast<Int>(e.previous.xid); })
-        .array(Type::int4, page, [](const Entry& e) { return Int(e.previous.n); });
+        .array(Type::int4, page, [](const Entry& e) { return Int(e.previous.n); })
+        .int8(shift_);
     connection.queue(append_page, params);
     from = to;
   }

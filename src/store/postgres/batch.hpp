@@ -17,10 +17,11 @@ namespace flowfabric::postgres {
 // Where the ready entries of records stand. Good while the transaction that has locked them lasts.
 using ReadyPlaces = std::unordered_map<std::string, std::uint64_t>;
 
-// The sets must outlive the batch. `chosen` are the positions of the sets that take part.
+// The sets must outlive the batch. `chosen` are the positions of the sets that take part, `shift` is that of the
+// incarnation.
 class Batch {
  public:
-  Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen);
+  Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen, std::int64_t shift);
 
   // Queues every statement that the sets need; the caller fences, ends the transaction and flushes. `patiently` is for
   // the attempts after a conflict: index entries that are there already are no second one, and nothing is taken to be
@@ -57,6 +58,7 @@ class Batch {
   void queue_entries(Connection& connection) const;
   void queue_counters(Connection& connection) const;
 
+  const std::int64_t shift_;
   std::vector<const RootChange*> inserts_, updates_, erasures_, checks_;
   std::vector<const RootChange*> absences_;  // checks that a record does not exist
   std::vector<const ReadyEntry*> ready_put_, ready_drop_;

@@ -1,9 +1,13 @@
 // Reading the log in an order without gaps.
 //
-// A position is (xid, n): the transaction that wrote an entry and the entry's turn in it.
+// A position is (xid, n): the number of the transaction that wrote an entry and the entry's turn in it.
 // Transactions are numbered in order but commit in any order; so a reader is shown only entries below the oldest
 // transaction that is still running in his snapshot (the horizon). Whatever commits later has a number at or above it:
-// nothing ever appears behind a reader. See session.cpp for why the entries of one record are in commit order.
+// nothing ever appears behind a reader. batch.cpp keeps the entries of one record in commit order.
+//
+// A cursor never goes beyond the last entry that was shown, because ids that were given out and not written down, as by a
+// transaction that only read, are given out again after a crash. And it names the incarnation (incarnation.hpp): where a
+// log was set back to an earlier state, cursors from beyond that state are refused, and all others stay good.
 #pragma once
 
 #include "store/postgres/connection.hpp"
@@ -12,17 +16,14 @@
 
 namespace flowfabric::postgres {
 
-Reply<Position> query_log_start(Connection& connection);
-// The horizon. Entries that are committed above it come again for someone who reads on from here, none is skipped.
-Reply<Position> query_log_end(Connection& connection);
+// Before everything.
+Reply<std::string> query_log_start(Connection& connection);
+// Behind the last entry that may be shown. Entries above the horizon come for someone who reads on from here.
+Reply<std::string> query_log_end(Connection& connection);
 
-struct LogSlice {
-  Position floor;
-  LogPage page;
-};
-// What follows `after`; the caller compares it with the floor, which belongs to the same snapshot.
-Reply<LogSlice> query_log(Connection& connection, const LogQuery& query, const Position& after);
-Reply<std::vector<LoggedEntry>> query_history(Connection& connection, const Key& root, const Position& after,
-                                              std::uint32_t limit);
+// A page, or why the cursor is refused.
+Reply<Result<LogPage>> query_log(Connection& connection, const LogQuery& query, const Cursor& after);
+Reply<Result<std::vector<LoggedEntry>>> query_history(Connection& connection, const Key& root, const Cursor& after,
+                                                      std::uint32_t limit);
 
 }  // namespace flowfabric::postgres

@@ -1,11 +1,14 @@
 #include "store/postgres/log_pages.hpp"
 
+#include <optional>
+
 #include "base/check.hpp"
 
 namespace flowfabric::postgres {
 namespace {
 
 constexpr std::size_t position_bytes = 12;
+constexpr std::size_t incarnation_bytes = 4;
 
 void put(std::string& out, std::uint64_t value, int width) {
   for (int shift = 8 * (width - 1); shift >= 0; shift -= 8) out += static_cast<char>(value >> shift);
@@ -39,6 +42,16 @@ class Unpacker {
   std::string_view rest_;
 };
 
+std::optional<Position> decode_position(std::string_view bytes) {
+  if (bytes.size() != position_bytes || static_cast<std::uint8_t>(bytes[8]) > 0x7f ||
+      static_cast<std::uint8_t>(bytes[0]) > 0x7f) {
+    return std::nullopt;
+  }
+  Unpacker parts(bytes);
+  const std::uint64_t xid = parts.number(8);
+  return Position{xid, static_cast<std::uint32_t>(parts.number(4))};
+}
+
 }  // namespace
 
 std::string encode(const Position& position) {
@@ -48,20 +61,32 @@ std::string encode(const Position& position) {
   return out;
 }
 
-Result<Position> decode_position(const std::string& bytes) {
-  if (bytes.size() != position_bytes || static_cast<std::uint8_t>(bytes[8]) > 0x7f) {
-    return fail(Errc::invalid_argument, "not a position of this log", "after");
-  }
-  Unpacker parts(bytes);
-  const std::uint64_t xid = parts.number(8);
-  return Position{xid, static_cast<std::uint32_t>(parts.number(4))};
-}
-
 Position known_position(const std::string& bytes) {
   if (bytes.empty()) return {};
   const auto position = decode_position(bytes);
   FF_CHECK(position);
   return *position;
+}
+
+std::string encode(const Cursor& cursor) {
+  std::string out;
+  put(out, static_cast<std::uint32_t>(cursor.incarnation), incarnation_bytes);
+  return out + encode(cursor.position);
+}
+
+Result<Cursor> decode_cursor(const std::string& bytes) {
+  Cursor cursor;
+  std::string_view rest = bytes;
+  bool sound = true;
+  if (bytes.size() == incarnation_bytes + position_bytes) {
+    cursor.incarnation = static_cast<std::int32_t>(Unpacker(rest).number(incarnation_bytes));
+    sound = cursor.incarnation > 0;
+    rest.remove_prefix(incarnation_bytes);
+  }
+  const auto position = decode_position(rest);
+  if (!sound || !position) return fail(Errc::invalid_argument, "not a position of this log", "after");
+  cursor.position = *position;
+  return cursor;
 }
 
 Position position_at(const Rows& rows, int row, int column) {

@@ -11,7 +11,8 @@
 
 namespace flowfabric::postgres {
 
-// The transaction that wrote an entry and the entry's turn in it, from 1 on.
+// The number of the transaction that wrote an entry (its id plus the shift of the incarnation) and the entry's turn in it,
+// from 1 on.
 struct Position {
   std::uint64_t xid = 0;
   std::uint32_t n = 0;
@@ -19,11 +20,20 @@ struct Position {
   friend auto operator<=>(const Position&, const Position&) = default;
 };
 
-// 12 big-endian bytes, so that positions order as bytes.
+// 12 big-endian bytes, so that positions order as bytes: where the newest entry of a record stands.
 std::string encode(const Position& position);
-Result<Position> decode_position(const std::string& bytes);
 // Of a record's last entry: bytes of our own, or none for the place before everything.
 Position known_position(const std::string& bytes);
+
+// A position as others keep it, together with the incarnation in which they got it. Positions that were handed out before
+// there were incarnations are 12 bytes; they have none.
+struct Cursor {
+  std::int32_t incarnation = 0;
+  Position position;
+};
+std::string encode(const Cursor& cursor);
+Result<Cursor> decode_cursor(const std::string& bytes);
+
 // Columns xid, n from `column` on.
 Position position_at(const Rows& rows, int row, int column);
 

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/hashing.hpp"
 #include "store/postgres/event_log.hpp"
+#include "store/postgres/incarnation.hpp"
 #include "store/postgres/queries.hpp"
 #include "store/postgres/reader.hpp"
 #include "store/postgres/schema.hpp"
@@ -17,11 +18,16 @@ namespace {
 using namespace postgres;
 
 constexpr std::uint32_t sessions = 2;
-constexpr int start_attempts = 3;
 
 std::string random_name() {
   std::random_device device;
   return std::to_string((std::uint64_t{device()} << 32) | device());
+}
+
+// An empty position is the place before everything.
+Result<Cursor> cursor_of(const std::string& position) {
+  if (position.empty()) return Cursor{};
+  return decode_cursor(position);
 }
 
 class PostgresStore final : public Store {
@@ -76,22 +82,17 @@ class PostgresStore final : public Store {
     return readers_.run([&](Connection& c) { return query_ready_before(c, entry, limit); });
   }
 
-  Result<std::string> log_start() override {
-    FF_TRY(position, readers_.run(query_log_start));
-    return encode(position);
+  Result<std::string> log_start() override { return readers_.run(query_log_start); }
+  Result<std::string> log_end() override { return readers_.run(query_log_end); }
+  Result<LogPage> read_log(const LogQuery& query) override {
+    FF_TRY(after, cursor_of(query.after));
+    FF_TRY(page, readers_.run([&](Connection& c) { return query_log(c, query, after); }));
+    return page;
   }
-  Result<std::string> log_end() override {
-    FF_TRY(position, readers_.run(query_log_end));
-    return encode(position);
-  }
-  Result<LogPage> read_log(const LogQuery& query) override;
   Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) override {
-    Position position;
-    if (!after.empty()) {
-      FF_TRY(given, decode_position(after));
-      position = given;
-    }
-    return readers_.run([&](Connection& c) { return query_history(c, root, position, limit); });
+    FF_TRY(cursor, cursor_of(after));
+    FF_TRY(entries, readers_.run([&](Connection& c) { return query_history(c, root, cursor, limit); }));
+    return entries;
   }
 
   void announce(const Wakeup& wakeup) override { notifier_.announce(wakeup); }
@@ -111,28 +112,6 @@ class PostgresStore final : public Store {
   std::unique_ptr<Listener> listener_;
 };
 
-// Reading from the start takes the floor of one moment and reads in the next; when retention raises the floor in
-// between, the start has moved and is asked for again.
-Result<LogPage> PostgresStore::read_log(const LogQuery& query) {
-  Position after;
-  if (!query.after.empty()) {
-    FF_TRY(given, decode_position(query.after));
-    after = given;
-  }
-  for (int attempt = 1;; ++attempt) {
-    if (query.after.empty()) {
-      FF_TRY(start, readers_.run(query_log_start));
-      after = start;
-    }
-    FF_TRY(slice, readers_.run([&](Connection& c) { return query_log(c, query, after); }));
-    if (after >= slice.floor) return std::move(slice.page);
-    if (query.after.empty() && attempt < start_attempts) continue;
-    Error error{Errc::cursor_expired, "log entries after this position have been removed by retention", "after", {}};
-    error.details.emplace_back("earliest", to_hex(encode(slice.floor)));
-    return tl::unexpected(std::move(error));
-  }
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, StoreOptions options) {
@@ -140,6 +119,10 @@ Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, Store
   {
     FF_TRY(connection, Connection::open(address, "SET client_min_messages = warning"));
     FF_TRY_VOID(prepare_schema(*connection, address, options.migrate));
+    // Before anybody reads a log that was restored here. A standby can be read all the same.
+    if (const auto found = current_incarnation(*connection, address); !found && found.error().code != Errc::unavailable) {
+      return tl::unexpected(found.error());
+    }
   }
   return std::unique_ptr<Store>(std::make_unique<PostgresStore>(std::move(address), std::move(options)));
 }

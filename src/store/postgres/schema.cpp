@@ -149,7 +149,34 @@ BEGIN
 END $$;
 )sql";
 
-constexpr std::array migrations = {migration_1, migration_2, migration_3, migration_4};
+// Incarnations of the log (incarnation.hpp): what is stored belongs to the first, in which numbers are transaction ids. If
+// they lie ahead of this server's, a dump was restored here: then the first incarnation is of no server, and the next
+// connection begins the second. Until `log_horizon` all transactions have ended, and what they logged may be shown.
+constexpr const char* migration_5 = R"sql(
+CREATE TABLE incarnation (
+  ordinal int PRIMARY KEY,
+  id int NOT NULL UNIQUE,
+  server bigint NOT NULL,
+  timeline int NOT NULL,
+  log_table bigint NOT NULL,
+  shift bigint NOT NULL,
+  after_xid xid8 NOT NULL,
+  after_n int NOT NULL,
+  began_at timestamptz NOT NULL DEFAULT now()
+);
+INSERT INTO incarnation (ordinal, id, server, timeline, log_table, shift, after_xid, after_n)
+SELECT 1, 1 + floor(random() * 2147483646)::int,
+  CASE WHEN (SELECT xid FROM log ORDER BY xid DESC LIMIT 1) >= pg_snapshot_xmax(pg_current_snapshot()) THEN 0
+    ELSE system_identifier END,
+  ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int, 'log'::regclass::oid::bigint, 0, '0', 0
+FROM pg_control_system();
+CREATE FUNCTION log_horizon() RETURNS xid8 LANGUAGE sql STABLE AS $$
+  SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + shift)::text::xid8
+  FROM incarnation ORDER BY ordinal DESC LIMIT 1
+$$;
+)sql";
+
+constexpr std::array migrations = {migration_1, migration_2, migration_3, migration_4, migration_5};
 constexpr int current_version = static_cast<int>(migrations.size());
 
 // The version of the schema, 0 when there is none.

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "store/postgres/backoff.hpp"
 #include "store/postgres/batch.hpp"
+#include "store/postgres/incarnation.hpp"
 #include "store/postgres/rows.hpp"
 
 namespace flowfabric::postgres {
@@ -248,7 +249,9 @@ WriterSession::~WriterSession() {
 
 Result<void> WriterSession::connect() {
   FF_TRY(connection, Connection::open(address_, setup_sql));
+  FF_TRY(incarnation, current_incarnation(*connection, address_));
   connection_ = std::move(connection);
+  shift_ = incarnation.shift;
   in_transaction_ = false;
   held_.clear();
   return {};
@@ -301,11 +304,10 @@ Result<ReadReply> WriterSession::read(const ReadRequest& request) {
   return to_result(repeated([&] { return read_once(request); }));
 }
 
-// The order of the log rests on the order here. A transaction gets its number, and thereby its place in the log, with
-// its first lock; what it decides on must have been read before, so that it comes after the transactions that it has
-// seen. So keys and groups are read first, and the one statement that locks is the last that reads records; its snapshot
-// too is older than its first lock. (An engine asks for candidates only in the last read of a batch that loads records
-// which it may change.) The clock comes after the search, so that what the search found due is due by `now_us`.
+// A transaction gets its number, and thereby its place in the log, with its first lock. So keys and groups are read first
+// and the one statement that locks is the last that reads records: then the transaction comes after those that it has seen.
+// What a batch reads after its search may be newer than its number; the commit notices that (update_roots in batch.cpp).
+// The clock comes after the search, so that what the search found due is due by `now_us`.
 void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us) {
   const bool searches = !request.ready.empty() || request.due_limit > 0;
   if (searches && !in_transaction_) connection_->queue(begin, {});
@@ -477,9 +479,9 @@ Reply<void> WriterSession::send_group(const Batch& batch, bool patiently) {
 Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<ChangeSet>& sets,
                                                            const std::vector<std::size_t>& chosen, bool patiently) {
   const auto deadline = steady_clock::now() + commit_patience;
-  const Batch batch(sets, chosen);
   bool registered_again = false;
   for (;;) {
+    const Batch batch(sets, chosen, shift_);  // a new connection may be one to another incarnation
     const auto sent = send_group(batch, patiently);
     if (sent) return Outcome::committed;
     const Failure& failure = sent.error();

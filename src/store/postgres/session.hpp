@@ -55,6 +55,7 @@ class WriterSession final : public Session {
   std::unique_ptr<Connection> connection_;
   bool in_transaction_ = false;  // a search holds its candidates
   ReadyPlaces held_;             // these, if they are ready ones
+  std::int64_t shift_ = 0;       // of the incarnation that the connection writes to
   std::int64_t writer_ = 0;
   std::int64_t generation_ = 0;
   std::int64_t batch_ = 0;  // number of the last commit that was sent

@@ -14,11 +14,25 @@ constexpr std::size_t max_page_bytes = 3900;
 constexpr std::size_t entry_overhead = 20;
 
 constexpr std::size_t max_kept_pages = 64;
-constexpr std::size_t position_bytes = 8;
+constexpr std::size_t log_id_bytes = 4;
+constexpr std::size_t seq_bytes = 8;
 
 constexpr char insert_page_sql[] = "INSERT INTO log(seq, entries, live, body) VALUES(?1, ?2, ?2, ?3)";
 // The page that has the entry ?1, if any has.
 constexpr char find_page_sql[] = "SELECT seq, entries, live, body FROM log WHERE seq <= ?1 ORDER BY seq DESC LIMIT 1";
+
+std::string encode_number(std::int64_t number, std::size_t size) {
+  std::string bytes(size, '\0');
+  auto rest = static_cast<std::uint64_t>(number);
+  for (std::size_t i = size; i-- > 0; rest >>= 8) bytes[i] = static_cast<char>(rest & 0xff);
+  return bytes;
+}
+
+std::uint64_t decode_number(std::string_view bytes) {
+  std::uint64_t number = 0;
+  for (const char byte : bytes) number = (number << 8) | static_cast<std::uint8_t>(byte);
+  return number;
+}
 
 void encode_entry(Encoder& out, const PageEntry& entry) {
   out.text(entry.root);
@@ -44,27 +58,28 @@ PageEntry decode_entry(Decoder& in) {
 
 }  // namespace
 
-std::string encode_position(std::int64_t seq) {
-  std::string bytes(position_bytes, '\0');
-  auto rest = static_cast<std::uint64_t>(seq);
-  for (std::size_t i = position_bytes; i-- > 0; rest >>= 8) bytes[i] = static_cast<char>(rest & 0xff);
-  return bytes;
+std::string encode_position(std::int64_t log_id, std::int64_t seq) {
+  return encode_number(log_id, log_id_bytes) + encode_number(seq, seq_bytes);
 }
 
-std::optional<std::int64_t> decode_position(std::string_view bytes) {
-  std::uint64_t seq = 0;
-  for (const char byte : bytes) seq = (seq << 8) | static_cast<std::uint8_t>(byte);
-  if (bytes.size() != position_bytes || seq > INT64_MAX) return std::nullopt;
-  return static_cast<std::int64_t>(seq);
+std::optional<LogPosition> decode_position(std::string_view bytes) {
+  LogPosition position;
+  if (bytes.size() == log_id_bytes + seq_bytes) {
+    position.log_id = static_cast<std::int64_t>(decode_number(bytes.substr(0, log_id_bytes)));
+    bytes.remove_prefix(log_id_bytes);
+  }
+  const std::uint64_t seq = decode_number(bytes);
+  if (bytes.size() != seq_bytes || seq > INT64_MAX) return std::nullopt;
+  position.seq = static_cast<std::int64_t>(seq);
+  return position;
 }
 
-std::string encode_last_entry(std::int64_t seq) { return seq == 0 ? std::string() : encode_position(seq); }
+std::string encode_last_entry(std::int64_t seq) { return seq == 0 ? std::string() : encode_number(seq, seq_bytes); }
 
 std::int64_t decode_last_entry(std::string_view bytes) {
   if (bytes.empty()) return 0;
-  const auto seq = decode_position(bytes);
-  FF_CHECK(seq);  // it is what we said when the record was loaded
-  return *seq;
+  FF_CHECK(bytes.size() == seq_bytes);  // it is what we said when the record was loaded
+  return static_cast<std::int64_t>(decode_number(bytes));
 }
 
 Result<std::vector<PageEntry>> decode_page(std::string_view bytes, std::int64_t count) {

@@ -18,11 +18,16 @@
 
 namespace flowfabric::sqlite {
 
-// A position is `seq` as eight bytes, most significant first, so that positions order like numbers.
-std::string encode_position(std::int64_t seq);
-std::optional<std::int64_t> decode_position(std::string_view bytes);  // nothing when it is no position
+// A position is the id of the log in four bytes and `seq` in eight, most significant first, so that positions order like
+// numbers. Those that were handed out before logs had ids are `seq` alone.
+struct LogPosition {
+  std::optional<std::int64_t> log_id;
+  std::int64_t seq = 0;
+};
+std::string encode_position(std::int64_t log_id, std::int64_t seq);
+std::optional<LogPosition> decode_position(std::string_view bytes);  // nothing when it is no position
 
-// The same for `Record::last_entry`, where 0 is empty.
+// `Record::last_entry` is `seq` alone, where 0 is empty.
 std::string encode_last_entry(std::int64_t seq);
 std::int64_t decode_last_entry(std::string_view bytes);
 

@@ -16,18 +16,23 @@ namespace {
 // A narrow filter over a long log answers in pieces, so that no reader holds its snapshot for long.
 constexpr std::uint32_t max_examined = 20'000;
 
-Result<std::int64_t> parse_position(const std::string& bytes) {
-  const auto seq = decode_position(bytes);
-  if (!seq) return fail(Errc::invalid_argument, "this is not a position of this store's log", "after");
-  return *seq;
-}
-
-// The greatest number that was ever deleted, and the greatest that was ever given out: what was deleted is never above
-// the floor, so the latter needs no row of its own.
-constexpr char floor_sql[] = "SELECT value FROM meta WHERE name = 'log_floor'";
+// The id of the log, and the greatest number that was ever given out: what was deleted is never above the floor, so that
+// needs no row of its own. A file that no newer program has written to yet has no id.
+constexpr char id_sql[] = "SELECT coalesce((SELECT value FROM meta WHERE name = 'log_id'), 0)";
 constexpr char end_sql[] = R"(
   SELECT max(coalesce((SELECT seq + entries - 1 FROM log ORDER BY seq DESC LIMIT 1), 0),
              (SELECT value FROM meta WHERE name = 'log_floor')))";
+
+struct LogState {
+  std::int64_t id = 0;
+  std::int64_t end = 0;
+};
+
+Result<LogState> log_state(Database& database) {
+  FF_TRY(id, database.query_integer(id_sql));
+  FF_TRY(end, database.query_integer(end_sql));
+  return LogState{id, end};
+}
 
 // From the page on that has the entry ?1.
 constexpr char read_pages_sql[] = R"(
@@ -35,11 +40,11 @@ constexpr char read_pages_sql[] = R"(
   WHERE seq >= coalesce((SELECT max(seq) FROM log WHERE seq <= ?1), 0) ORDER BY seq)";
 constexpr char newest_entry_sql[] = "SELECT last_entry FROM root WHERE key = ?1";
 
-LoggedEntry logged_entry(std::int64_t seq, const PageEntry& entry) {
+LoggedEntry logged_entry(std::int64_t log_id, std::int64_t seq, const PageEntry& entry) {
   LogEntry copy{
       Key{std::string(entry.root)}, entry.type, entry.at, std::string(entry.name_space), std::string(entry.lane),
       std::string(entry.body)};
-  return LoggedEntry{encode_position(seq), std::move(copy)};
+  return LoggedEntry{encode_position(log_id, seq), std::move(copy)};
 }
 
 bool matches(const LogQuery& query, const PageEntry& entry) {
@@ -48,19 +53,22 @@ bool matches(const LogQuery& query, const PageEntry& entry) {
   return query.types.empty() || std::find(query.types.begin(), query.types.end(), entry.type) != query.types.end();
 }
 
-// The number to start after, or why that is no longer possible.
-Result<std::int64_t> start_of(const LogQuery& query, std::int64_t floor) {
-  if (query.after.empty()) return floor;
-  FF_TRY(after, parse_position(query.after));
-  if (after >= floor) return after;
-  Error error{Errc::cursor_expired, "events after this position have been removed by retention", {}, {}};
-  error.details.emplace_back("earliest", to_hex(encode_position(floor)));
+// The number to start after, if this log has ever reached it.
+Result<std::int64_t> start_of(const std::string& after, const LogState& log) {
+  if (after.empty()) return 0;
+  const auto position = decode_position(after);
+  if (!position) return fail(Errc::invalid_argument, "this is not a position of this store's log", "after");
+  const bool ours = position->log_id.value_or(log.id) == log.id;
+  if (ours && position->seq <= log.end) return position->seq;
+  Error error{Errc::cursor_expired, ours ? cursor_ahead_of_log : cursor_of_another_log, "after", {}};
+  error.details.emplace_back("earliest", to_hex(encode_position(log.id, 0)));
   return tl::unexpected(std::move(error));
 }
 
 // A reading of the log on its way.
 struct Reading {
   const LogQuery& query;
+  std::int64_t log_id = 0;
   std::int64_t seq = 0;  // the last entry that was looked at
   std::uint32_t examined = 0;
   std::vector<LoggedEntry> entries{};
@@ -68,13 +76,14 @@ struct Reading {
   bool full() const { return entries.size() >= query.limit || examined >= max_examined; }
 };
 
-// What erased records have left in a page is not above the floor, so it is before `seq` from the beginning.
+// What erased records have left in a page is empty.
 void read_entries(std::int64_t first, const std::vector<PageEntry>& entries, Reading& reading) {
   const std::int64_t seen = std::max<std::int64_t>(reading.seq - first + 1, 0);
   for (auto i = static_cast<std::size_t>(seen); i < entries.size() && !reading.full(); ++i) {
     reading.seq = first + static_cast<std::int64_t>(i);
     ++reading.examined;
-    if (matches(reading.query, entries[i])) reading.entries.push_back(logged_entry(reading.seq, entries[i]));
+    if (entries[i].root.empty() || !matches(reading.query, entries[i])) continue;
+    reading.entries.push_back(logged_entry(reading.log_id, reading.seq, entries[i]));
   }
 }
 
@@ -116,13 +125,13 @@ Result<bool> read_chain(Database& database, Reading& reading) {
   while (seq > reading.seq) {
     FF_TRY(found, pages.find(seq, query.root->bytes));
     if (found.entry == nullptr) return fail(Errc::corruption, "the log has lost a part of this record's history");
-    if (matches(query, *found.entry)) oldest.push_front(logged_entry(seq, *found.entry));
+    if (matches(query, *found.entry)) oldest.push_front(logged_entry(reading.log_id, seq, *found.entry));
     if (oldest.size() > query.limit) oldest.pop_back();
     seq = found.entry->previous;
   }
   reading.entries.assign(std::make_move_iterator(oldest.begin()), std::make_move_iterator(oldest.end()));
   if (!reading.full()) return true;
-  if (!reading.entries.empty()) reading.seq = *decode_position(reading.entries.back().position);
+  if (!reading.entries.empty()) reading.seq = decode_position(reading.entries.back().position)->seq;
   return false;
 }
 
@@ -147,25 +156,24 @@ Result<std::int64_t> follow_chains(Database& database, std::unordered_map<std::i
 }  // namespace
 
 Result<std::string> log_start(Database& database) {
-  FF_TRY(floor, database.query_integer(floor_sql));
-  return encode_position(floor);
+  FF_TRY(id, database.query_integer(id_sql));
+  return encode_position(id, 0);
 }
 
 Result<std::string> log_end(Database& database) {
-  FF_TRY(end, database.query_integer(end_sql));
-  return encode_position(end);
+  FF_TRY(log, log_state(database));
+  return encode_position(log.id, log.end);
 }
 
 Result<LogPage> read_log(Database& database, const LogQuery& query) {
   FF_TRY(snapshot, Snapshot::begin(database));
-  FF_TRY(floor, database.query_integer(floor_sql));
-  FF_TRY(end, database.query_integer(end_sql));
-  FF_TRY(start, start_of(query, floor));
-  Reading reading{query, start};
+  FF_TRY(log, log_state(database));
+  FF_TRY(start, start_of(query.after, log));
+  Reading reading{query, log.id, start};
   FF_TRY(complete, query.root ? read_chain(database, reading) : read_pages(database, reading));
   FF_TRY_VOID(snapshot.end());
-  const std::int64_t next = complete ? std::max(reading.seq, end) : reading.seq;
-  return LogPage{std::move(reading.entries), encode_position(next), !complete};
+  const std::int64_t next = complete ? log.end : reading.seq;
+  return LogPage{std::move(reading.entries), encode_position(log.id, next), !complete};
 }
 
 Result<std::vector<LoggedEntry>> history(Database& database, const Key& root, const std::string& after,
@@ -173,12 +181,10 @@ Result<std::vector<LoggedEntry>> history(Database& database, const Key& root, co
   LogQuery query;
   query.root = root;
   query.limit = limit;
-  Reading reading{query};
-  if (!after.empty()) {
-    FF_TRY(given, parse_position(after));
-    reading.seq = given;
-  }
   FF_TRY(snapshot, Snapshot::begin(database));
+  FF_TRY(log, log_state(database));
+  FF_TRY(start, start_of(after, log));
+  Reading reading{query, log.id, start};
   FF_TRY_VOID(read_chain(database, reading));
   FF_TRY_VOID(snapshot.end());
   return std::move(reading.entries);

@@ -119,6 +119,11 @@ constexpr const char* migration_4[] = {
          WHERE EXISTS (SELECT 1 FROM event WHERE event.root = root.key))",
 };
 
+// Tells positions in this log from those in others.
+constexpr const char* migration_5[] = {
+    "INSERT INTO meta(name, value) VALUES('log_id', abs(random() % 2147483646) + 1)",
+};
+
 // Entries without a record, which nobody could have read a history of, are left behind. event_root is sorted by
 // (root, seq), so the entry before is one step away.
 constexpr char old_entries_sql[] = R"(
@@ -148,6 +153,7 @@ constexpr Migration migrations[] = {
     {migration_2, std::size(migration_2)},
     {migration_3, std::size(migration_3)},
     {migration_4, std::size(migration_4), convert_events},
+    {migration_5, std::size(migration_5)},
 };
 
 constexpr char select_user_version[] = "PRAGMA user_version";

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -226,7 +227,7 @@ TEST(SqliteOpen, MigratesOnceWhenManyOpenAtOnce) {
   EXPECT_EQ(records_in(*open_store(path)), 8u);
   auto database = sqlite::Database::open(path);
   EXPECT_EQ(database->query_integer("PRAGMA user_version").value(), sqlite::newest_schema());
-  EXPECT_EQ(database->query_integer("SELECT count(*) FROM meta").value(), 1);
+  EXPECT_EQ(database->query_integer("SELECT count(*) FROM meta").value(), 2);
 }
 
 TEST(SqliteOpen, ReopeningKeepsEverything) {
@@ -258,36 +259,46 @@ TEST(SqliteOpen, ReopeningKeepsEverything) {
   EXPECT_EQ(store->log_end().value(), end);
 }
 
-TEST(SqliteLog, TheFloorSurvivesReopeningAndNumbersAreNotReused) {
+TEST(SqliteLog, ACopyThatIsPutBackRefusesCursorsFromAfterIt) {
   const test::TempDir folder;
-  const std::string path = folder.file("x.db");
-  std::string start, end;
+  const std::string path = folder.file("x.db"), copy = folder.file("copy.db");
+  std::string before, after;
   {
     auto store = open_store(path);
     commit(*store, creation("first"));
-    start = store->log_end().value();
-    commit(*store, creation("last"));
-    end = store->log_end().value();
-    EXPECT_EQ(commit(*store, erasure(*store, "last")), Verdict::committed);
+    before = store->log_end().value();
   }
+  std::filesystem::copy_file(path, copy);
+  {
+    auto store = open_store(path);
+    commit(*store, creation("lost"));
+    after = store->log_end().value();
+  }
+  std::filesystem::rename(copy, path);
+  for (const char* rest : {"-wal", "-shm"}) std::filesystem::remove(path + rest);
   auto store = open_store(path);
-  EXPECT_EQ(store->log_start().value(), end);
-  EXPECT_EQ(store->log_end().value(), end);
   LogQuery query;
-  query.after = start;
   query.limit = 10;
-  const auto expired = store->read_log(query);
-  ASSERT_FALSE(expired);
-  EXPECT_EQ(expired.error().code, Errc::cursor_expired);
-  EXPECT_EQ(expired.error().details.front(), std::make_pair(std::string("earliest"), to_hex(end)));
-  EXPECT_EQ(store->history(key_of("first"), "", 10).value().size(), 1u);
+  query.after = after;
+  const auto ahead = store->read_log(query);
+  ASSERT_FALSE(ahead);
+  EXPECT_EQ(ahead.error().code, Errc::cursor_expired);
+  EXPECT_EQ(ahead.error().message, cursor_ahead_of_log);
+  query.after = before;
+  EXPECT_TRUE(store->read_log(query).value().entries.empty());
+}
 
-  commit(*store, creation("next"));
-  query.after = end;
-  const LogPage page = store->read_log(query).value();
-  ASSERT_EQ(page.entries.size(), 1u);
-  EXPECT_GT(page.entries[0].position, end);
-  EXPECT_FALSE(page.behind);
+// Before logs had ids, a position was the number alone.
+TEST(SqliteLog, OldPositionsAreStillGood) {
+  const test::TempDir folder;
+  auto store = open_store(folder.file("x.db"));
+  for (const char* name : {"a", "b"}) commit(*store, creation(name));
+  LogQuery query;
+  query.limit = 10;
+  query.after = std::string("\0\0\0\0\0\0\0\1", 8);
+  EXPECT_EQ(store->read_log(query).value().entries.at(0).entry.body, "b");
+  query.after = std::string("\0\0\0\0\0\0\0\3", 8);
+  EXPECT_EQ(store->read_log(query).error().code, Errc::cursor_expired);
 }
 
 TEST(SqliteLog, ReadsFullAndFilteredPages) {
