@@ -84,5 +84,8 @@ inline constexpr std::uint32_t max_route_candidates = 512;
 // a limit of 16, two engines that hammered one record saw it in about 1 of 240 calls.
 inline constexpr int max_stale_retries = 64;
 inline constexpr std::size_t max_routes = 100000;
+// From then on a transaction that stays open in the database is worth a warning.
+inline constexpr std::int64_t events_held_back_warning_ms = 10'000;
+inline constexpr std::int64_t uncleared_rows_warning_ms = 3600'000;
 
 }  // namespace flowfabric::limits

@@ -540,7 +540,7 @@ Wakeup Batch::unused_offers() const {
   for (const auto& [route, line] : offers_) {
     if (paused_routes_.contains(route)) continue;  // nobody could take these
     for (const Offer& offer : line) {
-      if (is_left(offer)) wakeup.ready.push_back({route, offer.entry.name_space});
+      if (is_left(offer)) ++wakeup.ready[{route, offer.entry.name_space}];
     }
   }
   return wakeup;

@@ -119,10 +119,8 @@ void Runtime::on_foreign_wakeup(const Wakeup& wakeup) {
     foreign_->earliest_due = std::min(foreign_->earliest_due, wakeup.earliest_due);
     foreign_->log_advanced |= wakeup.log_advanced;
     foreign_->everything |= wakeup.everything;
-    for (const ReadyLine& line : wakeup.ready) foreign_->ready.push_back(line);
+    merge_ready(foreign_->ready, wakeup.ready);
     for (const auto& lane : wakeup.lanes_changed) foreign_->lanes_changed.push_back(lane);
-    std::sort(foreign_->ready.begin(), foreign_->ready.end());
-    foreign_->ready.erase(std::unique(foreign_->ready.begin(), foreign_->ready.end()), foreign_->ready.end());
   }
   ring();
 }
@@ -153,7 +151,7 @@ void Runtime::handle_foreign_news() {
   if (!news) return;
   if (news->earliest_due != never) note_due(news->earliest_due);
   const bool unknown_route = std::any_of(news->ready.begin(), news->ready.end(),
-                                         [&](const ReadyLine& line) { return line.route > routes_.known(); });
+                                         [&](const auto& item) { return item.first.route > routes_.known(); });
   if (news->everything) {
     if (const auto reloaded = reload_keyring(); !reloaded) {
       log(LogLevel::warn, "the signing keys cannot be reloaded", {{"error", reloaded.error().message}});
@@ -162,8 +160,9 @@ void Runtime::handle_foreign_news() {
   if (news->everything || unknown_route) {
     enqueue_claims(parking_.wake_all());
   } else {
-    for (const ReadyLine& line : news->ready) {
-      enqueue_claims(parking_.wake(line, std::numeric_limits<std::uint32_t>::max()));
+    // As many as there is work: the others would search for nothing.
+    for (const auto& [line, count] : news->ready) {
+      enqueue_claims(parking_.wake(line, count != 0 ? count : std::numeric_limits<std::uint32_t>::max()));
     }
     for (const auto& lane : news->lanes_changed) enqueue_claims(parking_.wake_lane(lane));
   }
@@ -191,6 +190,7 @@ bool Runtime::ask_store_for_next_due() {
 
 // For news that never came.
 void Runtime::look_at_everything() {
+  waiting_.want_health();
   enqueue_claims(parking_.wake_all());
   waiting_.note_anything();
 }

@@ -26,6 +26,13 @@ std::vector<Sample> workers(Store& store) {
   return {{{"working"}, static_cast<double>(count->working)}, {{"draining"}, static_cast<double>(count->draining)}};
 }
 
+std::vector<Sample> held_back(Store& store) {
+  const auto health = store.log_health();
+  if (!health) return {};
+  return {{{"events"}, static_cast<double>(health->held_back_ms) / 1000},
+          {{"removed_rows"}, static_cast<double>(health->uncleared_ms) / 1000}};
+}
+
 }  // namespace
 
 void Runtime::add_gauges() {
@@ -49,6 +56,11 @@ void Runtime::add_gauges() {
   registry.computed_gauges(
       {"flowfabric_workers", "Live registered workers; state is working or draining.", {Label::closed("state")}},
       observe::seldom([this] { return workers(*store_); }));
+  registry.computed_gauges({"flowfabric_held_back_seconds",
+                            "How long a transaction that stays open has kept events from subscribers, or removed rows "
+                            "from being cleared away; what is events or removed_rows.",
+                            {Label::closed("what")}},
+                           observe::seldom([this] { return held_back(*store_); }));
 }
 
 }  // namespace flowfabric

@@ -38,25 +38,26 @@ std::uint64_t Parking::signature_locked(const ClaimRequest& request) {
 Parking::Parked Parking::park(const ClaimPtr& claim) {
   const std::lock_guard lock(mutex_);
   if (signature_locked(claim->request) != claim->seen) return Parked::search_again;
-  if (parked_ >= limits::max_parked_claims) return Parked::full;
+  if (by_deadline_.size() >= limits::max_parked_claims) return Parked::full;
   claim->woken_for.reset();
   auto entry = std::make_shared<Entry>(Entry{claim, ++arrivals_});
-  for (const auto& lane : claim->request.lanes) queues_[{lane, claim->request.name_space}].push_back(entry);
-  by_deadline_.emplace(claim->wait_until_ms, entry);
-  ++parked_;
+  for (const auto& lane : claim->request.lanes) {
+    const auto queue = queues_.try_emplace({lane, claim->request.name_space}).first;
+    entry->places.emplace_back(queue, queue->second.insert(queue->second.end(), entry));
+  }
+  entry->deadline = by_deadline_.emplace(claim->wait_until_ms, entry);
   return Parked::yes;
 }
 
-void Parking::take(const EntryPtr& entry, std::vector<ClaimPtr>& out) {
-  entry->gone = true;
-  out.push_back(std::move(entry->claim));
-  entry->claim.reset();
-  --parked_;
-}
-
-// Entries stand in several queues; those taken elsewhere are dropped when a queue is walked.
-void Parking::compact(Queue& queue) {
-  std::erase_if(queue, [](const EntryPtr& entry) { return entry->gone; });
+// The caller holds the entry: nothing else does from here on.
+ClaimPtr Parking::take(const EntryPtr& entry) {
+  for (const auto& [queue, place] : entry->places) {
+    queue->second.erase(place);
+    if (queue->second.empty()) queues_.erase(queue);
+  }
+  entry->places.clear();
+  by_deadline_.erase(entry->deadline);
+  return std::move(entry->claim);
 }
 
 bool Parking::could_take(const Entry& entry, RouteNo route) const {
@@ -65,11 +66,32 @@ bool Parking::could_take(const Entry& entry, RouteNo route) const {
 }
 
 // From there on the first in the queue who could take it.
-Parking::Queue::iterator Parking::next(Queue& queue, Queue::iterator from, RouteNo route) {
-  while (from != queue.end() && ((*from)->gone || !could_take(**from, route))) {
-    from = (*from)->gone ? queue.erase(from) : std::next(from);
+Parking::Queue::const_iterator Parking::next(const Queue& queue, Queue::const_iterator from, RouteNo route) const {
+  return std::find_if(from, queue.end(), [&](const EntryPtr& entry) { return could_take(*entry, route); });
+}
+
+const Parking::Queue& Parking::queue_of(const QueueName& name) const {
+  static const Queue nobody;
+  const auto found = queues_.find(name);
+  return found == queues_.end() ? nobody : found->second;
+}
+
+// The first `count` who could take it, in order of arrival.
+std::vector<Parking::EntryPtr> Parking::first_in_line(const ReadyLine& work, std::size_t count) const {
+  std::vector<EntryPtr> chosen;
+  if (by_deadline_.empty()) return chosen;
+  const std::string lane = routes_.lane_of(work.route);
+  const Queue& any = queue_of({lane, std::nullopt});
+  const Queue& one = queue_of({lane, work.name_space});
+  auto of_any = any.begin(), of_one = one.begin();
+  while (chosen.size() < count) {
+    of_any = next(any, of_any, work.route);
+    of_one = next(one, of_one, work.route);
+    if (of_any == any.end() && of_one == one.end()) break;
+    const bool from_one = of_any == any.end() || (of_one != one.end() && (*of_one)->arrival < (*of_any)->arrival);
+    chosen.push_back(from_one ? *of_one++ : *of_any++);
   }
-  return from;
+  return chosen;
 }
 
 std::vector<ClaimPtr> Parking::wake(const ReadyLine& work, std::size_t count) {
@@ -77,27 +99,10 @@ std::vector<ClaimPtr> Parking::wake(const ReadyLine& work, std::size_t count) {
   route_moved_[work.route] += count;
   moved(work) += count;
   std::vector<ClaimPtr> woken;
-  if (parked_ == 0) {
-    queues_.clear();  // who stands there has gone
-    return woken;
-  }
-  const std::string lane = routes_.lane_of(work.route);
-  const QueueName for_any{lane, std::nullopt}, for_one{lane, work.name_space};
-  Queue& any = queues_[for_any];
-  Queue& one = queues_[for_one];
-  auto of_any = any.begin(), of_one = one.begin();
-  while (woken.size() < count) {
-    of_any = next(any, of_any, work.route);
-    of_one = next(one, of_one, work.route);
-    if (of_any == any.end() && of_one == one.end()) break;
-    const bool from_one = of_any == any.end() || (of_one != one.end() && (*of_one)->arrival < (*of_any)->arrival);
-    auto& first = from_one ? of_one : of_any;
-    take(*first, woken);
+  for (const EntryPtr& entry : first_in_line(work, count)) {
+    woken.push_back(take(entry));
     woken.back()->woken_for = work;
-    first = (from_one ? one : any).erase(first);
   }
-  if (any.empty()) queues_.erase(for_any);
-  if (one.empty()) queues_.erase(for_one);
   return woken;
 }
 
@@ -105,57 +110,45 @@ std::vector<ClaimPtr> Parking::wake_lane(const std::string& lane) {
   const std::lock_guard lock(mutex_);
   ++everything_moved_;
   std::vector<ClaimPtr> woken;
-  auto queue = queues_.lower_bound({lane, std::nullopt});
-  while (queue != queues_.end() && queue->first.first == lane) {
-    for (const EntryPtr& entry : queue->second) {
-      if (!entry->gone) take(entry, woken);
-    }
-    queue = queues_.erase(queue);
+  for (;;) {
+    const auto queue = queues_.lower_bound({lane, std::nullopt});
+    if (queue == queues_.end() || queue->first.first != lane) return woken;
+    woken.push_back(take(EntryPtr(queue->second.front())));
   }
-  return woken;
 }
 
 std::vector<ClaimPtr> Parking::wake_all() {
   const std::lock_guard lock(mutex_);
   ++everything_moved_;
   std::vector<ClaimPtr> woken;
-  for (const auto& [until, entry] : by_deadline_) {
-    if (!entry->gone) take(entry, woken);
-  }
-  by_deadline_.clear();
-  queues_.clear();
+  while (!by_deadline_.empty()) woken.push_back(take(EntryPtr(by_deadline_.begin()->second)));
   return woken;
 }
 
 std::vector<ClaimPtr> Parking::take_expired_claims(std::int64_t now_ms) {
   const std::lock_guard lock(mutex_);
   std::vector<ClaimPtr> expired;
-  bool dropped = false;
-  while (!by_deadline_.empty() && (by_deadline_.begin()->first <= now_ms || by_deadline_.begin()->second->gone)) {
-    const EntryPtr entry = by_deadline_.begin()->second;
-    by_deadline_.erase(by_deadline_.begin());
-    if (entry->gone) continue;
-    take(entry, expired);
-    dropped = true;
-  }
-  if (dropped) {
-    for (auto& [name, queue] : queues_) compact(queue);
-    std::erase_if(queues_, [](const auto& pair) { return pair.second.empty(); });
+  while (!by_deadline_.empty() && by_deadline_.begin()->first <= now_ms) {
+    expired.push_back(take(EntryPtr(by_deadline_.begin()->second)));
   }
   return expired;
 }
 
 std::size_t Parking::parked_claims() const {
   const std::lock_guard lock(mutex_);
-  return parked_;
+  return by_deadline_.size();
 }
 
 std::int64_t Parking::next_deadline_ms() const {
   const std::lock_guard lock(mutex_);
-  for (const auto& [until, entry] : by_deadline_) {
-    if (!entry->gone) return until;
-  }
-  return 0;
+  return by_deadline_.empty() ? 0 : by_deadline_.begin()->first;
+}
+
+std::size_t Parking::places() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t places = by_deadline_.size();
+  for (const auto& [name, queue] : queues_) places += queue.size();
+  return places;
 }
 
 }  // namespace flowfabric

@@ -45,27 +45,35 @@ class Parking {
   std::vector<ClaimPtr> take_expired_claims(std::int64_t now_ms);
 
   std::size_t parked_claims() const;
+  // How many entries all queues and the index of deadlines have, for tests: nothing may stay behind.
+  std::size_t places() const;
   // When the next claim runs out of time; 0: none.
   std::int64_t next_deadline_ms() const;
 
  private:
-  struct Entry {
-    ClaimPtr claim;
-    std::uint64_t arrival;
-    bool gone = false;
-  };
+  struct Entry;
   using EntryPtr = std::shared_ptr<Entry>;
   // In order of arrival. Those who keep to a namespace stand apart from the others: so work never walks past claims that
   // could not take it because of that.
   using Queue = std::list<EntryPtr>;
   using QueueName = std::pair<std::string, std::optional<std::string>>;  // a lane, and a namespace if they keep to one
+  using Queues = std::map<QueueName, Queue>;
+  using Deadlines = std::multimap<std::int64_t, EntryPtr>;
+  // A claim that is parked, and everywhere it stands: whoever is taken out is out of all of it at once.
+  struct Entry {
+    ClaimPtr claim;
+    std::uint64_t arrival;
+    std::vector<std::pair<Queues::iterator, Queue::iterator>> places{};
+    Deadlines::iterator deadline{};
+  };
 
   std::uint64_t signature_locked(const ClaimRequest& request);
   std::uint64_t& moved(const ReadyLine& work);
   bool could_take(const Entry& entry, RouteNo route) const;
-  Queue::iterator next(Queue& queue, Queue::iterator from, RouteNo route);
-  void take(const EntryPtr& entry, std::vector<ClaimPtr>& out);
-  void compact(Queue& queue);
+  Queue::const_iterator next(const Queue& queue, Queue::const_iterator from, RouteNo route) const;
+  const Queue& queue_of(const QueueName& name) const;
+  std::vector<EntryPtr> first_in_line(const ReadyLine& work, std::size_t count) const;
+  ClaimPtr take(const EntryPtr& entry);
 
   const RouteTable& routes_;
   mutable std::mutex mutex_;
@@ -74,9 +82,8 @@ class Parking {
   // The same by route and namespace, of which there may be very many. Some share a number, and then search once too often.
   std::array<std::uint64_t, 1024> line_moved_{};
   std::uint64_t arrivals_ = 0;
-  std::map<QueueName, Queue> queues_;
-  std::multimap<std::int64_t, EntryPtr> by_deadline_;
-  std::size_t parked_ = 0;
+  Queues queues_;  // none is empty
+  Deadlines by_deadline_;
 };
 
 }  // namespace flowfabric

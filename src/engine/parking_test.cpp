@@ -73,6 +73,23 @@ TEST_F(ParkingTest, ALaneWakesAllWhoWaitOnIt) {
   EXPECT_EQ(parking_.wake({3, "b"}, 9), Claims{});
 }
 
+TEST_F(ParkingTest, WhoIsTakenOutLeavesNothingBehind) {
+  for (int i = 0; i < 100; ++i) {
+    const ClaimPtr several = park(std::nullopt, {"lane", "other"});
+    EXPECT_EQ(parking_.places(), 3u);
+    EXPECT_EQ(parking_.wake({1, "a"}, 1), Claims{several});
+    EXPECT_EQ(parking_.places(), 0u);
+  }
+  park("a", {"lane", "other"});
+  EXPECT_EQ(parking_.wake_lane("other").size(), 1u);
+  park("a", {"lane", "other"});
+  EXPECT_EQ(parking_.take_expired_claims(1000).size(), 1u);
+  park("a", {"lane", "other"});
+  EXPECT_EQ(parking_.wake_all().size(), 1u);
+  EXPECT_EQ(parking_.places(), 0u);
+  EXPECT_EQ(parking_.next_deadline_ms(), 0);
+}
+
 TEST_F(ParkingTest, ClaimsLeaveWhenTheirTimeIsUp) {
   const ClaimPtr a = park("a"), any = park(std::nullopt);
   EXPECT_EQ(parking_.take_expired_claims(999), Claims{});

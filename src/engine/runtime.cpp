@@ -454,14 +454,12 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
 }
 
 void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup) {
-  std::map<ReadyLine, std::size_t> ready;
-  for (const ReadyLine& line : wakeup.ready) ready[line] += 1;
   std::int64_t more_due = 0;
   for (std::size_t i = 0; i < plan.sets.size(); ++i) {
     if (verdicts[i] != Verdict::committed) continue;
     more_due += static_cast<std::int64_t>(plan.sets[i].due_put.size());
     more_due -= static_cast<std::int64_t>(plan.sets[i].due_drop.size());
-    for (const ReadyEntry& entry : plan.sets[i].ready_put) ready[{entry.route, entry.name_space}] += 1;
+    for (const ReadyEntry& entry : plan.sets[i].ready_put) ++wakeup.ready[{entry.route, entry.name_space}];
     for (const LogEntry& entry : plan.sets[i].log) {
       wakeup.log_advanced = true;
       const auto type = static_cast<EventType>(entry.type);
@@ -470,9 +468,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
     }
   }
   if (ahead_.note_entries(more_due)) ring();
-  wakeup.ready.clear();
-  for (const auto& [line, count] : ready) {
-    wakeup.ready.push_back(line);
+  for (const auto& [line, count] : wakeup.ready) {
     // A sweep may have met work on a route that another engine has made: only a search will tell whom it suits.
     const bool known = line.route <= routes_.known();
     enqueue_claims(known ? parking_.wake(line, count) : parking_.wake_all());

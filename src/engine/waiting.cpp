@@ -10,9 +10,10 @@ namespace {
 
 // Records that one look reads together.
 constexpr std::size_t ends_in_a_look = 256;
-// How soon to look again while entries are committed that may not be shown yet; doubled while that goes on.
+// How soon to ask for the end of the log again while entries are committed that may not be shown yet; doubled while the
+// end stays where it is.
 constexpr std::int64_t first_pause_ms = 2;
-constexpr std::int64_t longest_pause_ms = 64;
+constexpr std::int64_t longest_pause_ms = 256;
 constexpr std::int64_t reader_retry_pause_ms = 1000;
 // News of other engines concern anybody. So many looks after them are worth a millisecond of pause before the next news
 // are heard: a busy neighbour must not make us read all the time.
@@ -88,6 +89,7 @@ void Waiting::wake(Ticket ticket) {
   const auto found = waiters_.find(ticket);
   if (found == waiters_.end()) return;
   Waiter& waiter = found->second;
+  if (waiter.held_back) return;
   if (waiter.state == State::parked) enqueue(ticket, waiter);
   if (waiter.state == State::looking) waiter.news = true;
 }
@@ -112,12 +114,36 @@ void Waiting::wake_all() {
                                                                     (waiters_.size() - ends) / events_for_a_pause_ms);
 }
 
+// Its cursor is at the end of what may be shown.
+void Waiting::hold_back(Ticket ticket, Waiter& waiter, std::int64_t now_ms) {
+  waiter.held_back = true;
+  held_back_.insert(ticket);
+  if (ask_for_end_ms_ != 0 || end_of_log_wanted_) return;
+  end_pause_ms_ = first_pause_ms;
+  ask_for_end_ms_ = now_ms + end_pause_ms_;
+}
+
+// Those whose cursor is elsewhere have something to read.
+void Waiting::end_moved(const std::string& end) {
+  for (auto held = held_back_.begin(); held != held_back_.end();) {
+    Waiter& waiter = waiters_.at(*held);
+    if (std::get<Events>(waiter.wanted).cursor == end) {
+      ++held;
+      continue;
+    }
+    waiter.held_back = false;
+    enqueue(*held, waiter);
+    held = held_back_.erase(held);
+  }
+}
+
 Waiting::Waiter Waiting::take(std::unordered_map<Ticket, Waiter>::iterator found) {
   const Ticket ticket = found->first;
   Waiter waiter = std::move(found->second);
   waiters_.erase(found);
   count_ = waiters_.size();
   if (waiter.timer_ms != 0) timers_.erase({waiter.timer_ms, ticket});
+  held_back_.erase(ticket);
   if (const auto line = by_root_.find(waiter.root); line != by_root_.end()) {
     std::erase(line->second, ticket);
     if (line->second.empty()) by_root_.erase(line);
@@ -157,7 +183,9 @@ void Waiting::note_anything() {
 bool Waiting::look() {
   const bool ends = look_at_ends();
   const bool events = look_at_events();
-  return ends || events;
+  const bool end_of_log = look_at_end_of_log();
+  const bool health = look_at_health();
+  return ends || events || end_of_log || health;
 }
 
 std::vector<Waiting::EndLook> Waiting::begin_end_looks() {
@@ -288,19 +316,58 @@ void Waiting::finish_events_look(Ticket ticket, Result<reads::EventsRead> read) 
     lock.unlock();
     return answer();
   }
-  const bool pauses = read->behind && !advanced;
-  waiter.pause_ms = pauses ? std::clamp(2 * waiter.pause_ms, first_pause_ms, longest_pause_ms) : 0;
-  const std::int64_t timer_ms = pauses ? std::min(now + waiter.pause_ms, waiter.until_ms) : waiter.until_ms;
-  park_until(ticket, waiter, timer_ms);
-  if (pauses) {
-    // Its timer wakes it.
+  park_until(ticket, waiter, waiter.until_ms);
+  std::int64_t ring_ms = waiter.until_ms;
+  if (read->behind && !advanced) {
+    hold_back(ticket, waiter, now);
+    if (ask_for_end_ms_ != 0) ring_ms = std::min(ring_ms, ask_for_end_ms_);
   } else if (read->behind || news_since(waiter)) {
     enqueue(ticket, waiter);
   } else if (waiter.root.empty()) {
     parked_on_any_.push_back(ticket);
   }
   lock.unlock();
-  ring_before_(timer_ms);
+  ring_before_(ring_ms);
+}
+
+// On behalf of all who are held back.
+bool Waiting::look_at_end_of_log() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(end_of_log_wanted_, false)) return false;
+    if (held_back_.empty()) return true;
+  }
+  const auto end = reads::start_cursor(store_, {});
+  std::int64_t next_ms = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool moved = end && end_of_log_ != *end;
+    end_pause_ms_ = moved ? first_pause_ms : std::min(2 * end_pause_ms_, longest_pause_ms);
+    if (!end) end_pause_ms_ = reader_retry_pause_ms;
+    if (end) {
+      end_of_log_ = *end;
+      end_moved(*end);
+    }
+    if (held_back_.empty()) return true;
+    next_ms = ask_for_end_ms_ = steady_ms_() + end_pause_ms_;
+  }
+  ring_before_(next_ms);
+  return true;
+}
+
+void Waiting::want_health() {
+  const std::lock_guard lock(mutex_);
+  health_wanted_ = true;
+  turn_.notify_one();
+}
+
+bool Waiting::look_at_health() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(health_wanted_, false)) return false;
+  }
+  if (const auto health = store_.log_health()) health_report_.tell(*health);
+  return true;
 }
 
 void Waiting::wait_for_turn() {
@@ -330,6 +397,11 @@ void Waiting::on_time(std::int64_t now_ms) {
   std::vector<Answer> answers;
   {
     const std::lock_guard lock(mutex_);
+    if (ask_for_end_ms_ != 0 && now_ms >= ask_for_end_ms_) {
+      ask_for_end_ms_ = 0;
+      end_of_log_wanted_ = true;
+      turn_.notify_one();
+    }
     while (!timers_.empty() && timers_.begin()->first <= now_ms) {
       const auto found = waiters_.find(timers_.begin()->second);
       Waiter& waiter = found->second;
@@ -356,6 +428,7 @@ std::int64_t Waiting::next_time_ms() const {
   if (count_ == 0) return 0;
   const std::lock_guard lock(mutex_);
   std::int64_t next = timers_.empty() ? 0 : timers_.begin()->first;
+  if (ask_for_end_ms_ != 0 && (next == 0 || ask_for_end_ms_ < next)) next = ask_for_end_ms_;
   if (foreign_pending_ && (next == 0 || foreign_not_before_ms_ < next))
     next = std::max<std::int64_t>(foreign_not_before_ms_, 1);
   return next;

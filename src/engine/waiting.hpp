@@ -6,6 +6,10 @@
 //
 // No news is lost: a caller is registered before its first look, and news that come during a look lead to another one.
 //
+// A store may hold back events that are committed (on PostgreSQL, while a transaction that began earlier is open, in any
+// database of the cluster). Callers that have read everything up to there are *held back*: no news concern them until the
+// end of what may be shown moves. One look for all of them asks for that end, less and less often while it stays.
+//
 // Thread-safe. Callers are answered without holding the lock.
 #pragma once
 
@@ -26,6 +30,7 @@
 #include <flowfabric/operations.hpp>
 
 #include "core/workspace.hpp"
+#include "engine/log_health.hpp"
 #include "engine/reads.hpp"
 #include "store/store.hpp"
 
@@ -50,6 +55,8 @@ class Waiting {
 
   // Looks after some of those whose turn it is; false when there are none.
   bool look();
+  // The next look asks the store whether its log is delayed, and logs it if it is. Somebody calls this now and then.
+  void want_health();
   // Blocks until it is somebody's turn or `interrupt` is called.
   void wait_for_turn();
   void interrupt();
@@ -84,8 +91,8 @@ class Waiting {
     std::string root;  // the key of the one record that concerns it; empty: any may
     std::int64_t until_ms = 0;
     std::int64_t timer_ms = 0;  // its entry in timers_; 0: none
-    std::int64_t pause_ms = 0;  // the last one
     State state = State::queued;
+    bool held_back = false;  // it is in held_back_
     bool looked_at = false;  // from the first look on its time may run out
     bool news = false;       // came during the look
     std::uint64_t seen = 0;  // what news_for said when the look began
@@ -100,6 +107,8 @@ class Waiting {
   void add(Waiter waiter);
   bool look_at_ends();
   bool look_at_events();
+  bool look_at_end_of_log();
+  bool look_at_health();
   std::vector<EndLook> begin_end_looks();
   std::optional<std::pair<Ticket, Events>> begin_events_look();
   EndFound end_of(const Record* record, const ExecutionId& id);
@@ -116,8 +125,12 @@ class Waiting {
   void wake(Ticket ticket);
   void wake_root(const std::string& root, bool ended);
   void wake_all();
+  void hold_back(Ticket ticket, Waiter& waiter, std::int64_t now_ms);
+  void end_moved(const std::string& end);
   Waiter take(std::unordered_map<Ticket, Waiter>::iterator found);
-  bool somebodys_turn() const { return !end_queue_.empty() || !events_queue_.empty(); }
+  bool somebodys_turn() const {
+    return !end_queue_.empty() || !events_queue_.empty() || end_of_log_wanted_ || health_wanted_;
+  }
 
   static Answer time_is_up(Waiter waiter);
   static Answer engine_stops(Waiter waiter);
@@ -138,6 +151,13 @@ class Waiting {
   std::deque<Ticket> end_queue_;                                  // may hold some that are gone
   std::deque<Ticket> events_queue_;                               // the same
   std::set<std::pair<std::int64_t, Ticket>> timers_;
+  std::set<Ticket> held_back_;
+  std::string end_of_log_;           // when it was last asked for
+  std::int64_t ask_for_end_ms_ = 0;  // when to ask next; 0: nobody is held back, or it is being asked for
+  std::int64_t end_pause_ms_ = 0;    // before that
+  bool end_of_log_wanted_ = false;
+  bool health_wanted_ = false;
+  LogHealthReport health_report_;
   std::uint64_t commits_ = 0;  // news of any kind
   std::uint64_t foreign_ = 0;  // news of which nobody knows whom they concern
   bool foreign_pending_ = false;

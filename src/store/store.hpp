@@ -27,6 +27,7 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -178,14 +179,30 @@ struct LogPage {
   bool behind = false;  // more is committed than may be shown yet, or the page is full: read again soon
 };
 
+// What keeps the log from being shown, and what was removed from being cleared away. Stores on which nothing can do that
+// leave it as it is.
+struct LogHealth {
+  std::int64_t held_back_ms = 0;  // how long events have been committed that may not be shown yet
+  std::int64_t uncleared_ms = 0;  // how long removed rows have been kept because somebody might still look at them
+  std::string holder;             // who does it, for people
+};
+
 // News for the engines of other processes on the same database. Coalesced freely; losing one only costs latency.
 struct Wakeup {
-  std::vector<ReadyLine> ready;  // these gained claimable work
+  std::map<ReadyLine, std::uint32_t> ready;  // these gained claimable work, so many entries of it; 0: nobody knows
   TimestampMs earliest_due = std::numeric_limits<TimestampMs>::max();
   bool log_advanced = false;
   bool everything = false;  // notices may have been missed: look at everything again
   std::vector<std::string> lanes_changed;
 };
+
+// Adds up what two notices say; not knowing wins.
+inline void merge_ready(std::map<ReadyLine, std::uint32_t>& all, const std::map<ReadyLine, std::uint32_t>& more) {
+  for (const auto& [line, count] : more) {
+    const auto [place, is_new] = all.try_emplace(line, count);
+    if (!is_new) place->second = place->second == 0 || count == 0 ? 0 : place->second + count;
+  }
+}
 
 class Store {
  public:
@@ -238,6 +255,8 @@ class Store {
   virtual Result<LogPage> read_log(const LogQuery& query) = 0;
   // All entries of one record, oldest first, wherever the log starts. `after` as in LogQuery, empty for the beginning.
   virtual Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) = 0;
+
+  virtual Result<LogHealth> log_health() { return LogHealth{}; }
 
   // Tells the other processes; returns at once. Stores with one process ignore it.
   virtual void announce(const Wakeup& wakeup) = 0;

@@ -20,6 +20,12 @@ class EngineWaiting : public EngineSuite {
       return condition();
     });
   }
+  static int gauge(Driver& driver, const std::string& name) {
+    const std::string text = driver.runtime().metrics().registry.text();
+    const auto at = text.find("\n" + name + " ");
+    if (at == std::string::npos) throw std::runtime_error("there is no " + name);
+    return std::stoi(text.substr(at + name.size() + 2));
+  }
   static EventFilter only(const ExecutionId& id) {
     EventFilter filter;
     filter.execution_id = id;
@@ -236,6 +242,78 @@ TEST_P(EngineWaiting, a_cursor_of_another_log_is_answered_with_one_that_works) {
   const auto again = engine().events_later(error.details[0].second, 0);
   ASSERT_TRUE(again.done());
   EXPECT_EQ(value_of(again.get()).events.back().execution_id, id);
+}
+
+// As while somebody has a transaction open somewhere in the database cluster.
+TEST_P(EngineWaiting, events_that_are_held_back_are_asked_for_once_for_all) {
+  constexpr int subscribers = 50;
+  const auto watch = std::make_shared<Watch>();
+  const auto driver = watched_engine(watch);
+  watch->events_held_at = value_of(driver->store().log_end());
+  std::vector<Pending<EventPage>> waits;
+  for (int i = 0; i < subscribers; ++i) waits.push_back(driver->events_later("", 60000));
+  const ExecutionId first = driver->make();
+  driver->advance(1000);
+  watch->log_reads = watch->log_ends = 0;
+  const ExecutionId second = driver->make();
+  driver->advance(10000);
+  EXPECT_EQ(watch->log_reads, 0) << "there is nothing new to read";
+  EXPECT_GT(watch->log_ends, 10);
+  EXPECT_LT(watch->log_ends, 100) << "less and less often";
+  for (const auto& wait : waits) EXPECT_FALSE(wait.done());
+
+  watch->events_held_at.clear();
+  driver->advance(500);
+  for (const auto& wait : waits) {
+    ASSERT_TRUE(wait.done());
+    const auto page = value_of(wait.get());
+    ASSERT_EQ(page.events.size(), 2u);
+    EXPECT_EQ(page.events[0].execution_id, first);
+    EXPECT_EQ(page.events[1].execution_id, second);
+  }
+}
+
+TEST_P(EngineWaiting, who_is_held_back_leaves_when_its_time_is_up) {
+  const auto watch = std::make_shared<Watch>();
+  const auto driver = watched_engine(watch);
+  watch->events_held_at = value_of(driver->store().log_end());
+  const auto brief = driver->events_later("", 1000), patient = driver->events_later("", 60000);
+  driver->make();
+  driver->advance(1000);
+  ASSERT_TRUE(brief.done());
+  EXPECT_TRUE(value_of(brief.get()).events.empty());
+  EXPECT_FALSE(patient.done());
+  watch->events_held_at.clear();
+  driver->advance(300);
+  ASSERT_TRUE(patient.done());
+  const auto late = driver->events_later(value_of(brief.get()).next_cursor, 0);
+  ASSERT_TRUE(late.done());
+  EXPECT_EQ(value_of(late.get()).events.size(), 1u);
+}
+
+// The rest would search for nothing.
+TEST_P(EngineWaiting, news_of_another_engine_wakes_as_many_claims_as_there_is_work) {
+  if (!GetParam().announces) GTEST_SKIP() << "it hears only that something has happened";
+  std::vector<Pending<Claims>> claims;
+  for (int i = 0; i < 10; ++i) {
+    ClaimRequest request = ask(1, {"default"});
+    request.wait_ms = 60000;
+    claims.push_back(second().claim_later(request));
+  }
+  const auto parked = [&] { return gauge(second(), "flowfabric_parked_claims"); };
+  ASSERT_EQ(parked(), 10);
+  engine().make();  // a new route: everybody looks
+  ASSERT_TRUE(comes_true(second(), [&] { return parked() == 9; }));
+  make_many({job(), job(), job()});
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (parked() == 9 && std::chrono::steady_clock::now() < deadline) {
+    second().runtime().tick();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(parked(), 6);
+  EXPECT_EQ(gauge(second(), "flowfabric_queue_commands"), 3);
+  second().settle();
+  EXPECT_EQ(std::count_if(claims.begin(), claims.end(), [](const auto& claim) { return claim.done(); }), 4);
 }
 
 TEST_P(EngineWaiting, refuses_what_makes_no_sense) {

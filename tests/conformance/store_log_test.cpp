@@ -550,7 +550,7 @@ class Heard {
     return [this](const Wakeup& wakeup) {
       const std::lock_guard lock(mutex_);
       ++calls_;
-      ready_.insert(wakeup.ready.begin(), wakeup.ready.end());
+      merge_ready(ready_, wakeup.ready);
       lanes_.insert(wakeup.lanes_changed.begin(), wakeup.lanes_changed.end());
       earliest_due_ = std::min(earliest_due_, wakeup.earliest_due);
       log_advanced_ = log_advanced_ || wakeup.log_advanced;
@@ -561,7 +561,10 @@ class Heard {
   bool wait_for_everything_in(const Wakeup& wakeup) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, 20s, [&] {
-      const auto has_line = [&](const ReadyLine& line) { return ready_.contains(line); };
+      const auto has_line = [&](const auto& item) {
+        const auto found = ready_.find(item.first);
+        return found != ready_.end() && found->second >= item.second;
+      };
       const auto has_lane = [&](const std::string& lane) { return lanes_.contains(lane); };
       return std::all_of(wakeup.ready.begin(), wakeup.ready.end(), has_line) &&
              std::all_of(wakeup.lanes_changed.begin(), wakeup.lanes_changed.end(), has_lane) &&
@@ -583,7 +586,7 @@ class Heard {
   std::mutex mutex_;
   std::condition_variable changed_;
   int calls_ = 0;
-  std::set<ReadyLine> ready_;
+  std::map<ReadyLine, std::uint32_t> ready_;
   std::set<std::string> lanes_;
   TimestampMs earliest_due_ = std::numeric_limits<TimestampMs>::max();
   bool log_advanced_ = false;
@@ -591,7 +594,7 @@ class Heard {
 
 Wakeup news() {
   Wakeup wakeup;
-  wakeup.ready = {{3, "ns"}, {70000, "n'\xc3\xa4\"s,:\\"}};
+  wakeup.ready = {{{3, "ns"}, 2}, {{70000, "n'\xc3\xa4\"s,:*\\"}, 1}};
   wakeup.earliest_due = 123456789;
   wakeup.log_advanced = true;
   wakeup.lanes_changed = {"lane", "l'\xc3\xa4\"n,e\\"};
@@ -629,7 +632,7 @@ TEST_P(StoreContract, NoAnnouncementIsTooLarge) {
   std::atomic<bool> called{false};
   hearer->listen([&](const Wakeup&) { called = true; });
   Wakeup large;
-  for (RouteNo route = 1; route <= 5000; ++route) large.ready.push_back({route * 17, "ns"});
+  for (RouteNo route = 1; route <= 5000; ++route) large.ready[{route * 17, "ns"}] = 1;
   for (int i = 0; i < 500; ++i) large.lanes_changed.push_back("some lane with a long name " + std::to_string(i));
   store_->announce(large);
   if (GetParam().announces) {

@@ -23,6 +23,9 @@ struct Watch {
   int fatal_call = 0;  // which call from now on kills; 0: none
   Death death = Death::before;
   std::function<Result<void>()> before_settling;  // set before the store is used
+  std::atomic<int> log_reads{0};
+  std::atomic<int> log_ends{0};
+  std::string events_held_at;  // events behind this position are not shown; empty: all are
 
   template <class Call>
   auto through(Call call) -> decltype(call()) {
@@ -125,9 +128,13 @@ class WatchedStore final : public Store {
     return watch_->through([&] { return inner_->log_start(); });
   }
   Result<std::string> log_end() override {
+    ++watch_->log_ends;
+    if (!watch_->events_held_at.empty()) return watch_->events_held_at;
     return watch_->through([&] { return inner_->log_end(); });
   }
   Result<LogPage> read_log(const LogQuery& query) override {
+    ++watch_->log_reads;
+    if (!watch_->events_held_at.empty()) return LogPage{{}, watch_->events_held_at, true};
     return watch_->through([&] { return inner_->read_log(query); });
   }
   Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) override {

@@ -59,18 +59,18 @@ FROM (SELECT unnest($1::bytea[]), unnest($2::smallint[]), unnest($3::bigint[]), 
 // The same guard keeps the entries of a record in the order of their commits. A transaction has its number since its first
 // lock, which may be older than the record that it has read; then its entry would stand before those that are there. That
 // is a conflict too, and the next attempt, a new transaction with a higher number, writes it.
-#define FF_UPDATE_ROOTS(FROM, WHERE, HOLDS)                                                                    \
-  "MERGE INTO root r USING ("                                                                                  \
-  " SELECT unnest($1::bytea[]) AS key, unnest($2::bigint[]) AS expected, unnest($3::bigint[]) AS finished_at," \
-  "  unnest($4::smallint[]) AS state, unnest($5::text[]) AS tags, unnest($6::bytea[]) AS body,"                \
-  "  unnest($7::int[]) AS log_n, " FF_LOG_NUMBER("$8") " AS log_xid" FROM ") i ON " WHERE                      \
-  " WHEN MATCHED AND r.version = i.expected" HOLDS                                                             \
-  "  AND (i.log_n IS NULL OR r.log_xid IS NULL OR r.log_xid < i.log_xid)"                                      \
-  " THEN UPDATE SET version = i.expected + 1, finished_at = i.finished_at, state = i.state, tags = i.tags,"    \
-  "  body = i.body, log_n = coalesce(i.log_n, r.log_n),"                                                       \
-  "  log_xid = CASE WHEN i.log_n IS NOT NULL THEN i.log_xid ELSE r.log_xid END"                                \
-  " WHEN MATCHED THEN UPDATE SET version = conflict()"                                                         \
-  " WHEN NOT MATCHED THEN INSERT (key, version) VALUES (i.key, conflict())"
+#define FF_UPDATE_ROOTS(FROM, WHERE, HOLDS)                                                                           \
+  "MERGE INTO root r USING ("                                                                                         \
+  " SELECT unnest($1::bytea[]) AS key, unnest($2::bigint[]) AS expected, unnest($3::bigint[]) AS finished_at,"        \
+  "  unnest($4::smallint[]) AS state, unnest($5::text[]) AS tags, unnest($6::bytea[]) AS body,"                       \
+  "  unnest($7::int[]) AS log_n, " FF_LOG_NUMBER(                                                                     \
+      "$8") " AS log_xid" FROM ") i ON " WHERE " WHEN MATCHED AND r.version = i.expected" HOLDS                       \
+            "  AND (i.log_n IS NULL OR r.log_xid IS NULL OR r.log_xid < i.log_xid)"                                   \
+            " THEN UPDATE SET version = i.expected + 1, finished_at = i.finished_at, state = i.state, tags = i.tags," \
+            "  body = i.body, log_n = coalesce(i.log_n, r.log_n),"                                                    \
+            "  log_xid = CASE WHEN i.log_n IS NOT NULL THEN i.log_xid ELSE r.log_xid END"                             \
+            " WHEN MATCHED THEN UPDATE SET version = conflict()"                                                      \
+            " WHEN NOT MATCHED THEN INSERT (key, version) VALUES (i.key, conflict())"
 constexpr Statement update_roots = {"update_roots", FF_UPDATE_ROOTS("", "r.key = i.key", "")};
 constexpr Statement update_roots_in_place = {
     "update_roots_in_place", FF_UPDATE_ROOTS(", unnest($9::tid[]) AS place", "r.ctid = i.place", " AND r.key = i.key")};

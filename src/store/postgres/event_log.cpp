@@ -59,6 +59,27 @@ WITH RECURSIVE chain(xid, n, entry, prev_xid, prev_n) AS (
 SELECT xid, n, entry FROM chain WHERE $5::int <> 0 OR xid < (SELECT log_horizon())
 ORDER BY xid, n LIMIT $4::bigint)sql"};
 
+// Result: whether events are held back; for how long the oldest transaction that writes has been open, and whose it is; the
+// same for the oldest of all. Any database of the cluster counts. Fields of other roles may be hidden from ours.
+constexpr Statement read_health = {"read_log_health", R"sql(
+WITH transactions AS (
+  SELECT backend_xid IS NOT NULL AS writes, xact_start AS since, concat_ws(', ', 'pid ' || pid, 'user ' || usename,
+    'database ' || datname, 'application ' || nullif(application_name, ''), state) AS holder
+  FROM pg_stat_activity
+  WHERE (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL) AND xact_start IS NOT NULL AND pid <> pg_backend_pid()
+  UNION ALL
+  SELECT true, prepared, concat_ws(', ', 'prepared transaction ' || gid, 'user ' || owner, 'database ' || database)
+  FROM pg_prepared_xacts)
+SELECT coalesce((SELECT xid FROM log ORDER BY xid DESC LIMIT 1) >= log_horizon(), false)::int,
+  writer.ms, writer.holder, oldest.ms, oldest.holder
+FROM (VALUES (1)) one
+LEFT JOIN LATERAL (
+  SELECT (extract(epoch FROM clock_timestamp() - since) * 1000)::bigint AS ms, holder
+  FROM transactions WHERE writes ORDER BY since LIMIT 1) writer ON true
+LEFT JOIN LATERAL (
+  SELECT (extract(epoch FROM clock_timestamp() - since) * 1000)::bigint AS ms, holder
+  FROM transactions ORDER BY since LIMIT 1) oldest ON true)sql"};
+
 Params chain_params(const Key& root, const Position& after, std::int64_t limit, bool beyond_horizon) {
   Params params;
   params.bytes(root.bytes).int8(static_cast<std::int64_t>(after.xid)).int4(after.n).int8(limit);
@@ -75,10 +96,10 @@ bool matches(const LogQuery& query, const LogEntry& entry) {
 struct LogState {
   std::int32_t incarnation = 0;  // the current one
   Position removed, horizon;
-  Position newest;              // entry, shown or not
-  Position end;                 // behind the last entry that may be shown
-  bool hidden = false;          // entries are committed that may not be shown yet
-  bool knows_cursor = false;    // its incarnation
+  Position newest;               // entry, shown or not
+  Position end;                  // behind the last entry that may be shown
+  bool hidden = false;           // entries are committed that may not be shown yet
+  bool knows_cursor = false;     // its incarnation
   std::optional<Position> last;  // of the cursor's incarnation, if that is over
 };
 
@@ -232,6 +253,21 @@ Reply<Result<LogPage>> query_log(Connection& connection, const LogQuery& query, 
     page.next = encode(Cursor{look->state.incarnation, next});
     if (full || !look->cut || examined >= window) return page;
   }
+}
+
+Reply<LogHealth> query_log_health(Connection& connection) {
+  auto rows = connection.run(read_health, {});
+  if (!rows) return tl::unexpected(std::move(rows).error());
+  LogHealth health;
+  if (!rows->is_null(0, 3)) {
+    health.uncleared_ms = rows->integer(0, 3);
+    health.holder = rows->string(0, 4);
+  }
+  if (rows->integer(0, 0) != 0 && !rows->is_null(0, 1)) {
+    health.held_back_ms = rows->integer(0, 1);
+    health.holder = rows->string(0, 2);
+  }
+  return health;
 }
 
 Reply<Result<std::vector<LoggedEntry>>> query_history(Connection& connection, const Key& root, const Cursor& after,

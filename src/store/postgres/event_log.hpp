@@ -26,4 +26,7 @@ Reply<Result<LogPage>> query_log(Connection& connection, const LogQuery& query, 
 Reply<Result<std::vector<LoggedEntry>>> query_history(Connection& connection, const Key& root, const Cursor& after,
                                                       std::uint32_t limit);
 
+// See Store::log_health.
+Reply<LogHealth> query_log_health(Connection& connection);
+
 }  // namespace flowfabric::postgres

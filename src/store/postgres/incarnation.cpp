@@ -8,9 +8,9 @@ namespace {
 
 // What an incarnation is recognised by. A restored dump has new tables, a promoted replica a new timeline, another cluster
 // another identifier. pg_walfile_name knows a new timeline at once, pg_control_checkpoint only after the first checkpoint.
-#define FF_IDENTITY                                                                                \
-  "(SELECT system_identifier AS server,"                                                           \
-  " ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int AS timeline,"     \
+#define FF_IDENTITY                                                                            \
+  "(SELECT system_identifier AS server,"                                                       \
+  " ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int AS timeline," \
   " 'log'::regclass::oid::bigint AS log_table FROM pg_control_system()) here"
 
 // Result: whether the server is a standby, where the other statements fail.
@@ -60,7 +60,8 @@ Result<Incarnation> current_incarnation(Connection& connection, const Address& a
       }
       return Incarnation{static_cast<std::int32_t>(row.integer(0, 0)), row.integer(0, 1)};
     }
-    if (begun) return fail(Errc::unavailable, "the PostgreSQL server has changed its timeline while it was asked for it");
+    if (begun)
+      return fail(Errc::unavailable, "the PostgreSQL server has changed its timeline while it was asked for it");
     if (const auto done = begin_if_changed(connection, address); !done) return tl::unexpected(to_error(done.error()));
   }
 }

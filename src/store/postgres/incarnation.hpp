@@ -27,10 +27,9 @@ Result<Incarnation> current_incarnation(Connection& connection, const Address& a
 
 // The number that log entries of this transaction get, given the parameter that holds the shift. Evaluated once a
 // statement. xid8 has no arithmetic, and the usual shift of 0 needs none.
-#define FF_LOG_NUMBER(SHIFT)                                    \
-  "(SELECT CASE WHEN " SHIFT                                    \
-  "::bigint = 0 THEN pg_current_xact_id()"                      \
-  " ELSE (pg_current_xact_id()::text::bigint + " SHIFT          \
-  "::bigint)::text::xid8 END)"
+#define FF_LOG_NUMBER(SHIFT)               \
+  "(SELECT CASE WHEN " SHIFT               \
+  "::bigint = 0 THEN pg_current_xact_id()" \
+  " ELSE (pg_current_xact_id()::text::bigint + " SHIFT "::bigint)::text::xid8 END)"
 
 }  // namespace flowfabric::postgres

@@ -217,7 +217,9 @@ TEST(PostgresIncarnation, a_dump_goes_on_in_a_cluster_with_smaller_ids) {
 TEST(PostgresIncarnation, an_open_transaction_does_not_hide_what_was_restored) {
   PostgresServer old = PostgresServer::start({.fsync = false});
   spend_ids(old, 1000);
-  { Home(old).log("a", "1"); }
+  {
+    Home(old).log("a", "1");
+  }
   PostgresServer fresh = PostgresServer::start({.fsync = false});
   test::dump_and_restore(old.url(), fresh.url());
   PGconn* foreign = PQconnectdb(fresh.url().c_str());
@@ -235,7 +237,9 @@ TEST(PostgresIncarnation, an_open_transaction_does_not_hide_what_was_restored) {
 
 TEST(PostgresIncarnation, a_standby_can_be_read_and_takes_no_writes) {
   PostgresServer primary = PostgresServer::start();
-  { Home(primary).log("a", "1"); }
+  {
+    Home(primary).log("a", "1");
+  }
   PostgresServer standby = PostgresServer::standby_of(primary);
   Home home(standby);
   EXPECT_EQ(home.read_from_start(), "1 ");

@@ -95,6 +95,8 @@ class PostgresStore final : public Store {
     return entries;
   }
 
+  Result<LogHealth> log_health() override { return readers_.run(query_log_health); }
+
   void announce(const Wakeup& wakeup) override { notifier_.announce(wakeup); }
   void listen(std::function<void(const Wakeup&)> listener) override {
     listener_.reset();
@@ -120,7 +122,8 @@ Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, Store
     FF_TRY(connection, Connection::open(address, "SET client_min_messages = warning"));
     FF_TRY_VOID(prepare_schema(*connection, address, options.migrate));
     // Before anybody reads a log that was restored here. A standby can be read all the same.
-    if (const auto found = current_incarnation(*connection, address); !found && found.error().code != Errc::unavailable) {
+    if (const auto found = current_incarnation(*connection, address);
+        !found && found.error().code != Errc::unavailable) {
       return tl::unexpected(found.error());
     }
   }

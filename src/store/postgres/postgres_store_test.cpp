@@ -445,6 +445,25 @@ TEST_F(PostgresStoreTest, log_shows_nothing_past_an_open_transaction) {
   }
 }
 
+TEST_F(PostgresStoreTest, says_who_holds_events_back) {
+  store_ = open();
+  auto writer = session(*store_);
+  commit(*writer, {put(1, 0)});
+  EXPECT_EQ(store_->log_health()->held_back_ms, 0);
+  Sql foreign(schema_);
+  foreign.run("BEGIN");
+  foreign.run("SELECT pg_current_xact_id()");
+  std::this_thread::sleep_for(20ms);  // so that it can be measured
+  EXPECT_EQ(store_->log_health()->held_back_ms, 0) << "nothing is held back yet";
+  commit(*writer, {put(2, 0)});
+  const LogHealth health = store_->log_health().value();
+  EXPECT_GE(health.held_back_ms, 20);
+  EXPECT_GE(health.uncleared_ms, 20);
+  EXPECT_NE(health.holder.find("idle in transaction"), std::string::npos) << health.holder;
+  foreign.run("COMMIT");
+  EXPECT_EQ(store_->log_health()->held_back_ms, 0);
+}
+
 // The page stays while another record has an entry in it, but nothing of the erased one stays in the page.
 TEST_F(PostgresStoreTest, erasing_empties_the_entries_of_a_shared_page) {
   store_ = open();
@@ -647,7 +666,7 @@ TEST_F(PostgresStoreTest, announcements_reach_others_and_not_oneself) {
   store_->listen(own.listener());
   other->listen(theirs.listener());
   Wakeup wakeup;
-  const std::vector<ReadyLine> lines = {{3, "a b:,c"}, {5, ""}};
+  const std::map<ReadyLine, std::uint32_t> lines = {{{3, "a b:,c"}, 12}, {{5, ""}, 0}};
   wakeup.ready = lines;
   wakeup.earliest_due = 77;
   wakeup.log_advanced = true;
@@ -671,11 +690,12 @@ TEST(PostgresWakeup, survives_its_encoding) {
   Wakeup wakeup;
   EXPECT_FALSE(postgres::decode_wakeup(postgres::encode_wakeup(wakeup, "1"), "1"));
   EXPECT_FALSE(postgres::decode_wakeup(postgres::encode_wakeup(wakeup, "1"), "2")->everything);
-  for (RouteNo i = 0; i < 5000; ++i) wakeup.ready.push_back({100000 + i, "ns"});
+  for (RouteNo i = 0; i < 5000; ++i) wakeup.ready[{100000 + i, "ns"}] = 1;
   const auto text = postgres::encode_wakeup(wakeup, "1");
   EXPECT_LT(text.size(), 7900U);
   EXPECT_TRUE(postgres::decode_wakeup(text, "2")->everything);
-  for (const char* odd : {"", "1 r1,x", "1 z", "1 l1", "1  ", "1 d"}) {
+  EXPECT_EQ(postgres::decode_wakeup("1 r3:61", "2")->ready, (std::map<ReadyLine, std::uint32_t>{{{3, "a"}, 0}}));
+  for (const char* odd : {"", "1 r1,x", "1 r1:61*", "1 r1:61*x", "1 z", "1 l1", "1  ", "1 d"}) {
     EXPECT_TRUE(postgres::decode_wakeup(odd, "2")->everything) << odd;
   }
 }

@@ -113,10 +113,11 @@ WHERE l.live <> coalesce(c.live, 0))sql"},
     Finding{{"double_due", "SELECT count(*) FROM (SELECT FROM due GROUP BY key HAVING count(*) > 1) x"},
             "records have more than one due entry"},
     Finding{{"bad_group", "SELECT count(*) FROM due WHERE group_no < 0"}, "due entries have a group below 0"},
-    Finding{{"future_event",
-             "SELECT count(*) FROM log WHERE xid >= (SELECT (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift)"
-             "::text::xid8 FROM incarnation ORDER BY ordinal DESC LIMIT 1)"},
-            "log entries are numbered ahead of this server's transactions; the log cannot be read in order"},
+    Finding{
+        {"future_event",
+         "SELECT count(*) FROM log WHERE xid >= (SELECT (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift)"
+         "::text::xid8 FROM incarnation ORDER BY ordinal DESC LIMIT 1)"},
+        "log entries are numbered ahead of this server's transactions; the log cannot be read in order"},
 };
 
 // Collects conditions with their parameters. Values never become part of the text.

@@ -32,7 +32,7 @@ void merge_into(std::vector<T>& all, const std::vector<T>& more) {
 }
 
 void merge(Wakeup& all, const Wakeup& more) {
-  merge_into(all.ready, more.ready);
+  merge_ready(all.ready, more.ready);
   merge_into(all.lanes_changed, more.lanes_changed);
   all.earliest_due = std::min(all.earliest_due, more.earliest_due);
   all.log_advanced = all.log_advanced || more.log_advanced;
@@ -55,16 +55,22 @@ bool parse_number(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// <route>:<namespace in hex>
-bool parse_line(std::string_view text, ReadyLine& line) {
+// <route>:<namespace in hex>*<count>; without a count from programs that do not tell it
+bool parse_line(std::string_view text, std::map<ReadyLine, std::uint32_t>& ready) {
+  std::uint32_t count = 0;
+  const auto star = std::min(text.find('*'), text.size());
+  if (star < text.size() && !parse_number(text.substr(star + 1), count)) return false;
+  text = text.substr(0, star);
   const auto colon = std::min(text.find(':'), text.size());
   auto name_space = from_hex(text.substr(std::min(colon + 1, text.size())));
-  if (!name_space || !parse_number(text.substr(0, colon), line.route)) return false;
+  ReadyLine line;
+  if (!name_space || colon == text.size() || !parse_number(text.substr(0, colon), line.route)) return false;
   line.name_space = std::move(*name_space);
-  return colon < text.size();
+  ready[std::move(line)] = count;
+  return true;
 }
 
-// The words after the sender: d<due> and g, e as flags, r<route>:<namespace in hex>,..., l<lane in hex>,...
+// The words after the sender: d<due> and g, e as flags, r<route>:<namespace in hex>*<count>,..., l<lane in hex>,...
 bool parse_word(std::string_view word, Wakeup& wakeup) {
   const std::string_view rest = word.substr(1);
   switch (word.front()) {
@@ -73,7 +79,7 @@ bool parse_word(std::string_view word, Wakeup& wakeup) {
     case 'e': wakeup.everything = true; return rest.empty();
     case 'r':
       for (const auto item : split(rest, ',')) {
-        if (!parse_line(item, wakeup.ready.emplace_back())) return false;
+        if (!parse_line(item, wakeup.ready)) return false;
       }
       return true;
     case 'l':
@@ -95,8 +101,9 @@ std::string encode_wakeup(const Wakeup& wakeup, const std::string& sender) {
   if (wakeup.log_advanced) out += " g";
   if (wakeup.everything) out += " e";
   char separator = ' ';
-  for (const ReadyLine& line : wakeup.ready) {
+  for (const auto& [line, count] : wakeup.ready) {
     out += (separator == ' ' ? " r" : ",") + std::to_string(line.route) + ":" + to_hex(line.name_space);
+    if (count != 0) out += "*" + std::to_string(count);
     separator = ',';
   }
   separator = ' ';

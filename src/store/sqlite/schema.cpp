@@ -149,10 +149,8 @@ Result<void> convert_events(Database& database) {
 }
 
 constexpr Migration migrations[] = {
-    {migration_1, std::size(migration_1)},
-    {migration_2, std::size(migration_2)},
-    {migration_3, std::size(migration_3)},
-    {migration_4, std::size(migration_4), convert_events},
+    {migration_1, std::size(migration_1)}, {migration_2, std::size(migration_2)},
+    {migration_3, std::size(migration_3)}, {migration_4, std::size(migration_4), convert_events},
     {migration_5, std::size(migration_5)},
 };
 
