@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/browser_guard.hpp"
 #include "base/entropy.hpp"
 #include "base/log.hpp"
 #include "observe/process.hpp"
@@ -130,12 +131,8 @@ void CountedExchange::count(int status) {
 }
 
 void CountedExchange::allow_origins(const std::vector<std::string>& origins) {
-  if (origins.empty()) return;
   const auto origin = exchange_->request().headers.find("origin");
-  if (!origin) return;
-  const bool allowed =
-      std::any_of(origins.begin(), origins.end(), [&](const std::string& one) { return one == "*" || one == *origin; });
-  if (allowed) allowed_origin_ = *origin;
+  if (origin && is_allowed_origin(*origin, origins)) allowed_origin_ = *origin;
 }
 
 bool CountedExchange::answer_preflight(const std::string& methods) {
@@ -164,6 +161,12 @@ bool CountedExchange::respond(net::Response response) {
   count(response.status);
   sign(response);
   return exchange_->respond(std::move(response));
+}
+
+void CountedExchange::respond_and_report(net::Response response, std::function<void(bool)> report) {
+  count(response.status);
+  sign(response);
+  exchange_->respond_and_report(std::move(response), std::move(report));
 }
 
 std::shared_ptr<net::ResponseStream> CountedExchange::begin_stream(net::Response head) {

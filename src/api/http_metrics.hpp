@@ -61,6 +61,8 @@ class CountedExchange final : public net::Exchange {
 
   net::Request& request() override { return exchange_->request(); }
   bool respond(net::Response response) override;
+  void respond_and_report(net::Response response, std::function<void(bool)> report) override;
+  bool is_abandoned() override { return exchange_->is_abandoned(); }
   std::shared_ptr<net::ResponseStream> begin_stream(net::Response head) override;
   void on_abandoned(std::function<void()> callback) override { exchange_->on_abandoned(std::move(callback)); }
 

@@ -89,6 +89,7 @@ BodyReader::State BodyReader::expect(char c, char wanted, Place next) {
 BodyReader::State BodyReader::take_framing_byte(char c) {
   switch (place_) {
     case Place::size: return take_size_digit(c);
+    case Place::before_extension: return take_extension_start(c);
     case Place::extension:
       if (c == '\r') return expect(c, '\r', Place::size_lf);
       return is_control(c) || ++framing_bytes_ > max_extension_bytes ? State::malformed : State::reading;
@@ -123,8 +124,15 @@ BodyReader::State BodyReader::take_size_digit(char c) {
   if (!has_digit_) return State::malformed;
   framing_bytes_ = 0;
   if (c == '\r') return expect(c, '\r', Place::size_lf);
-  place_ = Place::extension;
-  return c == ';' || c == ' ' || c == '\t' ? State::reading : State::malformed;
+  return take_extension_start(c);
+}
+
+// The standard has readers put up with blanks between the size and the semicolon of an extension. With anything else
+// behind them two readers could see two sizes.
+BodyReader::State BodyReader::take_extension_start(char c) {
+  place_ = c == ';' ? Place::extension : Place::before_extension;
+  const bool blank = c == ' ' || c == '\t';
+  return c == ';' || (blank && ++framing_bytes_ <= max_extension_bytes) ? State::reading : State::malformed;
 }
 
 BodyReader::State BodyReader::start_chunk() {

@@ -26,13 +26,26 @@ class BodyReader {
   State finish();
 
  private:
-  enum class Place { size, extension, size_lf, data, data_cr, data_lf, trailer_start, trailer, trailer_lf, last_lf };
+  enum class Place {
+    size,
+    before_extension,
+    extension,
+    size_lf,
+    data,
+    data_cr,
+    data_lf,
+    trailer_start,
+    trailer,
+    trailer_lf,
+    last_lf
+  };
 
   void take_length(std::string_view& input, std::string& body);
   void take_chunked(std::string_view& input, std::string& body);
   void take_rest(std::string_view& input, std::string& body);
   State take_framing_byte(char c);
   State take_size_digit(char c);
+  State take_extension_start(char c);
   State start_chunk();
   State expect(char c, char wanted, Place next);
 

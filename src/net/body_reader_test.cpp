@@ -49,7 +49,7 @@ TEST(HttpBodyReader, TakesALengthAndLeavesTheRest) {
 }
 
 TEST(HttpBodyReader, TakesChunksHoweverTheyAreSplit) {
-  const std::string text = "5\r\nhello\r\n0A;a=\"b\"\r\n, world...\r\n0\r\nX: y\r\nZ:\r\n\r\nGET";
+  const std::string text = "5\r\nhello\r\n0A \t;a=\"b\"\r\n, world...\r\n0\r\nX: y\r\nZ:\r\n\r\nGET";
   for (std::size_t piece = 1; piece <= text.size(); ++piece) {
     const Read result = read(chunked, text, piece);
     EXPECT_EQ(result.state, State::done) << piece;
@@ -60,12 +60,14 @@ TEST(HttpBodyReader, TakesChunksHoweverTheyAreSplit) {
 
 TEST(HttpBodyReader, RefusesBadChunks) {
   using namespace std::string_view_literals;
-  for (const std::string_view text : {"\r\n"sv, "x\r\n"sv, "-5\r\n"sv, "+5\r\n"sv, "5\n"sv, "5\r\nhelloX"sv,
-                                      "5\r\nhello\rX"sv, " 5\r\n"sv, "0x5\r\n"sv, "5 5\n"sv, "5;\0\r\n"sv, "0\r\n\rX"sv,
-                                      "0\r\nA\nB"sv, "0\r\n\0"sv, "00000000000000005\r\n"sv, "5\rX"sv}) {
+  for (const std::string_view text :
+       {"\r\n"sv, "x\r\n"sv, "-5\r\n"sv, "+5\r\n"sv, "5\n"sv, "5\r\nhelloX"sv, "5\r\nhello\rX"sv, " 5\r\n"sv,
+        "0x5\r\n"sv, "5 5\n"sv, "5 0\r\n"sv, "5 \r\n"sv, "5\t0;x\r\n"sv, "5;\0\r\n"sv, "0\r\n\rX"sv, "0\r\nA\nB"sv,
+        "0\r\n\0"sv, "00000000000000005\r\n"sv, "5\rX"sv}) {
     EXPECT_EQ(chunked_state(text), State::malformed) << text;
   }
   EXPECT_EQ(chunked_state("5;" + std::string(300, 'e')), State::malformed);
+  EXPECT_EQ(chunked_state("5" + std::string(300, ' ')), State::malformed);
   EXPECT_EQ(chunked_state("0\r\n" + std::string(9000, 't')), State::malformed);
   std::string trailers = "0\r\n";
   for (int i = 0; i < 9000; ++i) trailers += "a\r\n";

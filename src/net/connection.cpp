@@ -355,8 +355,20 @@ bool Connection::read_ahead() {
 
 bool Connection::step_working() {
   if (!answer_) return read_ahead();
+  if (answer_->report.is_wanted() && !client_is_there()) {
+    cut();
+    return false;
+  }
   begin_answer();
   return true;
+}
+
+// Looks at the socket itself: that the client has closed may have arrived and not been noticed yet.
+bool Connection::client_is_there() {
+  readable_ = true;
+  while (phase_ == Phase::working && !input_ended_ && read_ahead()) {
+  }
+  return phase_ == Phase::working && !input_ended_;
 }
 
 // ---------------------------------------------------------------- output
@@ -441,6 +453,7 @@ void Connection::begin_answer() {
   }
   std::string head = response_head(response, framing);
   phase_ = Phase::sending;
+  report_ = std::move(answer->report);
   if (answer->stream && !bodiless) {
     phase_ = Phase::streaming;
     stream_ended_ = false;
@@ -479,6 +492,7 @@ bool Connection::step_sending() {
 }
 
 void Connection::finish_answer() {
+  report_.tell(true);
   exchange_.reset();
   stream_.reset();
   if (traits_.keep_alive && !loop_->state().draining) {
@@ -597,6 +611,7 @@ void Connection::cut_from_anywhere() {
 void Connection::cut() {
   if (phase_ == Phase::closed) return;
   const auto self = shared_from_this();  // the loop's may be the last one
+  const DeliveryReport undelivered = std::move(report_);
   phase_ = Phase::closed;
   clear_deadline();
   boost::system::error_code ignored;

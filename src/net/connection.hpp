@@ -71,6 +71,7 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
   enum class Received { bytes, nothing, end, broken };
   Received receive(std::string_view& bytes);
   bool read_ahead();
+  bool client_is_there();
   bool handle_input_end();
   bool parse_head();
   void accept_head(RequestHead head);
@@ -119,6 +120,7 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
   std::weak_ptr<PendingExchange> exchange_;
   std::weak_ptr<PendingStream> stream_;
   std::unique_ptr<Answer> answer_;  // given, but not begun
+  DeliveryReport report_;           // of the answer that is on its way
   std::vector<std::string> out_;
   std::size_t out_next_ = 0;                               // in out_
   std::size_t out_offset_ = 0;                             // in out_[out_next_]

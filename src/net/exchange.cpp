@@ -177,6 +177,20 @@ bool PendingExchange::respond(Response response) {
   return true;
 }
 
+void PendingExchange::respond_and_report(Response response, std::function<void(bool)> report) {
+  DeliveryReport owned(std::move(report));
+  if (!claim_answer()) return;
+  compress(response);
+  Answer answer(std::move(response));
+  answer.report = std::move(owned);
+  host_->deliver(std::move(answer));
+}
+
+bool PendingExchange::is_abandoned() {
+  const std::lock_guard lock(mutex_);
+  return client_left_;
+}
+
 bool PendingExchange::fail(const Fault& fault) {
   if (!claim_answer()) return false;
   host_->deliver(Answer(fault_response(server_->options, fault), true));

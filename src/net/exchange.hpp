@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "net/http_server.hpp"
 #include "net/server_state.hpp"
@@ -13,6 +14,28 @@
 namespace flowfabric::net {
 
 class PendingStream;
+
+// Says once whether an answer was delivered. One that is dropped, wherever its answer gets stuck, says that it was not.
+class DeliveryReport {
+ public:
+  DeliveryReport() = default;
+  explicit DeliveryReport(std::function<void(bool)> report) : report_(std::move(report)) {}
+  DeliveryReport(DeliveryReport&& other) noexcept : report_(std::exchange(other.report_, nullptr)) {}
+  DeliveryReport& operator=(DeliveryReport&& other) noexcept {
+    tell(false);
+    report_ = std::exchange(other.report_, nullptr);
+    return *this;
+  }
+  ~DeliveryReport() { tell(false); }
+
+  bool is_wanted() const { return report_ != nullptr; }
+  void tell(bool delivered) {
+    if (const auto report = std::exchange(report_, nullptr)) report(delivered);
+  }
+
+ private:
+  std::function<void(bool)> report_;
+};
 
 // What a request gets: a whole response, or the head of one whose body comes through `stream`. A stream that no
 // connection has begun to send is closed with its answer, or its writer would never learn that nobody listens.
@@ -27,6 +50,7 @@ class Answer {
   Response response;
   std::shared_ptr<PendingStream> stream{};
   bool is_fault = false;  // ends the connection
+  DeliveryReport report{};
 };
 
 // The connection as exchanges see it. Functions from any thread; they do nothing when the connection is gone.
@@ -96,6 +120,8 @@ class PendingExchange final : public Exchange {
 
   Request& request() override { return request_; }
   bool respond(Response response) override;
+  void respond_and_report(Response response, std::function<void(bool)> report) override;
+  bool is_abandoned() override;
   std::shared_ptr<ResponseStream> begin_stream(Response head) override;
   void on_abandoned(std::function<void()> callback) override;
 

@@ -259,6 +259,8 @@ Requests bad_chunks() {
                              "1\r\nx\r\n0\r\n\rx",
                              "g\r\n",
                              "1 1\n",
+                             "1 0\r\nx\r\n0\r\n\r\n",
+                             "1 \r\nx\r\n0\r\n\r\n",
                              "1,1\r\nx\r\n",
                              "",
                              "1",

@@ -44,6 +44,12 @@ class Exchange {
   virtual Request& request() = 0;
   // False when it is answered already or the connection is gone. May compress, on the calling thread.
   virtual bool respond(Response response) = 0;
+  // The same for an answer that must not get lost silently. `report` is called once, from any thread: with true when all
+  // of the answer was handed to the connection of a client that was still there, else with false. A client that has
+  // closed its side of the connection counts as gone.
+  virtual void respond_and_report(Response response, std::function<void(bool delivered)> report) = 0;
+  // Whether the client has gone already, as far as one can tell. See on_abandoned.
+  virtual bool is_abandoned() = 0;
   // Sends status and headers at once; the body of `head` is not used. Null when respond() would be false.
   virtual std::shared_ptr<ResponseStream> begin_stream(Response head) = 0;
   // Called at most once, on an I/O thread, when the client goes before it is answered; at once if it went already.

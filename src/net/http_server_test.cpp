@@ -670,6 +670,72 @@ TEST(HttpServer, LeavesAloneWhatIsNotWorthIt) {
   }
 }
 
+// ---------------------------------------------------------------- reports of delivery
+
+struct Reports {
+  std::atomic<int> delivered{0};
+  std::atomic<int> lost{0};
+  std::function<void(bool)> one() {
+    return [this](bool arrived) { ++(arrived ? delivered : lost); };
+  }
+};
+
+TEST(HttpServer, SaysThatAnAnswerWasDelivered) {
+  Parking parking;
+  Reports reports;
+  const auto server = serve(parking.handler());
+  RawSocket client(server->port());
+  client.send(get("/"));
+  const auto exchange = parking.wait(0);
+  EXPECT_FALSE(exchange->is_abandoned());
+  exchange->respond_and_report({.body = "{}"}, reports.one());
+  EXPECT_THAT(client.read_response(), EndsWith("{}"));
+  EXPECT_TRUE(eventually([&] { return reports.delivered == 1; }));
+  exchange->respond_and_report({.body = "{}"}, reports.one());
+  EXPECT_EQ(reports.lost, 1) << "a second answer goes nowhere";
+}
+
+TEST(HttpServer, SaysThatAnAnswerWasNotDelivered) {
+  Parking parking;
+  Reports reports;
+  const auto server = serve(parking.handler());
+  RawSocket closed(server->port()), half_closed(server->port()), reset(server->port());
+  for (RawSocket* client : {&closed, &half_closed, &reset}) client->send(get("/"));
+  for (std::size_t i = 0; i < 3; ++i) parking.wait(i);
+  closed.close();
+  half_closed.finish_sending();
+  reset.reset();
+  // Whether the server has noticed that they have gone makes no difference.
+  for (std::size_t i = 0; i < 3; ++i) parking.wait(i)->respond_and_report({.body = "{}"}, reports.one());
+  EXPECT_TRUE(eventually([&] { return reports.lost == 3; }));
+  EXPECT_EQ(reports.delivered, 0);
+}
+
+TEST(HttpServer, SaysThatAnAnswerWasNotDeliveredWhenItsClientLeavesInTheMiddle) {
+  Parking parking;
+  Reports reports;
+  const auto server = serve(parking.handler());
+  RawSocket client(server->port(), 4096);
+  client.send(get("/"));
+  parking.wait(0)->respond_and_report({.body = std::string(std::size_t{64} * 1024 * 1024, 'x')}, reports.one());
+  client.read_until("xx");
+  client.reset();
+  EXPECT_TRUE(eventually([&] { return reports.lost == 1; }));
+  EXPECT_EQ(reports.delivered, 0);
+}
+
+TEST(HttpServer, AnswersThatAStopOvertakesWereNotDelivered) {
+  Parking parking;
+  Reports reports;
+  auto server = serve(parking.handler());
+  RawSocket client(server->port());
+  client.send(get("/"));
+  const auto exchange = parking.wait(0);
+  server->stop();
+  exchange->respond_and_report({.body = "{}"}, reports.one());
+  EXPECT_TRUE(eventually([&] { return reports.lost == 1; }));
+}
+
 // ---------------------------------------------------------------- many connections, and the end
 
 TEST(HttpServer, TooManyConnectionsAreToldSo) {

@@ -25,11 +25,11 @@ inline void echo(const std::shared_ptr<net::Exchange>& exchange) {
 }
 
 inline std::string get(const std::string& target, const std::string& headers = {}) {
-  return "GET " + target + " HTTP/1.1\r\nHost: test\r\n" + headers + "\r\n";
+  return "GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n";
 }
 
 inline std::string post(const std::string& target, const std::string& body, const std::string& headers = {}) {
-  return "POST " + target + " HTTP/1.1\r\nHost: test\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
+  return "POST " + target + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
          headers + "\r\n" + body;
 }
 

@@ -1,0 +1,29 @@
+// Keeps web pages away from the API.
+//
+// A browser sends requests to this machine on behalf of any page that asks it to, and a server without API keys cannot
+// tell them from the user's own. Three checks tell them apart. `Host` carries the name that the page was loaded from when
+// its owner lets that name resolve to 127.0.0.1 (DNS rebinding). `Origin` names the page's site. And a page may send only
+// a few content types without a preflight, JSON and bytes not among them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <flowfabric/result.hpp>
+
+#include "net/http.hpp"
+
+namespace flowfabric::api {
+
+// Whether pages of this origin may call: it is in the list, or the list has "*".
+bool is_allowed_origin(std::string_view origin, const std::vector<std::string>& allowed);
+
+// For a server that does not ask for API keys: refuses hosts that are no loopback names, and origins that are neither the
+// server itself nor allowed.
+Result<void> check_sender(const net::Request& request, const std::vector<std::string>& allowed_origins);
+
+// For everything that may change something: the body, be it empty, is JSON, or bytes where those are taken.
+Result<void> check_content_type(const net::Request& request, bool takes_bytes);
+
+}  // namespace flowfabric::api
