@@ -66,7 +66,8 @@ class Engine {
   std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests);
 
   // ---- Working
-  // Up to `max_executions`, best first; empty when there is nothing within `wait_ms`.
+  // Up to `max_executions`, best first; empty when there is nothing within `wait_ms`. Fewer when their payloads would be
+  // more than 4 MiB together, but never none for that reason.
   Result<std::vector<ClaimedExecution>> claim(ClaimRequest request);
   Result<RenewVerdict> renew(const Handle& handle);
   std::vector<Result<RenewVerdict>> renew_many(const std::vector<Handle>& handles);
@@ -87,11 +88,19 @@ class Engine {
   template <class T>
   using Done = std::function<void(Result<T>)>;
   void create_async(CreateRequest request, Done<Created> done);
-  void claim_async(ClaimRequest request, Done<std::vector<ClaimedExecution>> done);
+  // Names a claim that has begun, for withdraw_claim.
+  using ClaimTicket = std::weak_ptr<void>;
+  ClaimTicket claim_async(ClaimRequest request, Done<std::vector<ClaimedExecution>> done);
+  // For a caller that has gone: a claim that waits is answered with nothing, and gets no work from here on. What it was
+  // given before that is still answered; `release` gives it back.
+  void withdraw_claim(const ClaimTicket& claim);
   void renew_async(const Handle& handle, Done<RenewVerdict> done);
   void complete_async(const Handle& handle, CompleteRequest request, Done<void> done);
   void fail_async(const Handle& handle, FailRequest request, Done<FailReply> done);
   void release_async(const Handle& handle, Done<void> done);
+  void cancel_async(const ExecutionId& id, Operator by, Done<CancelReply> done);
+  void replay_async(const ExecutionId& id, Operator by, Done<ReplayReply> done);
+  void change_priority_async(const ExecutionId& id, std::int32_t priority, Operator by, Done<void> done);
   void heartbeat_async(HeartbeatRequest request, Done<HeartbeatReply> done);
   // Tens of thousands of these may wait at once: they cost some memory until there is something to say.
   void wait_async(const ExecutionId& id, std::uint32_t wait_ms, Done<ExecutionResult> done);

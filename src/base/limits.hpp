@@ -45,6 +45,7 @@ inline constexpr std::uint32_t max_liveness_ttl_ms = 3600 * 1000;
 inline constexpr std::uint32_t max_grant_ttl_ms = 60000;
 inline constexpr std::uint32_t max_wait_ms = 3600 * 1000;
 inline constexpr std::uint32_t max_claim = 1000;
+inline constexpr std::size_t max_claim_bytes = 4 * 1024 * 1024;  // payload bytes of one claim's reply; one always fits
 inline constexpr std::uint32_t max_claim_lanes = 64;
 inline constexpr std::size_t max_death_reason_bytes = 256;
 inline constexpr std::size_t max_grant_key_chars = 1024;

@@ -81,7 +81,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
       auto touched = keys_touched((*command)->command);
       commands_.push_back({std::move(*command), std::move(touched), std::nullopt});
     } else if (auto* claim = std::get_if<ClaimPtr>(&piece)) {
-      claims_.push_back({*claim, {}, {}, {}, {}});
+      claims_.push_back({*claim, {}, {}, {}, {}, 0, false});
       order_.emplace_back(&claims_.back());
     } else {
       sweeping_ = true;
@@ -393,11 +393,24 @@ Batch::Offer* Batch::best_offer(const ClaimState& state) {
   return best;
 }
 
+// A claim takes fewer executions than it asked for rather than more bytes than one reply should have, but always one.
+bool Batch::fits_into_reply(const ClaimState& state, const Key& key) {
+  const Execution* execution = workspace_.at(key).execution();
+  const std::uint64_t bytes = execution == nullptr ? 0 : execution->spec.payload_bytes;
+  return state.taken_keys.empty() || state.payload_bytes + bytes <= limits::max_claim_bytes;
+}
+
 void Batch::decide_claim(ClaimState& state) {
   const ClaimRequest& request = state.queued->request;
+  if (state.queued->withdrawn) return;
+  // What a batch reads for all its claims together is bounded too. The others come with the next one.
+  if (claimed_bytes_ >= limits::max_batch_bytes) {
+    state.postponed = true;
+    return;
+  }
   while (state.taken_keys.size() < request.max_executions) {
     Offer* offer = best_offer(state);
-    if (offer == nullptr) return;
+    if (offer == nullptr || !fits_into_reply(state, offer->entry.key)) return;
     offer->used = true;
     const Key key = offer->entry.key;
     const Slot& slot = workspace_.at(key);
@@ -414,6 +427,9 @@ void Batch::decide_claim(ClaimState& state) {
       state.taken.push_back(std::move(std::get<ClaimedExecution>(*reply)));
     }
     state.taken_keys.push_back(key);
+    const std::uint64_t bytes = slot.execution()->spec.payload_bytes;
+    state.payload_bytes += bytes;
+    claimed_bytes_ += bytes;
   }
 }
 
@@ -610,6 +626,11 @@ void Batch::answer_claim(ClaimState& state) {
   if (!state.grants.empty() && committed(state.taken_keys.front())) {
     return state.queued->granted(std::move(state.grants.front()));
   }
+  if (state.queued->withdrawn) {
+    pass_on_wakeup(state, won);
+    return state.queued->done(std::move(won));
+  }
+  if (state.postponed) return runtime_.enqueue_claims({state.queued});
   const bool lost_a_race = !state.taken_keys.empty();
   if ((lost_a_race || may_have_missed_work(state)) && ++state.queued->stale <= limits::max_stale_retries) {
     if (lost_a_race) runtime_.metrics_.requeued.add();

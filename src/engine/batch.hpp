@@ -35,6 +35,8 @@ class Batch {
     std::vector<ClaimedExecution> taken;  // or, when reservations are wanted:
     std::vector<Grant> grants;
     std::vector<Key> taken_keys;
+    std::uint64_t payload_bytes = 0;  // of what it has taken
+    bool postponed = false;           // its turn comes with the next batch
   };
   struct Offer {
     ReadyEntry entry;
@@ -68,6 +70,7 @@ class Batch {
   bool new_routes_matter(const std::vector<Route>& routes) const;
   void decide_all();
   void decide_command(CommandState& state);
+  bool fits_into_reply(const ClaimState& state, const Key& key);
   void decide_claim(ClaimState& state);
   Offer* best_offer(const ClaimState& state);
   void offer(ReadyEntry entry);
@@ -115,6 +118,7 @@ class Batch {
   // The search brought as many as were asked for: there may be more behind them. By route, and by namespace if one was
   // asked for.
   std::set<std::pair<RouteNo, std::optional<std::string>>> cut_off_;
+  std::uint64_t claimed_bytes_ = 0;  // payloads that all its claims have taken
   std::set<RouteNo> paused_routes_;
 };
 

@@ -22,6 +22,19 @@ void refuse(const OperationTimer& timer, const Engine::Done<T>& done, const Erro
   done(refusal);
 }
 
+template <class T>
+void submit_as(Runtime& runtime, const OperationTimer& timer, Command command, Engine::Done<T> done) {
+  runtime.submit(std::move(command), [timer, done = std::move(done)](Result<Reply> reply) {
+    timer.ended(reply);
+    if constexpr (std::is_void_v<T>) {
+      if (!reply) return done(tl::unexpected(std::move(reply).error()));
+      done({});
+    } else {
+      done(reply_as<T>(std::move(reply)));
+    }
+  });
+}
+
 }  // namespace
 
 Engine::Impl::~Impl() {
@@ -202,12 +215,16 @@ void Engine::create_async(CreateRequest request, Done<Created> done) {
                                 });
 }
 
-void Engine::claim_async(ClaimRequest request, Done<std::vector<ClaimedExecution>> done) {
-  impl_->runtime->submit_claim(std::move(request),
-                               [timer = impl_->timer("claim"), done = std::move(done)](auto claimed) {
-                                 timer.ended(claimed);
-                                 done(std::move(claimed));
-                               });
+Engine::ClaimTicket Engine::claim_async(ClaimRequest request, Done<std::vector<ClaimedExecution>> done) {
+  return impl_->runtime->submit_claim(std::move(request),
+                                      [timer = impl_->timer("claim"), done = std::move(done)](auto claimed) {
+                                        timer.ended(claimed);
+                                        done(std::move(claimed));
+                                      });
+}
+
+void Engine::withdraw_claim(const ClaimTicket& claim) {
+  if (const auto waiting = claim.lock()) impl_->runtime->withdraw(std::static_pointer_cast<QueuedClaim>(waiting));
 }
 
 void Engine::renew_async(const Handle& handle, Done<RenewVerdict> done) {
@@ -250,11 +267,29 @@ void Engine::release_async(const Handle& handle, Done<void> done) {
   const auto timer = impl_->timer("release");
   const auto fence = impl_->runtime->fence_of(handle);
   if (!fence) return refuse(timer, done, fence.error());
-  impl_->runtime->submit(ReleaseHeldCommand{*fence}, [timer, done = std::move(done)](Result<Reply> reply) {
-    timer.ended(reply);
-    if (!reply) return done(tl::unexpected(std::move(reply).error()));
-    done({});
-  });
+  submit_as(*impl_->runtime, timer, ReleaseHeldCommand{*fence}, std::move(done));
+}
+
+void Engine::cancel_async(const ExecutionId& id, Operator by, Done<CancelReply> done) {
+  const auto timer = impl_->timer("cancel");
+  if (auto admitted = admit_execution_id(id); !admitted) return refuse(timer, done, admitted.error());
+  if (auto admitted = admit(by); !admitted) return refuse(timer, done, admitted.error());
+  submit_as(*impl_->runtime, timer, CancelCommand{id, std::move(by)}, std::move(done));
+}
+
+void Engine::replay_async(const ExecutionId& id, Operator by, Done<ReplayReply> done) {
+  const auto timer = impl_->timer("replay_execution");
+  if (auto admitted = admit_execution_id(id); !admitted) return refuse(timer, done, admitted.error());
+  if (auto admitted = admit(by); !admitted) return refuse(timer, done, admitted.error());
+  submit_as(*impl_->runtime, timer, ReplayCommand{id, std::move(by)}, std::move(done));
+}
+
+void Engine::change_priority_async(const ExecutionId& id, std::int32_t priority, Operator by, Done<void> done) {
+  const auto timer = impl_->timer("change_priority");
+  if (auto admitted = admit_execution_id(id); !admitted) return refuse(timer, done, admitted.error());
+  if (auto admitted = admit_priority(priority); !admitted) return refuse(timer, done, admitted.error());
+  if (auto admitted = admit(by); !admitted) return refuse(timer, done, admitted.error());
+  submit_as(*impl_->runtime, timer, PriorityCommand{id, priority, std::move(by)}, std::move(done));
 }
 
 Result<void> Engine::report_progress(const Handle& handle, ProgressReport report) {

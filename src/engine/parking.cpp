@@ -37,6 +37,7 @@ std::uint64_t Parking::signature_locked(const ClaimRequest& request) {
 
 Parking::Parked Parking::park(const ClaimPtr& claim) {
   const std::lock_guard lock(mutex_);
+  if (claim->withdrawn) return Parked::withdrawn;
   if (signature_locked(claim->request) != claim->seen) return Parked::search_again;
   if (by_deadline_.size() >= limits::max_parked_claims) return Parked::full;
   claim->woken_for.reset();
@@ -46,6 +47,7 @@ Parking::Parked Parking::park(const ClaimPtr& claim) {
     entry->places.emplace_back(queue, queue->second.insert(queue->second.end(), entry));
   }
   entry->deadline = by_deadline_.emplace(claim->wait_until_ms, entry);
+  claim->parked = entry;
   return Parked::yes;
 }
 
@@ -104,6 +106,14 @@ std::vector<ClaimPtr> Parking::wake(const ReadyLine& work, std::size_t count) {
     woken.back()->woken_for = work;
   }
   return woken;
+}
+
+bool Parking::withdraw(const ClaimPtr& claim) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = std::static_pointer_cast<Entry>(claim->parked.lock());
+  if (entry == nullptr || entry->places.empty()) return false;
+  take(entry);
+  return true;
 }
 
 std::vector<ClaimPtr> Parking::wake_lane(const std::string& lane) {

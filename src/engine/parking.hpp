@@ -33,12 +33,14 @@ class Parking {
   // A number that grows whenever something happens that may give this claim work.
   std::uint64_t signature(const ClaimRequest& request);
   // False: something has happened since `claim->seen`, or the car park is full; search again or give up.
-  enum class Parked { yes, search_again, full };
+  enum class Parked { yes, search_again, full, withdrawn };
   Parked park(const ClaimPtr& claim);
 
   // `count` entries became claimable there: at most that many claims that could take them are taken out, who came first
   // first.
   std::vector<ClaimPtr> wake(const ReadyLine& work, std::size_t count);
+  // Takes the claim out; false when it is not here.
+  bool withdraw(const ClaimPtr& claim);
   std::vector<ClaimPtr> wake_lane(const std::string& lane);
   std::vector<ClaimPtr> wake_all();
   // Claims whose time is up.

@@ -224,14 +224,26 @@ void Runtime::submit_create(CreateRequest request, CommandDone done) {
   enqueue(make_work(std::move(command), std::move(done)), false);
 }
 
-void Runtime::submit_claim(ClaimRequest request, ClaimDone done) {
-  if (refusing_) return done(tl::unexpected(shutting_down()));
-  if (auto admitted = admit(request); !admitted) return done(tl::unexpected(admitted.error()));
+ClaimPtr Runtime::submit_claim(ClaimRequest request, ClaimDone done) {
+  if (refusing_) {
+    done(tl::unexpected(shutting_down()));
+    return nullptr;
+  }
+  if (auto admitted = admit(request); !admitted) {
+    done(tl::unexpected(admitted.error()));
+    return nullptr;
+  }
   auto claim = std::make_shared<QueuedClaim>();
   claim->wait_until_ms = steady_ms() + request.wait_ms;
   claim->request = std::move(request);
   claim->done = std::move(done);
-  enqueue(std::move(claim), false);
+  enqueue(claim, false);
+  return claim;
+}
+
+void Runtime::withdraw(const ClaimPtr& claim) {
+  claim->withdrawn = true;
+  if (parking_.withdraw(claim)) claim->done(std::vector<ClaimedExecution>{});
 }
 
 void Runtime::submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone done) {
@@ -446,6 +458,7 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
     switch (parking_.park(claim)) {
       case Parking::Parked::yes: return ring_before(claim->wait_until_ms);
       case Parking::Parked::search_again: return enqueue_claims({claim});
+      case Parking::Parked::withdrawn: break;
       case Parking::Parked::full:
         return claim->done(fail(Errc::overloaded, "too many claims are waiting; try again later"));
     }

@@ -71,7 +71,11 @@ class Runtime {
   // The same for what can wait a little to share a commit with others: heartbeats.
   void submit_patiently(Command command, CommandDone done);
   void submit_create(CreateRequest request, CommandDone done);
-  void submit_claim(ClaimRequest request, ClaimDone done);
+  // The claim, for `withdraw`; null when it is refused.
+  ClaimPtr submit_claim(ClaimRequest request, ClaimDone done);
+  // The caller has gone. A claim that waits is answered with nothing; one that is on its way is given nothing, unless
+  // that has been decided already.
+  void withdraw(const ClaimPtr& claim);
   void submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone done);
   void submit_heartbeat(HeartbeatRequest request, HeartbeatDone done);
   // `done` is called once, from look, tick, stop, or from the call itself when it is refused.

@@ -1,6 +1,7 @@
 // What waits in a writer's queue.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,6 +35,8 @@ struct QueuedClaim {
   bool waited_for_clock = false;
   std::uint64_t seen = 0;              // what Parking::signature said before the search
   std::optional<ReadyLine> woken_for;  // what made it claimable again that it searches
+  std::atomic<bool> withdrawn{false};  // the caller has gone: it is given nothing more
+  std::weak_ptr<void> parked{};        // its entry in Parking, for Parking alone
 };
 
 // The clock's turn: handle what is due.

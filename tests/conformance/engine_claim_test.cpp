@@ -166,6 +166,90 @@ TEST_P(EngineClaims, a_batch_sees_what_its_earlier_commands_did) {
   EXPECT_EQ(refusal(engine().complete(held)), Errc::lease_revoked);
 }
 
+// ---- Replies of many bytes -----------------------------------------------------------------------------------------
+
+TEST_P(EngineClaims, a_reply_has_a_limit_in_bytes_and_at_least_one_execution) {
+  CreateRequest request = job();
+  request.payload = std::string(limits::default_max_payload_bytes, 'x');
+  make_many(std::vector<CreateRequest>(10, request));
+  static_assert(limits::max_claim_bytes == 4 * limits::default_max_payload_bytes);
+  EXPECT_EQ(claim(ask(1000)).size(), 4u);
+  for (const auto& claimed : claim(ask(1000))) EXPECT_EQ(claimed.payload.size(), request.payload.size());
+  EXPECT_EQ(claim(ask(1000)).size(), 2u) << "what a reply leaves the next one brings";
+}
+
+TEST_P(EngineClaims, one_execution_is_handed_out_however_large_it_is) {
+  RuntimeOptions options;
+  options.ingress.max_payload_bytes = limits::max_claim_bytes + 1;
+  const auto large = open_engine(3, std::move(options));
+  CreateRequest request = job();
+  request.payload = std::string(limits::max_claim_bytes + 1, 'x');
+  for (int i = 0; i < 2; ++i) value_of(large->create(request));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(value_of(large->claim(ask(10))).size(), 1u);
+}
+
+TEST_P(EngineClaims, claims_of_one_batch_share_a_limit_in_bytes_and_all_get_their_turn) {
+  CreateRequest request = job();
+  request.payload = std::string(limits::default_max_payload_bytes, 'x');
+  make_many(std::vector<CreateRequest>(10, request));
+  std::vector<Pending<Claims>> pending(3);
+  for (auto& claim : pending) {
+    engine().runtime().submit_claim(ask(1000), [answer = claim.answer](auto reply) { *answer = std::move(reply); });
+  }
+  engine().settle();
+  std::vector<std::size_t> taken;
+  for (const auto& claim : pending) {
+    ASSERT_TRUE(claim.done());
+    taken.push_back(value_of(claim.get()).size());
+  }
+  EXPECT_EQ(taken, (std::vector<std::size_t>{4, 4, 2}));
+}
+
+// ---- Claims whose caller has gone ----------------------------------------------------------------------------------
+
+TEST_P(EngineClaims, a_withdrawn_claim_takes_nothing) {
+  Pending<Claims> gone;
+  const auto parked = engine().runtime().submit_claim(
+      ask_and_wait(60000), [answer = gone.answer](auto reply) { *answer = std::move(reply); });
+  engine().settle();
+  ASSERT_FALSE(gone.done());
+  engine().runtime().withdraw(parked);
+  ASSERT_TRUE(gone.done());
+  EXPECT_TRUE(value_of(gone.get()).empty());
+  engine().runtime().withdraw(parked);  // once more does nothing
+  const ExecutionId id = engine().make();
+  EXPECT_EQ(state(id), PublicState::waiting);
+  EXPECT_EQ(ids_of(claim(ask())), std::vector{id});
+}
+
+TEST_P(EngineClaims, a_claim_that_is_withdrawn_on_its_way_takes_nothing) {
+  const ExecutionId id = engine().make();
+  Pending<Claims> gone;
+  const auto queued = engine().runtime().submit_claim(
+      ask_and_wait(60000), [answer = gone.answer](auto reply) { *answer = std::move(reply); });
+  engine().runtime().withdraw(queued);
+  engine().settle();
+  ASSERT_TRUE(gone.done()) << "nor does it wait";
+  EXPECT_TRUE(value_of(gone.get()).empty());
+  EXPECT_EQ(ids_of(claim(ask())), std::vector{id});
+}
+
+TEST_P(EngineClaims, what_a_withdrawn_claim_was_woken_for_goes_to_the_next) {
+  Pending<Claims> gone;
+  const auto first = engine().runtime().submit_claim(
+      ask_and_wait(60000), [answer = gone.answer](auto reply) { *answer = std::move(reply); });
+  engine().settle();
+  const auto next = engine().claim_later(ask_and_wait(60000));
+  // Queued with the claim that it wakes; before they are decided the caller goes.
+  CreateRequest request = job();
+  engine().runtime().submit_create(request, [](const Result<Reply>&) {});
+  engine().runtime().withdraw(first);
+  engine().settle();
+  ASSERT_TRUE(next.done());
+  EXPECT_EQ(value_of(next.get()).size(), 1u);
+  EXPECT_TRUE(value_of(gone.get()).empty());
+}
+
 // ---- Capabilities --------------------------------------------------------------------------------------------------
 
 TEST_P(EngineClaims, C4_required_must_be_a_subset_of_offered) {
