@@ -15,6 +15,14 @@ Result<ApiKeyInfo> revoke_key(Call& call, Nothing) {
   return revoked;
 }
 
+Result<ApiKeysReply> list_keys(Call& call, Nothing) {
+  FF_TRY(keys, call.engine().list_api_keys());
+  if (const auto name_space = call.query("namespace")) {
+    std::erase_if(keys, [&](const ApiKeyInfo& key) { return key.name_space != name_space; });
+  }
+  return ApiKeysReply{std::move(keys)};
+}
+
 Result<CallerReply> who_am_i(Call& call, Nothing) {
   const Caller& caller = call.caller();
   return CallerReply{caller.name, caller.role, caller.name_space};
@@ -29,11 +37,8 @@ std::vector<Route> api_key_routes() {
   return {
       std::move(whoami),
       blocking_route<Nothing, ApiKeysReply>(ApiRole::admin, "GET", "/v1/api-keys",
-                                            "All API keys, oldest first, without their secrets.",
-                                            [](Call& call, Nothing) -> Result<ApiKeysReply> {
-                                              FF_TRY(keys, call.engine().list_api_keys());
-                                              return ApiKeysReply{std::move(keys)};
-                                            }),
+                                            "All API keys, oldest first, without their secrets.", list_keys,
+                                            {{"namespace", "Only keys that are restricted to this namespace."}}),
       blocking_route<ApiKeyRequest, NewApiKey>(ApiRole::admin, "POST", "/v1/api-keys",
                                                "Make an API key. The secret is shown this once.", create_key, {}, 201),
       blocking_route<Nothing, ApiKeyInfo>(ApiRole::admin, "DELETE", "/v1/api-keys/{key}",

@@ -1,15 +1,15 @@
 #include "api/bulk.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
 
 #include "base/check.hpp"
 
 namespace flowfabric::api {
 namespace {
-
-constexpr std::size_t max_threads = 32;  // calls that wait at the same time share commits
 
 const std::vector<PublicState> open_states = {
     PublicState::waiting, PublicState::delayed,   PublicState::rate_limited, PublicState::waiting_children,
@@ -25,27 +25,55 @@ std::vector<PublicState> usual_states(BulkVerb verb) {
   return verb == BulkVerb::replay ? std::vector{PublicState::failed} : open_states;
 }
 
-Result<BulkSuccess> act_on_one(Engine& engine, const BulkOrder& order, const ExecutionId& id) {
+// What comes of all of them, from threads of the engine; `take` waits for the last.
+class Outcomes {
+ public:
+  explicit Outcomes(std::size_t count) : outcomes_(count), missing_(count) {}
+
+  void put(std::size_t at, Result<BulkSuccess> outcome) {
+    const std::lock_guard lock(mutex_);
+    outcomes_[at] = std::move(outcome);
+    if (--missing_ == 0) complete_.notify_all();
+  }
+  std::vector<Result<BulkSuccess>> take() {
+    std::unique_lock lock(mutex_);
+    complete_.wait(lock, [&] { return missing_ == 0; });
+    return std::move(outcomes_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable complete_;
+  std::vector<Result<BulkSuccess>> outcomes_;
+  std::size_t missing_;
+};
+
+void begin_one(Engine& engine, const BulkOrder& order, const ExecutionId& id,
+               const std::function<void(Result<BulkSuccess>)>& done) {
   BulkSuccess success;
   success.execution_id = id;
   switch (order.verb) {
-    case BulkVerb::cancel: {
-      FF_TRY(reply, engine.cancel(id, order.by));
-      success.already_cancelled = reply.already_cancelled;
-      break;
-    }
-    case BulkVerb::replay: {
-      FF_TRY(reply, engine.replay_execution(id, order.by));
-      success.replay_count = reply.replay_count;
-      success.public_state = reply.public_state;
-      break;
-    }
+    case BulkVerb::cancel:
+      return engine.cancel_async(id, order.by, [success, done](const Result<CancelReply>& reply) mutable {
+        if (!reply) return done(tl::unexpected(reply.error()));
+        success.already_cancelled = reply->already_cancelled;
+        done(std::move(success));
+      });
+    case BulkVerb::replay:
+      return engine.replay_async(id, order.by, [success, done](const Result<ReplayReply>& reply) mutable {
+        if (!reply) return done(tl::unexpected(reply.error()));
+        success.replay_count = reply->replay_count;
+        success.public_state = reply->public_state;
+        done(std::move(success));
+      });
     case BulkVerb::priority:
-      FF_TRY_VOID(engine.change_priority(id, order.priority, order.by));
-      success.priority = order.priority;
-      break;
+      return engine.change_priority_async(id, order.priority, order.by,
+                                          [success, done, &order](const Result<void>& reply) mutable {
+                                            if (!reply) return done(tl::unexpected(reply.error()));
+                                            success.priority = order.priority;
+                                            done(std::move(success));
+                                          });
   }
-  return success;
 }
 
 bool has_moved_on(const BulkFailure& failure) {
@@ -71,15 +99,13 @@ Result<ListRequest> filter_for(BulkVerb verb, ListRequest filter, const std::str
 }
 
 BulkTally act_on(Engine& engine, const BulkOrder& order, const std::vector<ExecutionId>& ids) {
-  std::vector<Result<BulkSuccess>> outcomes(ids.size());
-  std::atomic<std::size_t> next{0};
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < std::min(max_threads, ids.size()); ++i) {
-    threads.emplace_back([&] {
-      for (std::size_t at = next++; at < ids.size(); at = next++) outcomes[at] = act_on_one(engine, order, ids[at]);
-    });
+  // The engine has no thread for each of them, and needs none: they share its commits.
+  const auto gathered = std::make_shared<Outcomes>(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    begin_one(engine, order, ids[i],
+              [gathered, i](Result<BulkSuccess> outcome) { gathered->put(i, std::move(outcome)); });
   }
-  for (std::thread& thread : threads) thread.join();
+  std::vector<Result<BulkSuccess>> outcomes = gathered->take();
   BulkTally tally;
   tally.matched = ids.size();
   for (std::size_t i = 0; i < ids.size(); ++i) {

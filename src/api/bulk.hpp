@@ -51,7 +51,7 @@ bool is_change(const BulkSuccess& success);
 // that the verb can do nothing with; `field` is what the caller calls them.
 Result<ListRequest> filter_for(BulkVerb verb, ListRequest filter, const std::string& field);
 
-// Acts on all, many at a time, so that they share commits.
+// Acts on all at once, so that they share commits, and waits for the last.
 BulkTally act_on(Engine& engine, const BulkOrder& order, const std::vector<ExecutionId>& ids);
 // Between the choice and the action the world goes on; for what a filter chose that is no failure.
 void pass_over_moved(BulkTally& tally);

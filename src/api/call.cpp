@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/check.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "wire/shapes.hpp"
 
@@ -123,6 +124,27 @@ void Call::answer(int status, std::string json) {
   exchange_->respond(std::move(response));
 }
 
+void Call::hand_over(int status, std::string json, std::vector<Handle> leases) {
+  const auto give_back = [&engine = home_.engine, leases = std::move(leases)] {
+    for (const Handle& handle : leases) {
+      engine.release_async(handle, [](const Result<void>& released) {
+        if (released) return;
+        log(LogLevel::debug, "an undelivered lease was not released", {{"error", released.error().message}});
+      });
+    }
+  };
+  if (exchange_->is_abandoned()) {
+    give_back();
+    return refuse(Error{Errc::unavailable, "the client has closed its side of the connection", {}, {}});
+  }
+  net::Response response;
+  response.status = status;
+  response.body = std::move(json);
+  exchange_->respond_and_report(std::move(response), [give_back](bool delivered) {
+    if (!delivered) give_back();
+  });
+}
+
 void Call::answer_bytes(std::string bytes, const std::string& label) {
   net::Response response;
   response.content_type = bytes_type;
@@ -135,6 +157,10 @@ void Call::refuse(const Error& error) { exchange_->respond(error_response(error)
 
 std::shared_ptr<net::ResponseStream> Call::begin_stream(net::Response head) {
   return exchange_->begin_stream(std::move(head));
+}
+
+void Call::off_engine_thread(const std::function<void()>& work) {
+  if (!home_.pool->submit(work)) work();
 }
 
 void Call::in_pool(std::function<void()> work) {

@@ -66,6 +66,9 @@ class Call : public std::enable_shared_from_this<Call> {
 
   // From any thread, once.
   void answer(int status, std::string json);
+  // The same for an answer that hands out leases. If it cannot be delivered they are released: else they would hold the
+  // work back until they expire, for a client that has never heard of them.
+  void hand_over(int status, std::string json, std::vector<Handle> leases);
   // As application/octet-stream, with the label of the bytes beside them.
   void answer_bytes(std::string bytes, const std::string& label);
   void refuse(const Error& error);
@@ -73,6 +76,12 @@ class Call : public std::enable_shared_from_this<Call> {
   std::shared_ptr<net::ResponseStream> begin_stream(net::Response head);
   // Runs what blocks; the call is refused as overloaded when too much is waiting.
   void in_pool(std::function<void()> work);
+  // Runs what takes time in the pool, or here when too much is waiting there: for answers that must not get lost. Threads
+  // of the engine have commits to make, so they do not encode and compress what may be large.
+  void off_engine_thread(const std::function<void()>& work);
+  // See net::Exchange.
+  bool is_abandoned() const { return exchange_->is_abandoned(); }
+  void on_abandoned(std::function<void()> callback) { exchange_->on_abandoned(std::move(callback)); }
 
  private:
   std::shared_ptr<net::Exchange> exchange_;

@@ -1,5 +1,6 @@
 // Lanes, namespaces, counts, signing keys, retention.
 #include <algorithm>
+#include <set>
 
 #include "api/fleet_bodies.hpp"
 #include "api/parameters.hpp"
@@ -8,22 +9,38 @@
 namespace flowfabric::api {
 namespace {
 
+// With a namespace: those on which it has executions. Lanes are shared by all namespaces, so the others are not its
+// business.
+Result<std::vector<LaneInfo>> lanes_of(Call& call) {
+  FF_TRY(lanes, call.engine().list_lanes());
+  const auto name_space = call.query("namespace");
+  if (!name_space) return lanes;
+  FF_TRY(counts, call.engine().count_executions(name_space));
+  std::set<std::string> own;
+  for (const LaneCounts& lane : counts) own.insert(lane.lane);
+  std::erase_if(lanes, [&](const LaneInfo& lane) { return !own.contains(lane.lane); });
+  return lanes;
+}
+
 Result<LaneInfo> lane_of(Call& call, Nothing) {
   const std::string& name = call.parameter("lane");
-  FF_TRY(lanes, call.engine().list_lanes());
+  FF_TRY(lanes, lanes_of(call));
   const auto found = std::find_if(lanes.begin(), lanes.end(), [&](const LaneInfo& lane) { return lane.lane == name; });
   if (found == lanes.end()) return fail(Errc::not_found, "there is no lane \"" + name + "\"", "lane");
   return std::move(*found);
 }
 
 std::vector<Route> lane_routes() {
+  const std::vector<QueryParameter> of_namespace = {{"namespace", "Only lanes with executions of this namespace."}};
   return {
-      blocking_route<Nothing, LanesReply>(ApiRole::viewer, "GET", "/v1/lanes", "All lanes.",
-                                          [](Call& call, Nothing) -> Result<LanesReply> {
-                                            FF_TRY(lanes, call.engine().list_lanes());
-                                            return LanesReply{std::move(lanes)};
-                                          }),
-      blocking_route<Nothing, LaneInfo>(ApiRole::viewer, "GET", "/v1/lanes/{lane}", "One lane.", lane_of),
+      blocking_route<Nothing, LanesReply>(
+          ApiRole::viewer, "GET", "/v1/lanes", "All lanes.",
+          [](Call& call, Nothing) -> Result<LanesReply> {
+            FF_TRY(lanes, lanes_of(call));
+            return LanesReply{std::move(lanes)};
+          },
+          of_namespace),
+      blocking_route<Nothing, LaneInfo>(ApiRole::viewer, "GET", "/v1/lanes/{lane}", "One lane.", lane_of, of_namespace),
       blocking_route<LaneBody, LaneInfo>(
           ApiRole::operating, "PUT", "/v1/lanes/{lane}", "Pause, resume, drain or disable a lane.",
           [](Call& call, LaneBody body) -> Result<LaneInfo> {

@@ -1,7 +1,9 @@
 #include "api/dispatcher.hpp"
 
 #include <algorithm>
+#include <chrono>
 
+#include "api/browser_guard.hpp"
 #include "base/check.hpp"
 
 namespace flowfabric::api {
@@ -58,6 +60,15 @@ Result<void> check_query(const Route& route, const net::Request& request) {
   return {};
 }
 
+// For a caller that reaches one namespace only.
+Error about_all_namespaces(const Caller& caller) {
+  return {Errc::permission_denied,
+          "the key \"" + caller.name + "\" is restricted to the namespace " + *caller.name_space +
+              ", and this call is about all namespaces",
+          {},
+          {}};
+}
+
 // For a caller that reaches one namespace only: the call must say that it keeps to it. Asks the store, so it blocks.
 Result<void> keep_to_namespace(const Route& route, const Call& call) {
   bool kept = route.keeps_to_namespace;
@@ -75,8 +86,18 @@ Result<void> keep_to_namespace(const Route& route, const Call& call) {
     kept = true;
   }
   if (kept) return {};
-  return fail(Errc::permission_denied, "\"" + call.caller().name + "\" reaches only the namespace " +
-                                           *call.caller().name_space + ", and this call is about all of them");
+  return tl::unexpected(about_all_namespaces(call.caller()));
+}
+
+std::int64_t steady_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+// Ready is a server that reaches its store. Its schema was checked when it was opened.
+Result<void> probe(Engine& engine) {
+  FF_TRY_VOID(engine.now());
+  return {};
 }
 
 void refuse(net::Exchange& exchange, const Error& error) { exchange.respond(error_response(error)); }
@@ -99,7 +120,8 @@ Dispatcher::Dispatcher(Engine& engine, const ApiOptions& options)
       cors_origins_(options.cors_origins),
       gatekeeper_(std::make_shared<Gatekeeper>(engine, options.api_keys)),
       metrics_(std::make_shared<HttpMetrics>(options.tracer)),
-      pool_(std::make_shared<Pool>(options.pool_threads, max_waiting_calls)) {
+      pool_(std::make_shared<Pool>(options.pool_threads, max_waiting_calls)),
+      readiness_(pool_, [&engine] { return probe(engine); }, steady_ms) {
   std::vector<Route> table = all_routes(options.streams);
   openapi_ = openapi_json(table);
   for (Route& route : table) {
@@ -111,6 +133,10 @@ Dispatcher::Dispatcher(Engine& engine, const ApiOptions& options)
 void Dispatcher::handle(std::shared_ptr<net::Exchange> exchange) {
   const auto counted = std::make_shared<CountedExchange>(std::move(exchange), metrics_);
   counted->allow_origins(cors_origins_);
+  if (!gatekeeper_->required()) {
+    const auto checked = check_sender(counted->request(), cors_origins_);
+    if (!checked) return refuse(*counted, checked.error());
+  }
   dispatch(counted);
 }
 
@@ -153,7 +179,10 @@ bool Dispatcher::dispatch_plain(const Exchange& exchange) {
     } else if (plain.anybody) {
       (this->*plain.answer)(exchange);
     } else {
-      let_in(exchange, ApiRole::viewer, [this, &plain, exchange](const Caller&) { (this->*plain.answer)(exchange); });
+      let_in(exchange, ApiRole::viewer, [this, &plain, exchange](const Caller& caller) {
+        if (caller.name_space) return refuse(*exchange, about_all_namespaces(caller));
+        (this->*plain.answer)(exchange);
+      });
     }
     return true;
   }
@@ -172,6 +201,10 @@ void Dispatcher::let_in(const Exchange& exchange, ApiRole needs, std::function<v
 
 void Dispatcher::run(const Prepared& prepared, const Exchange& exchange, Caller caller) {
   const net::Request& request = exchange->request();
+  if (prepared.route.method != "GET") {
+    const auto checked = check_content_type(request, prepared.route.takes_bytes);
+    if (!checked) return refuse(*exchange, checked.error());
+  }
   if (const auto checked = check_query(prepared.route, request); !checked) return refuse(*exchange, checked.error());
   const bool everywhere = !caller.name_space.has_value();
   const auto call = std::make_shared<Call>(exchange, Call::Home{engine_, pool_, gatekeeper_}, std::move(caller),
@@ -193,11 +226,11 @@ void Dispatcher::answer_health(const Exchange& exchange) {
   exchange->respond(std::move(response));
 }
 
-// Ready is who reaches its store, and is not about to leave. Its schema was checked when it was opened.
+// Anybody may ask, so nothing is said about the cause; the log has it.
 void Dispatcher::answer_ready(const Exchange& exchange) {
   if (draining_) return refuse(*exchange, Errc::shutting_down, "this server is about to stop");
-  in_pool(exchange, [this, exchange] {
-    if (const auto now = engine_.now(); !now) return refuse(*exchange, now.error());
+  readiness_.ask([exchange](bool ready) {
+    if (!ready) return refuse(*exchange, Errc::unavailable, "the store cannot be used; the log of the server says why");
     net::Response response;
     response.body = R"({"status":"ready"})";
     exchange->respond(std::move(response));

@@ -10,6 +10,7 @@
 #include "api/gatekeeper.hpp"
 #include "api/http_metrics.hpp"
 #include "api/pool.hpp"
+#include "api/readiness.hpp"
 #include "api/route.hpp"
 
 namespace flowfabric::api {
@@ -61,6 +62,7 @@ class Dispatcher {
   std::shared_ptr<HttpMetrics> metrics_;
   std::atomic<bool> draining_ = false;
   std::shared_ptr<Pool> pool_;
+  Readiness readiness_;
 };
 
 }  // namespace flowfabric::api

@@ -3,14 +3,14 @@
 #include <chrono>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 
 namespace flowfabric::api {
 namespace {
 
 constexpr std::int64_t believed_ms = 4000;
-constexpr std::size_t max_known = 10000;
 
-std::int64_t steady_ms() {
+std::int64_t system_steady_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
@@ -30,6 +30,9 @@ Result<std::string_view> bearer(const net::Request& request) {
 
 }  // namespace
 
+Gatekeeper::Gatekeeper(Engine& engine, bool required, std::function<std::int64_t()> steady_ms)
+    : engine_(engine), required_(required), steady_ms_(steady_ms ? std::move(steady_ms) : system_steady_ms) {}
+
 std::optional<Result<Caller>> Gatekeeper::recall(const net::Request& request) {
   if (!required_) return Caller{};
   const auto secret = bearer(request);
@@ -37,26 +40,26 @@ std::optional<Result<Caller>> Gatekeeper::recall(const net::Request& request) {
   const Sha256 hash = sha256(*secret);
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(hash);
-  if (found == known_.end() || found->second.until_ms <= steady_ms()) return std::nullopt;
+  if (found == known_.end() || found->second.until_ms <= steady_ms_()) return std::nullopt;
   return found->second.caller;
 }
 
 Result<Caller> Gatekeeper::ask(const net::Request& request) {
   FF_TRY(secret, bearer(request));
-  const std::int64_t until = steady_ms() + believed_ms;
+  const std::int64_t until = steady_ms_() + believed_ms;
   const auto info = engine_.authenticate(std::string(secret));
-  // A store that does not answer says nothing about the key.
-  if (!info && info.error().code != Errc::unauthenticated) return tl::unexpected(info.error());
-  Result<Caller> caller = tl::unexpected(Error{});
-  if (info) {
-    caller = Caller{info->name, info->role, info->name_space};
-  } else {
-    caller = tl::unexpected(info.error());
-  }
+  if (!info) return tl::unexpected(info.error());
+  const Caller caller{info->name, info->role, info->name_space};
   const std::lock_guard lock(mutex_);
-  if (known_.size() >= max_known) known_.clear();
+  if (known_.size() >= limits::max_api_keys) forget_old();
   known_.insert_or_assign(sha256(secret), Known{caller, until});
   return caller;
+}
+
+// Keys that were revoked or not used for a while.
+void Gatekeeper::forget_old() {
+  const std::int64_t now = steady_ms_();
+  std::erase_if(known_, [&](const auto& known) { return known.second.until_ms <= now; });
 }
 
 void Gatekeeper::forget() {

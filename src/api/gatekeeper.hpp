@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -24,11 +25,13 @@ struct Caller {
 // Knows callers by the API key that they send as `Authorization: Bearer KEY`. Without `required` everybody is the local
 // user, who may do everything: such a server listens on loopback only.
 //
-// What was found out about a key is believed for a few seconds, so most requests cost a hash and nothing else, and a
-// revoked key is refused everywhere soon after. Safe from any thread.
+// A key that was found good is believed for a few seconds, so most requests cost a hash and nothing else, and a revoked
+// key is refused everywhere soon after. Nothing is kept of secrets that are nobody's: there is no end to them. So what is
+// kept is bounded by the number of keys. Safe from any thread.
 class Gatekeeper {
  public:
-  Gatekeeper(Engine& engine, bool required) : engine_(engine), required_(required) {}
+  // The clock never goes back; only differences matter. Null: that of the system.
+  Gatekeeper(Engine& engine, bool required, std::function<std::int64_t()> steady_ms = {});
 
   bool required() const { return required_; }
   // What is known without asking the engine; nothing when it must be asked.
@@ -39,13 +42,16 @@ class Gatekeeper {
   void forget();
 
  private:
+  void forget_old();
+
   struct Known {
-    Result<Caller> caller;
+    Caller caller;
     std::int64_t until_ms = 0;  // of the monotonic clock
   };
 
   Engine& engine_;
   const bool required_;
+  const std::function<std::int64_t()> steady_ms_;
   std::mutex mutex_;
   std::map<Sha256, Known> known_;
 };

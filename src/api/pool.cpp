@@ -2,6 +2,10 @@
 
 #include <pthread.h>
 
+#include <exception>
+
+#include "base/log.hpp"
+
 namespace flowfabric::api {
 
 Pool::Pool(std::size_t threads, std::size_t max_waiting) : max_waiting_(max_waiting) {
@@ -41,6 +45,15 @@ void Pool::stop() {
   }
 }
 
+// What fails here, for want of memory for example, fails one call: its exchange is dropped, which answers 500.
+void Pool::run_one(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& failure) {
+    log(LogLevel::error, "a call has failed", {{"reason", failure.what()}});
+  }
+}
+
 void Pool::run() {
   pthread_setname_np(pthread_self(), "ff-pool");
   for (;;) {
@@ -60,7 +73,7 @@ void Pool::run() {
       wake = should_wake();
     }
     if (wake) wake_.notify_one();
-    work();
+    run_one(work);
   }
 }
 

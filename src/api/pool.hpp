@@ -24,6 +24,7 @@ class Pool {
 
  private:
   void run();
+  static void run_one(const std::function<void()>& work);
   bool should_wake();
 
   std::size_t max_waiting_;

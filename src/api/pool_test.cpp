@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <system_error>
 
 #include <gtest/gtest.h>
 
@@ -27,6 +28,16 @@ class Meeting {
   std::condition_variable complete_;
   int missing_;
 };
+
+TEST(Pool, WorkThatThrowsEndsNothingButItself) {
+  Pool pool(1, 10);
+  std::atomic<int> done{0};
+  ASSERT_TRUE(
+      pool.submit([] { throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)); }));
+  ASSERT_TRUE(pool.submit([&] { ++done; }));
+  pool.stop();
+  EXPECT_EQ(done, 1);
+}
 
 TEST(Pool, AllThreadsWorkWhenThereIsWorkForAll) {
   constexpr int threads = 8;

@@ -112,12 +112,22 @@ Result<T> read_body(Call& call) {
     if (!call.request().body.empty()) return fail(Errc::invalid_argument, "body: this route takes none", "body");
     return Nothing{};
   } else {
-    if (const auto type = call.request().headers.find("content-type"); type && !is_media_type(*type, json_type)) {
-      return fail(Errc::unsupported_media_type, "content-type: must be application/json, not " + std::string(*type),
-                  "content-type");
-    }
     return read_json_within_reach<T>(call);
   }
+}
+
+// The leases that a reply hands out.
+template <class T>
+std::vector<Handle> leases_in(const T& reply) {
+  std::vector<Handle> handles;
+  if constexpr (requires { reply.handle, reply.lease; }) handles.push_back(reply.handle);
+  if constexpr (requires { reply.execution->handle; }) {
+    if (reply.execution) handles.push_back(reply.execution->handle);
+  }
+  if constexpr (requires { reply.executions.front().handle; }) {
+    for (const auto& execution : reply.executions) handles.push_back(execution.handle);
+  }
+  return handles;
 }
 
 template <class T>
@@ -125,6 +135,8 @@ void give(Call& call, int status, const Result<T>& reply) {
   if (!reply) return call.refuse(reply.error());
   if constexpr (std::is_same_v<T, Nothing>) {
     call.answer(status, "{}");
+  } else if (std::vector<Handle> leases = leases_in(*reply); !leases.empty()) {
+    call.hand_over(status, wire::to_json(*reply), std::move(leases));
   } else {
     call.answer(status, wire::to_json(*reply));
   }

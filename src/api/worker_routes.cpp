@@ -9,6 +9,13 @@ namespace {
 
 using CallPtr = std::shared_ptr<Call>;
 
+// Replies with more than this are not encoded by a thread of the engine.
+constexpr std::size_t max_encoded_at_once = 1024;
+
+bool is_small(const std::vector<ClaimedExecution>& claimed) {
+  return claimed.empty() || (claimed.size() == 1 && claimed.front().payload.size() <= max_encoded_at_once);
+}
+
 void claim(const CallPtr& call, ClaimRequest request, Engine::Done<ClaimReply> done) {
   if (request.wait_ms > max_parked_ms) {
     return done(
@@ -16,11 +23,14 @@ void claim(const CallPtr& call, ClaimRequest request, Engine::Done<ClaimReply> d
              "wait_ms: is " + std::to_string(request.wait_ms) + "; allowed are 0 to " + std::to_string(max_parked_ms),
              "wait_ms"));
   }
-  call->engine().claim_async(std::move(request),
-                             [done = std::move(done)](Result<std::vector<ClaimedExecution>> claimed) {
-                               if (!claimed) return done(tl::unexpected(claimed.error()));
-                               done(ClaimReply{std::move(*claimed)});
-                             });
+  const auto ticket = call->engine().claim_async(
+      std::move(request), [call, done = std::move(done)](Result<std::vector<ClaimedExecution>> claimed) {
+        if (!claimed) return done(tl::unexpected(claimed.error()));
+        const bool small = is_small(*claimed);
+        const auto reply = std::make_shared<ClaimReply>(ClaimReply{std::move(*claimed)});
+        small ? done(std::move(*reply)) : call->off_engine_thread([done, reply] { done(std::move(*reply)); });
+      });
+  call->on_abandoned([&engine = call->engine(), ticket] { engine.withdraw_claim(ticket); });
 }
 
 void complete(const CallPtr& call, CompleteBody body, Engine::Done<Nothing> done) {
@@ -42,6 +52,12 @@ Result<Verdicts> renew(Call& call, const HandlesBody& body) {
 }
 
 // ---- Many ends in one call
+
+Engine::Done<CompletionsReply> encoded_elsewhere(const CallPtr& call, Engine::Done<CompletionsReply> done) {
+  return [call, done = std::move(done)](const Result<CompletionsReply>& reply) {
+    call->off_engine_thread([done, reply] { done(reply); });
+  };
+}
 
 // Gathers what comes from any thread; the last one answers.
 class Gathering {
@@ -88,7 +104,7 @@ void end_one(Engine& engine, Completion completion, const std::shared_ptr<Gather
 void end_many(const CallPtr& call, CompletionsBody body, Engine::Done<CompletionsReply> done) {
   if (auto checked = check_completions(body.completions); !checked) return done(tl::unexpected(checked.error()));
   if (body.completions.empty()) return done(CompletionsReply{});
-  const auto gathering = std::make_shared<Gathering>(body.completions.size(), std::move(done));
+  const auto gathering = std::make_shared<Gathering>(body.completions.size(), encoded_elsewhere(call, std::move(done)));
   for (std::size_t i = 0; i < body.completions.size(); ++i) {
     end_one(call->engine(), std::move(body.completions[i]), gathering, i);
   }

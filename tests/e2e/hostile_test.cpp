@@ -35,7 +35,7 @@ std::uint16_t port_of(const std::string& url) {
 }
 
 std::string request_with(const std::string& line, const std::string& fields, const std::string& body = {}) {
-  return line + " HTTP/1.1\r\nHost: test\r\n" + fields + "\r\n" + body;
+  return line + " HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n" + body;
 }
 
 class Hostile : public testing::Test {
@@ -284,7 +284,8 @@ TEST_F(Hostile, NothingIsSmuggledInsideARequest) {
 
 TEST_F(Hostile, GarbageBehindARequestDoesNotSpoilIt) {
   RawSocket socket = connect();
-  socket.send(test::post("/v1/executions", R"({"kind":"k"})") + "\x16\x03\x01 garbage\r\n\r\n");
+  const std::string good = test::post("/v1/executions", R"({"kind":"k"})", "Content-Type: application/json\r\n");
+  socket.send(good + "\x16\x03\x01 garbage\r\n\r\n");
   EXPECT_EQ(socket.read_response().substr(0, 12), "HTTP/1.1 201");
   expect_refusal(socket.read_all(), 400, "invalid_argument");
   EXPECT_EQ(events(), 1u);

@@ -29,10 +29,12 @@ server has `/healthz` (it is alive), `/readyz` (it reaches its store), `/metrics
 
 **Who.** A server with `auth = "keys"` wants `Authorization: Bearer SECRET` with every call. Each route names the role that it
 needs: `viewer`, `worker`, `operator` or `admin`; each of them may do what those before it may. A key of one namespace is
-refused everything beyond it. Without `auth` everybody on this machine may do everything. [operating.md](operating.md) tells how
-keys are made.
+refused everything beyond it. Without `auth` every program on this machine may do everything, and web pages nothing: `Host` must be
+`localhost`, `127.0.0.1` or `[::1]`, and an `Origin` must be in `cors_origins`, else the response is 403.
+[operating.md](operating.md) describes how keys are made.
 
-**What.** Bodies are `application/json`. Unknown fields, fields that come twice and wrong types are refused, never ignored; so are
+**What.** Bodies are `application/json`. Every request except `GET` needs this `Content-Type`, also without a body; else the response
+is 415. Unknown fields, fields that come twice and wrong types are refused, never ignored; so are
 unknown parameters. Clients should ignore fields of replies that they do not know. Fields that are not set are left out of
 replies. Times are milliseconds since 1970, durations are milliseconds and end in `_ms`. Ids, handles and cursors are opaque:
 keep them, compare them, send them back. In paths they are percent-encoded. Every answer has an `X-Request-Id`, yours if you send
@@ -47,7 +49,8 @@ the answer; its label is then in `FlowFabric-Encoding`.
 there is no more. The cursor of the event log never ends: there it means "go on from here".
 
 **Waiting.** `POST /v1/claims` with `wait_ms`, results and events with `wait` answer as soon as there is something to say, or empty
-when the time (up to 60 s) is over. Nobody has to poll.
+when the time (up to 60 s) is over. Nobody has to poll. A claim ends when its client closes the connection or its sending side. If
+the response to a claim cannot be delivered, its leases are released at once; no reclaim is counted.
 
 **Repeating.** Who got no answer does not know what happened, and asks again. Creating again with the same `idempotency_key` (or
 `id`) makes nothing new and says `"duplicate": true`. Completing or failing again with the same handle and the same content succeeds

@@ -77,7 +77,8 @@ TestClient::TestClient(const std::string& url) : http_(must(net::HttpClient::cre
 
 Reply TestClient::raw(const std::string& method, const std::string& target, const std::string& body,
                       net::Headers headers) {
-  if (!body.empty() && !headers.find("content-type")) headers.add("Content-Type", "application/json");
+  const bool changes = method != "GET" && method != "HEAD" && method != "OPTIONS";
+  if ((changes || !body.empty()) && !headers.find("content-type")) headers.add("Content-Type", "application/json");
   net::ClientRequest request;
   request.method = method;
   request.target = target;

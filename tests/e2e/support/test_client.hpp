@@ -45,7 +45,7 @@ class TestClient {
  public:
   explicit TestClient(const std::string& url);
 
-  // A body that is not empty is sent as JSON unless the headers say otherwise.
+  // What may change something is sent as JSON unless the headers say otherwise.
   Reply send(const std::string& method, const std::string& target, const std::string& body = {},
              net::Headers headers = {});
   Reply get(const std::string& target) { return send("GET", target); }
