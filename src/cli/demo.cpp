@@ -16,6 +16,7 @@
 #include "base/check.hpp"
 #include "cli/demo_report.hpp"
 #include "cli/progress.hpp"
+#include "cli/secrets.hpp"
 #include "cli/signals.hpp"
 
 namespace flowfabric::cli {
@@ -87,16 +88,6 @@ class TemporaryFolder {
   explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
   std::string path_;
 };
-
-// A URL may contain a password, which must not be printed.
-std::string without_password(const std::string& url) {
-  const std::size_t begin = url.find("://");
-  const std::size_t at = url.find('@');
-  if (begin == std::string::npos || at == std::string::npos) return url;
-  const std::size_t colon = url.find(':', begin + 3);
-  if (colon == std::string::npos || colon > at) return url;
-  return url.substr(0, colon) + ":***" + url.substr(at);
-}
 
 std::string run_name() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -280,7 +271,7 @@ Result<int> run_demo(const Arguments& arguments) {
     fmt::print("FlowFabric serves at {}\n", server->url());
   }
   fmt::print("{} executions, {} workers and one that dies\n{}\n", options.executions, options.workers,
-             without_password(url));
+             without_secrets(url));
   Demo demo(*engine, options);
   FF_TRY(through, demo.run());
   if (!through) {

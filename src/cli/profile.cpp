@@ -1,27 +1,13 @@
 #include "cli/profile.hpp"
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "base/check.hpp"
 #include "base/toml.hpp"
+#include "cli/secrets.hpp"
 
 namespace flowfabric::cli {
 namespace {
-
-Result<std::string> read_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) return fail(Errc::unavailable, "cannot read " + path.string());
-  return text;
-}
-
-Result<std::string> read_key_file(const std::filesystem::path& path) {
-  FF_TRY(text, read_file(path));
-  text.erase(text.find_last_not_of(" \t\r\n") + 1);
-  return text;
-}
 
 Result<void> set_once(const TomlEntry& entry, std::string& setting, std::string value) {
   if (!setting.empty())
@@ -38,7 +24,7 @@ Result<void> take(const TomlEntry& entry, const std::filesystem::path& folder, P
   if (name == "api_key") return set_once(entry, profile.api_key, std::move(value));
   if (name == "ca_file") return set_once(entry, profile.ca_file, (folder / value).string());
   if (name == "api_key_file") {
-    auto key = read_key_file(folder / value);
+    auto key = read_secret_file(folder / value);
     if (!key) return refuse(entry, key.error().message);
     return set_once(entry, profile.api_key, std::move(*key));
   }
@@ -76,7 +62,7 @@ Result<Profiles> parse_profiles(const std::string& text, const std::filesystem::
 Result<Profiles> read_profiles(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return Profiles{};
-  FF_TRY(text, read_file(file));
+  FF_TRY(text, read_text_file(file));
   auto profiles = parse_profiles(text, file.parent_path());
   if (!profiles) profiles.error().message = file.string() + ": " + profiles.error().message;
   return profiles;

@@ -2,6 +2,7 @@
 #include "cli/serve.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include "base/check.hpp"
 #include "base/entropy.hpp"
 #include "base/log.hpp"
+#include "cli/secrets.hpp"
 #include "cli/settings.hpp"
 #include "open/open.hpp"
 
@@ -43,16 +45,18 @@ class Signals {
   sigset_t before_{};
 };
 
+std::vector<std::string> variable_names() {
+  std::vector<std::string> names;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
+}
+
 // The default store: a file in the data directory of the user.
 Result<std::string> own_store() {
-  const char* data = std::getenv("XDG_DATA_HOME");
-  const char* home = std::getenv("HOME");
-  if (data == nullptr && home == nullptr) {
-    return fail(Errc::invalid_argument, "store: is not set, and there is no default because HOME is not set either",
-                "store");
-  }
-  const std::filesystem::path folder =
-      (data != nullptr ? std::filesystem::path(data) : std::filesystem::path(home) / ".local/share") / "flowfabric";
+  FF_TRY(folder, data_folder([](const char* name) { return std::getenv(name); }));
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail(Errc::unavailable, "cannot create the directory " + folder.string() + ": " + error.message());
@@ -112,6 +116,7 @@ Result<Tracing> start_tracing(std::optional<ServeConfig::Tracing> config) {
 }  // namespace
 
 Result<int> run_serve(const Arguments& arguments) {
+  FF_TRY_VOID(check_variables(variable_names()));
   FF_TRY(settings, gather_settings(arguments, [](const char* name) { return std::getenv(name); }));
   FF_TRY(config, read_settings(settings));
   if (arguments.has("--print-config")) {
@@ -123,6 +128,11 @@ Result<int> run_serve(const Arguments& arguments) {
     config.store = std::move(own);
   }
   configure_log(config.log_level, config.log_format);
+  if (settings.find("store")->second.origin == "--store" && has_secrets(config.store)) {
+    log(LogLevel::warn,
+        "the password in --store is visible in the process list; use a password file (PGPASSFILE), FLOWFABRIC_STORE or "
+        "the config file");
+  }
   allow_connections(config.api.http.max_connections);
   Signals signals;
   FF_TRY(tracing, start_tracing(std::move(config.tracing)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <fmt/core.h>
@@ -10,6 +11,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "base/toml.hpp"
+#include "cli/secrets.hpp"
 #include "cli/times.hpp"
 #include "net/target.hpp"
 
@@ -66,17 +68,10 @@ std::string replaced(std::string_view text, char from, char to) {
   return out;
 }
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return fail(Errc::invalid_argument, "--config: cannot read " + path, "--config");
-  return text.str();
-}
-
 Result<std::map<std::string, std::string>> settings_of_file(const std::string& path) {
-  FF_TRY(text, read_file(path));
-  auto document = read_toml(text);
+  const auto text = read_text_file(path);
+  if (!text) return fail(Errc::invalid_argument, "--config: " + text.error().message, "--config");
+  auto document = read_toml(*text);
   if (!document) return fail(Errc::invalid_argument, path + ": " + document.error().message, "--config");
   std::map<std::string, std::string> found;
   for (const TomlEntry& entry : *document) {
@@ -90,6 +85,19 @@ Result<std::map<std::string, std::string>> settings_of_file(const std::string& p
   return found;
 }
 
+// What may be shown of a value. The names of headers are no secret, their values may be.
+std::string printable_value(std::string_view name, const std::string& value) {
+  if (name == "store") return without_secrets(value);
+  if (name != "otlp_headers") return value;
+  std::string shown;
+  std::stringstream list(value);
+  for (std::string entry; std::getline(list, entry, ',');) {
+    const std::size_t equals = entry.find('=');
+    shown += (shown.empty() ? "" : ",") + (equals == std::string::npos ? "***" : entry.substr(0, equals) + "=***");
+  }
+  return shown;
+}
+
 // Reads settings; every error names the setting and its origin.
 class Reader {
  public:
@@ -100,7 +108,8 @@ class Reader {
   tl::unexpected<Error> refuse(std::string_view name, const std::string& problem) const {
     const Setting& setting = settings_.find(name)->second;
     const std::string where = setting.origin == "default" ? "" : " (" + setting.origin + ")";
-    return fail(Errc::invalid_argument, std::string(name) + where + ": is \"" + setting.value + "\"; " + problem,
+    return fail(Errc::invalid_argument,
+                std::string(name) + where + ": is \"" + printable_value(name, setting.value) + "\"; " + problem,
                 std::string(name));
   }
 
@@ -274,6 +283,14 @@ Result<void> read_tracing(const Reader& read, std::optional<ServeConfig::Tracing
   return {};
 }
 
+// Kubernetes gives every container variables that describe the services around it. Those of a service whose name begins
+// with "flowfabric" look like ours.
+bool is_of_kubernetes(std::string_view name) {
+  const std::size_t port = name.find("_PORT");
+  const bool is_port = port != std::string_view::npos && (port + 5 == name.size() || name[port + 5] == '_');
+  return name.ends_with("_SERVICE_HOST") || is_port;
+}
+
 }  // namespace
 
 std::string SettingSpec::option() const { return "--" + replaced(name, '_', '-'); }
@@ -299,6 +316,20 @@ std::vector<OptionSpec> setting_options() {
   return options;
 }
 
+Result<void> check_variables(const std::vector<std::string>& names) {
+  std::set<std::string> known = {"FLOWFABRIC_CONFIG",       "FLOWFABRIC_PROFILE", "FLOWFABRIC_API_KEY",
+                                 "FLOWFABRIC_API_KEY_FILE", "FLOWFABRIC_CA_FILE", "FLOWFABRIC_LOG"};
+  for (const SettingSpec& spec : specs) known.insert(spec.environment());
+  for (const std::string& name : names) {
+    if (!name.starts_with("FLOWFABRIC_") || known.contains(name) || is_of_kubernetes(name)) continue;
+    return fail(
+        Errc::invalid_argument,
+        name + ": unknown environment variable; settings are FLOWFABRIC_NAME, and --print-config lists all names",
+        name);
+  }
+  return {};
+}
+
 Result<Settings> gather_settings(const Arguments& arguments, const Environment& environment) {
   const char* named = environment("FLOWFABRIC_CONFIG");
   const std::string path = arguments.text("--config", named == nullptr ? "" : named);
@@ -321,11 +352,29 @@ Result<Settings> gather_settings(const Arguments& arguments, const Environment& 
   return settings;
 }
 
+Result<std::filesystem::path> data_folder(const Environment& environment) {
+  const auto value = [&](const char* name) {
+    const char* text = environment(name);
+    return std::filesystem::path(text == nullptr ? "" : text);
+  };
+  const std::filesystem::path data = value("XDG_DATA_HOME");
+  const std::filesystem::path home = value("HOME");
+  if (data.empty() && home.empty()) {
+    return fail(Errc::invalid_argument, "store: is not set, and there is no default because HOME is not set either",
+                "store");
+  }
+  const std::filesystem::path folder = (data.empty() ? home / ".local/share" : data) / "flowfabric";
+  if (folder.is_absolute()) return folder;
+  const std::string name = data.empty() ? "HOME" : "XDG_DATA_HOME";
+  return fail(Errc::invalid_argument,
+              name + ": must be an absolute path; it is \"" + (data.empty() ? home : data).string() + "\"", name);
+}
+
 std::string print_settings(const Settings& settings) {
   std::string text;
   for (const SettingSpec& spec : specs) {
     const Setting& setting = settings.find(spec.name)->second;
-    text += fmt::format("# {}\n{} = {}", spec.about, spec.name, in_quotes(setting.value));
+    text += fmt::format("# {}\n{} = {}", spec.about, spec.name, in_quotes(printable_value(spec.name, setting.value)));
     text += setting.origin == "default" ? "\n" : "  # from " + setting.origin + "\n";
   }
   return text;

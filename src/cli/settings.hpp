@@ -4,6 +4,7 @@
 // have a variable for the same thing, that one counts in the environment too, after ours.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -41,10 +42,16 @@ struct Setting {
 using Settings = std::map<std::string, Setting, std::less<>>;
 using Environment = std::function<const char*(const char*)>;
 
+// Refuses variables of the environment that begin like ours and that nothing reads: mostly they are misspelt.
+Result<void> check_variables(const std::vector<std::string>& names);
+
 // Reads them all, the file among them; refuses settings in the file that do not exist.
 Result<Settings> gather_settings(const Arguments& arguments, const Environment& environment);
 // As a config file, with a comment that says where each value came from.
 std::string print_settings(const Settings& settings);
+
+// Where the default store lies: a folder of its own in XDG_DATA_HOME, or in ~/.local/share when that is empty or not set.
+Result<std::filesystem::path> data_folder(const Environment& environment);
 
 // What the values mean.
 struct ServeConfig {

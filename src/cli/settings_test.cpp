@@ -133,6 +133,62 @@ TEST(Settings, AFileIsReadWholeOrRefused) {
   EXPECT_TRUE(given.problem().starts_with(path + ": line 1: ")) << given.problem();
 }
 
+TEST(Settings, ADirectoryIsNoConfigFile) {
+  const test::TempDir folder;
+  Given given;
+  given.option("--config", folder.file(""));
+  EXPECT_EQ(given.problem(), "--config: " + folder.file("") + " is a directory, not a file");
+  given.arguments.options.clear();
+  given.environment = {{"FLOWFABRIC_CONFIG", folder.file("")}};
+  EXPECT_NE(given.problem(), "none");
+}
+
+TEST(Settings, VariablesThatNothingReadsAreRefused) {
+  EXPECT_TRUE(check_variables({"HOME", "FLOWFABRICX", "FLOWFABRIC_AUTH", "FLOWFABRIC_STORE", "FLOWFABRIC_CONFIG",
+                               "FLOWFABRIC_PROFILE", "FLOWFABRIC_API_KEY", "FLOWFABRIC_API_KEY_FILE",
+                               "FLOWFABRIC_CA_FILE", "FLOWFABRIC_LOG"}));
+  for (const std::string bad : {"FLOWFABRIC_AUHT", "FLOWFABRIC_", "FLOWFABRIC_auth", "FLOWFABRIC_LISTEN_ADDRESS"}) {
+    const auto checked = check_variables({"HOME", bad});
+    ASSERT_FALSE(checked) << bad;
+    EXPECT_EQ(checked.error().field, bad);
+    EXPECT_TRUE(checked.error().message.starts_with(bad + ": unknown environment variable")) << checked.error().message;
+  }
+  EXPECT_TRUE(check_variables({"FLOWFABRIC_SERVICE_HOST", "FLOWFABRIC_SERVICE_PORT", "FLOWFABRIC_SERVICE_PORT_HTTP",
+                               "FLOWFABRIC_PORT", "FLOWFABRIC_PORT_7070_TCP", "FLOWFABRIC_PORT_7070_TCP_ADDR",
+                               "FLOWFABRIC_API_SERVICE_HOST", "FLOWFABRIC_API_PORT"}))
+      << "Kubernetes makes these for a service called flowfabric or flowfabric-api";
+}
+
+TEST(Settings, SecretsAreNotShown) {
+  Given given;
+  given.option("--store", "postgres://u:hush@h/db?sslpassword=hush");
+  given.option("--otlp-headers", "api-key=hush,x-team=hush");
+  const auto settings = given.gather();
+  ASSERT_TRUE(settings);
+  const std::string printed = print_settings(*settings);
+  EXPECT_EQ(printed.find("hush"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("store = \"postgres://u:***@h/db?sslpassword=***\"  # from --store"), std::string::npos);
+  EXPECT_NE(printed.find("otlp_headers = \"api-key=***,x-team=***\""), std::string::npos);
+  EXPECT_EQ(given.read()->store, "postgres://u:hush@h/db?sslpassword=hush") << "only what is shown is masked";
+}
+
+TEST(Settings, TheDefaultStoreHasAPlaceOfItsOwn) {
+  const auto place = [](const std::map<std::string, std::string>& environment) {
+    const auto folder = data_folder([&](const char* name) -> const char* {
+      const auto found = environment.find(name);
+      return found == environment.end() ? nullptr : found->second.c_str();
+    });
+    return folder ? folder->string() : "!" + folder.error().field;
+  };
+  EXPECT_EQ(place({{"XDG_DATA_HOME", "/data"}, {"HOME", "/home/a"}}), "/data/flowfabric");
+  EXPECT_EQ(place({{"XDG_DATA_HOME", ""}, {"HOME", "/home/a"}}), "/home/a/.local/share/flowfabric");
+  EXPECT_EQ(place({{"HOME", "/home/a"}}), "/home/a/.local/share/flowfabric");
+  EXPECT_EQ(place({{"XDG_DATA_HOME", ""}, {"HOME", ""}}), "!store");
+  EXPECT_EQ(place({}), "!store");
+  EXPECT_EQ(place({{"XDG_DATA_HOME", "data"}, {"HOME", "/home/a"}}), "!XDG_DATA_HOME");
+  EXPECT_EQ(place({{"HOME", "here"}}), "!HOME");
+}
+
 TEST(Settings, RefuseToListenToOthersWithoutKeys) {
   Given given;
   given.option("--listen", "0.0.0.0:80");

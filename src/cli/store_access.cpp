@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/profile.hpp"
+#include "cli/secrets.hpp"
 #include "open/open.hpp"
 
 namespace flowfabric::cli {
@@ -78,11 +79,28 @@ Result<void> refuse_what_does_not_fit(const Arguments& arguments, const Place& p
   if (place.is_server() && arguments.has("--by")) {
     return refuse("--by", "applies to stores only; a server writes the name of your API key into the event log");
   }
-  for (const char* option : {"--api-key", "--ca-file"}) {
+  for (const char* option : {"--api-key", "--api-key-file", "--ca-file"}) {
     if (!place.is_server() && arguments.has(option))
       return refuse(option, "applies to servers only, and the target is a store");
   }
   return {};
+}
+
+// A key on the command line is visible to every user of the machine, one in a file or in the environment is not.
+Result<std::optional<std::string>> given_api_key(const Arguments& arguments) {
+  const auto from_file = [](const std::string& option, const std::string& path) -> Result<std::optional<std::string>> {
+    auto key = read_secret_file(path);
+    if (!key) return fail(Errc::invalid_argument, option + ": " + key.error().message, option);
+    return std::move(*key);
+  };
+  const auto key = arguments.maybe("--api-key");
+  const auto file = arguments.maybe("--api-key-file");
+  if (key && file) return fail(Errc::invalid_argument, "pass --api-key or --api-key-file, not both", "--api-key-file");
+  if (key) return key;
+  if (file) return from_file("--api-key-file", *file);
+  if (const auto in_environment = variable("FLOWFABRIC_API_KEY")) return in_environment;
+  if (const auto named = variable("FLOWFABRIC_API_KEY_FILE")) return from_file("FLOWFABRIC_API_KEY_FILE", *named);
+  return std::optional<std::string>{};
 }
 
 std::string user_name() {
@@ -120,7 +138,8 @@ Result<Place> chosen_place(const Arguments& arguments, bool operand_is_url) {
   if (place.url.empty()) place.url = profile.url;
   // The key of a profile is sent only to the server of that profile.
   if (place.url != profile.url) profile = {};
-  place.api_key = setting(arguments, "--api-key", "FLOWFABRIC_API_KEY").value_or(profile.api_key);
+  FF_TRY(api_key, given_api_key(arguments));
+  place.api_key = api_key.value_or(profile.api_key);
   place.ca_file = setting(arguments, "--ca-file", "FLOWFABRIC_CA_FILE").value_or(profile.ca_file);
   FF_TRY_VOID(refuse_what_does_not_fit(arguments, place));
   return place;
@@ -146,6 +165,7 @@ std::vector<OptionSpec> place_options() {
   return {{"--store", "URL", "the store, or a server's http(s)://HOST:PORT (FLOWFABRIC_STORE)"},
           {"--profile", "NAME", "a profile from your config.toml (FLOWFABRIC_PROFILE, else the profile `default`)"},
           {"--api-key", "KEY", "API key for a server (FLOWFABRIC_API_KEY)"},
+          {"--api-key-file", "FILE", "file that contains the API key (FLOWFABRIC_API_KEY_FILE)"},
           {"--ca-file", "FILE", "CA certificates to verify a server with, PEM (FLOWFABRIC_CA_FILE)"}};
 }
 

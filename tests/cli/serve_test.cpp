@@ -1,6 +1,8 @@
 // What `flowfabric serve` does about the machine that it runs on.
 #include <gtest/gtest.h>
 
+#include <flowfabric/engine.hpp>
+
 #include "cli/program.hpp"
 #include "support/temp_dir.hpp"
 
@@ -31,6 +33,55 @@ TEST(Serve, SaysWhenItMayNotOpenSoMany) {
   const std::string out = limits_of_server("ulimit -n 256");
   EXPECT_NE(out.find("Max open files            256 "), std::string::npos) << out;
   EXPECT_NE(out.find("max_connections needs more open files"), std::string::npos) << out;
+}
+
+TEST(Serve, SettingsThatWouldBeIgnoredStopIt) {
+  const test::TempDir folder;
+  const Finished misspelt =
+      run_program({"serve", "--store", "memory:", "--listen", "127.0.0.1:0"}, {"FLOWFABRIC_AUHT=keys"});
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_NE(misspelt.err.find("FLOWFABRIC_AUHT: unknown environment variable"), std::string::npos) << misspelt.err;
+  const Finished directory = run_program({"serve", "--store", "memory:", "--config", folder.file("")});
+  EXPECT_EQ(directory.code, 2);
+  EXPECT_NE(directory.err.find("is a directory"), std::string::npos) << directory.err;
+}
+
+TEST(Serve, ShowsNoSecrets) {
+  const std::string store = "postgres://u:hush@localhost/db";
+  const Finished printed =
+      run_program({"serve", "--print-config", "--store", store}, {"FLOWFABRIC_OTLP_HEADERS=k=hush"});
+  EXPECT_EQ(printed.code, 0) << printed.err;
+  EXPECT_NE(printed.out.find("postgres://u:***@localhost/db"), std::string::npos) << printed.out;
+  EXPECT_EQ((printed.out + printed.err).find("hush"), std::string::npos) << printed.out;
+}
+
+// A key of one namespace is enough for what one can look at in that namespace.
+TEST(Serve, AKeyOfOneNamespaceSeesItsLanes) {
+  const test::TempDir folder;
+  const std::string store = "sqlite:" + folder.file("jobs.db");
+  std::string all, team;
+  {
+    const auto engine = Engine::open(store).value();
+    team = engine->create_api_key({"team", ApiRole::viewer, "team", 0}, {}).value().secret;
+    for (const char* name_space : {"team", "other"}) {
+      CreateRequest request;
+      request.kind = "k";
+      request.name_space = name_space;
+      request.lane = std::string("lane-of-") + name_space;
+      ASSERT_TRUE(engine->create(request));
+    }
+  }
+  const RunningServer server(store, {"--auth", "keys"});
+  const Words there = {"--store", server.url(), "--api-key", team};
+  for (const Words& words : {Words{"lanes", "list", "--namespace", "team"}, Words{"lanes", "list"},
+                             Words{"top", "--once", "--interval", "100ms", "--namespace", "team"}}) {
+    Words whole = words;
+    whole.insert(whole.end(), there.begin(), there.end());
+    const Finished finished = run_program(whole);
+    EXPECT_EQ(finished.code, 0) << words.front() << finished.err;
+    EXPECT_NE(finished.out.find("lane-of-team"), std::string::npos) << finished.out;
+    EXPECT_EQ(finished.out.find("lane-of-other"), std::string::npos) << finished.out;
+  }
 }
 
 }  // namespace

@@ -78,6 +78,22 @@ TEST_F(Places, TheKeyIsSentFromOptionEnvironmentOrProfile) {
   EXPECT_EQ(server.authorization(), "Bearer k2");
 }
 
+TEST_F(Places, TheKeyIsReadFromAFile) {
+  Listener server;
+  std::ofstream(folder.file("key")) << "from-a-file\n";
+  EXPECT_EQ(list({"--store", server.url(), "--api-key-file", folder.file("key")}, {"FLOWFABRIC_API_KEY=k2"}).out,
+            empty_list);
+  EXPECT_EQ(server.authorization(), "Bearer from-a-file");
+  list({"--store", server.url()}, {"FLOWFABRIC_API_KEY_FILE=" + folder.file("key")});
+  EXPECT_EQ(server.authorization(), "Bearer from-a-file");
+  const Finished both = list({"--store", server.url(), "--api-key-file", folder.file("key"), "--api-key", "k"});
+  EXPECT_EQ(both.code, 2) << both.err;
+  const Finished missing = list({"--store", server.url(), "--api-key-file", folder.file("none")});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_TRUE(contains(missing.err, "--api-key-file: cannot read " + folder.file("none"))) << missing.err;
+  EXPECT_EQ(list({"--store", "memory:", "--api-key-file", folder.file("key")}).code, 2) << "a store needs none";
+}
+
 TEST_F(Places, AKeyGoesToNoOtherServer) {
   Listener ours;
   Listener theirs;
