@@ -92,7 +92,8 @@ TEST_F(Pages, NothingIsServedUnderAForeignName) {
         "xlocalhost", "[::2]", "[::ffff:127.0.0.1]", "0.0.0.0", "10.0.0.1", "", "evil.example@127.0.0.1", "[::1"}) {
     for (const Asked& asked : everything()) {
       const std::string response = answer(asked, "Host: " + std::string(host) + "\r\n" + json, "{}");
-      EXPECT_EQ(response.substr(9, 3), std::to_string(status_denied)) << host << " " << asked.method << asked.path << response;
+      EXPECT_EQ(response.substr(9, 3), std::to_string(status_denied))
+          << host << " " << asked.method << asked.path << response;
       EXPECT_NE(response.find("\"field\":\"host\""), std::string::npos) << response;
     }
   }
@@ -118,7 +119,8 @@ TEST_F(Pages, PagesOfOthersAreRefused) {
   }
   const std::string own = "http://localhost:" + std::to_string(port());
   const std::string here = "Host: localhost:" + std::to_string(port()) + "\r\n";
-  EXPECT_EQ(status({"GET", "/v1/lanes"}, here + "Origin: " + own + "\r\nOrigin: https://evil.example\r\n"), status_denied);
+  EXPECT_EQ(status({"GET", "/v1/lanes"}, here + "Origin: " + own + "\r\nOrigin: https://evil.example\r\n"),
+            status_denied);
   EXPECT_EQ(traces(), before);
   EXPECT_EQ(status({"GET", "/v1/lanes"}, here + "Origin: " + own + "\r\n"), status_ok) << "a page of this server";
 }
@@ -141,7 +143,8 @@ TEST_F(PagesThatMay, CallLikeAnybodyElse) {
   EXPECT_EQ(status({"OPTIONS", "/v1/executions"}, fields), 204);
   EXPECT_EQ(status({"POST", "/v1/executions"}, fields + json, body), 201);
   EXPECT_EQ(status({"POST", "/v1/executions"}, fields, body), status_unsupported);
-  EXPECT_EQ(status({"POST", "/v1/executions"}, local + json + "Origin: https://other.example\r\n", body), status_denied);
+  EXPECT_EQ(status({"POST", "/v1/executions"}, local + json + "Origin: https://other.example\r\n", body),
+            status_denied);
 }
 
 class PagesAndKeys : public Pages {
