@@ -21,6 +21,13 @@ constexpr char data_version_sql[] = "PRAGMA data_version";
 constexpr char note_undone_commit_sql[] = R"(
   INSERT INTO meta(name, value) VALUES('undone_commits', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1)";
 
+// By how much the time is ahead of the system's clock (base/wall_clock.hpp), and since when.
+constexpr char load_lead_sql[] = R"(
+  SELECT coalesce((SELECT value FROM meta WHERE name = 'clock_ahead_us'), 0),
+         coalesce((SELECT value FROM meta WHERE name = 'clock_ahead_since_us'), 0))";
+constexpr char put_lead_sql[] = R"(
+  INSERT OR REPLACE INTO meta(name, value) VALUES('clock_ahead_us', ?1), ('clock_ahead_since_us', ?2))";
+
 // About 32 MiB of log between two checkpoints, and no more than 64 MiB of file left after a large one. Debian's SQLite
 // overwrites deleted bytes with zeros unless told otherwise, which makes erasing a large payload write all of it again.
 constexpr const char* writer_settings[] = {
@@ -29,16 +36,33 @@ constexpr const char* writer_settings[] = {
     "PRAGMA synchronous = NORMAL",  // the log is flushed by LogFlusher; SQLite flushes it before it takes pages from it
 };
 
+Result<ClockLead> recorded_lead(Database& database) {
+  FF_TRY(load, database.cached(load_lead_sql));
+  FF_TRY_VOID(load->step());
+  const ClockLead lead{load->integer(0), load->integer(1)};
+  load->reset();
+  return lead;
+}
+
 }  // namespace
 
-std::int64_t Clock::now_us() {
+Result<std::int64_t> Clock::look(Database& reader) {
   if (supplied_) return supplied_();
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  const std::int64_t now = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
-  std::int64_t latest = latest_.load(std::memory_order_relaxed);
-  while (now > latest && !latest_.compare_exchange_weak(latest, now, std::memory_order_relaxed)) {
-  }
-  return std::max(now, latest);
+  FF_TRY(recorded, recorded_lead(reader));
+  return system_.now_us_by(recorded);
+}
+
+Result<std::int64_t> Clock::now_us(Database& database) {
+  if (supplied_) return supplied_();
+  FF_TRY(recorded, recorded_lead(database));
+  ClockLead lead = recorded;
+  const std::int64_t now = system_.now_us(lead);
+  if (lead == recorded) return now;
+  FF_TRY(put, database.cached(put_lead_sql));
+  put->bind(1, lead.ahead_us);
+  put->bind(2, lead.since_us);
+  FF_TRY_VOID(put->run());
+  return now;
 }
 
 Result<std::shared_ptr<Writer>> Writer::open(const std::string& path, Synchronous synchronous,
@@ -182,7 +206,8 @@ Result<void> SqliteSession::ensure_begun() {
 Result<ReadReply> SqliteSession::read(const ReadRequest& request) {
   FF_TRY_VOID(ensure_begun());
   // The clock is read after the wait for the lock, so that what is due by now is due when the batch decides.
-  auto reply = writer_->batch().read(request, clock_->now_us());
+  const auto now_us = clock_->now_us(writer_->database());
+  auto reply = now_us ? writer_->batch().read(request, *now_us) : tl::unexpected(now_us.error());
   if (!reply) release();
   return reply;
 }

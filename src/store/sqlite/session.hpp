@@ -15,6 +15,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/wall_clock.hpp"
 #include "store/sqlite/batch.hpp"
 #include "store/sqlite/database.hpp"
 #include "store/sqlite/log_flusher.hpp"
@@ -22,15 +23,21 @@
 
 namespace flowfabric::sqlite {
 
-// The store's clock: the one that tests supply, or the system's, which here never goes backwards.
+// The store's clock: the one that tests supply, or the system's, which here does not jump back. Its lead, if it has one, is
+// on record in the file, so that all processes on it have the same time.
 class Clock {
  public:
-  explicit Clock(std::function<std::int64_t()> now_us) : supplied_(std::move(now_us)) {}
-  std::int64_t now_us();
+  explicit Clock(std::function<std::int64_t()> supplied, WallClock::Source wall_us = {},
+                 WallClock::Source steady_us = {})
+      : supplied_(std::move(supplied)), system_(std::move(wall_us), std::move(steady_us)) {}
+  // Inside a batch; may write to the file.
+  Result<std::int64_t> now_us(Database& database);
+  // Outside of one; only reads.
+  Result<std::int64_t> look(Database& reader);
 
  private:
-  std::function<std::int64_t()> supplied_;
-  std::atomic<std::int64_t> latest_{0};
+  const std::function<std::int64_t()> supplied_;
+  WallClock system_;
 };
 
 enum class Synchronous { full, normal };

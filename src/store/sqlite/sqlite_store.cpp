@@ -151,7 +151,9 @@ class SqliteStore final : public Store {
     return with_reader(sqlite::count, kind, name_space);
   }
   Result<std::int64_t> counter(const Key& key) override { return with_reader(sqlite::counter, key); }
-  Result<std::int64_t> now_us() override { return clock_->now_us(); }
+  Result<std::int64_t> now_us() override {
+    return with_reader([this](Database& reader) { return clock_->look(reader); });
+  }
   Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
     return with_reader(sqlite::count_ready_before, entry, limit);
   }

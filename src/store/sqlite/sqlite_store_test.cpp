@@ -16,6 +16,7 @@
 #include "base/hashing.hpp"
 #include "store/sqlite/database.hpp"
 #include "store/sqlite/schema.hpp"
+#include "store/sqlite/session.hpp"
 #include "support/temp_dir.hpp"
 
 namespace flowfabric {
@@ -399,6 +400,41 @@ TEST(SqliteSessions, TwoTakeTurnsOnOneStore) {
   EXPECT_EQ(first->commit({creation("first")}).value().front(), Verdict::committed);
   other.join();
   EXPECT_EQ(records_in(*store), 2u);
+}
+
+// A process that lived through the step, one that is started after it, and one that is started after both have ended.
+TEST(SqliteClock, GoesOnInAllProcessesWhenTheSystemClockIsSetBack) {
+  constexpr std::int64_t minute = 60'000'000;
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  std::int64_t wall = 1'700'000'000'000'000, steady = 7;
+  const auto start = [&] {
+    auto writer = sqlite::Writer::open(path, sqlite::Synchronous::normal).value();
+    const std::function<std::int64_t()> from_system;
+    auto clock = std::make_shared<sqlite::Clock>(from_system, [&] { return wall; }, [&] { return steady; });
+    return std::make_unique<sqlite::SqliteSession>(std::move(writer), std::move(clock));
+  };
+  const auto time_in = [](Session& session, std::string_view name) {
+    const std::int64_t now = session.read({}).value().now_us;
+    EXPECT_EQ(session.commit({creation(name)}).value().front(), Verdict::committed);
+    return now;
+  };
+  auto first = start();
+  const std::int64_t before = time_in(*first, "a");
+  EXPECT_EQ(before, wall);
+  wall -= 10 * minute;
+  EXPECT_EQ(first->read({}).value().now_us, before);
+  first->release();  // nothing was recorded
+  EXPECT_EQ(time_in(*first, "b"), before);
+  auto second = start();
+  EXPECT_EQ(time_in(*second, "c"), before);
+  first.reset();
+  second.reset();
+  wall += minute;
+  steady += minute;
+  const std::int64_t passed = time_in(*start(), "d") - before;
+  EXPECT_GE(passed, minute - minute / 16);
+  EXPECT_LE(passed, minute);
 }
 
 TEST(SqliteProcesses, EachSeesAndIsWokenByTheOther) {
