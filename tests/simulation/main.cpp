@@ -21,6 +21,13 @@ constexpr std::uint64_t repeat_every = 97;  // seeds that are run twice, to see 
 constexpr std::uint64_t report_every = 1000;
 constexpr int most_failures = 10;
 
+// Seeds that once found a defect. They are run whenever no range is chosen.
+constexpr std::uint64_t kept_seeds[] = {
+    5012322, 5047891,                      // retention by a change to the namespace that was not committed
+    5020858, 5033481, 5052468, 678840833,  // a pause because what was read ahead was stale; the visit came a day later
+    5034103, 5053963, 5007884,             // the same pause, seen at once
+};
+
 // What the signal handler prints when a run ends the process.
 char current_seed_text[128];
 
@@ -34,6 +41,7 @@ void on_fatal_signal(int signal_number) {
 struct Arguments {
   std::uint64_t seeds = 100;
   std::uint64_t from = 1;
+  bool chosen = false;  // by --from
   bool verbose = false;
 };
 
@@ -60,6 +68,7 @@ Arguments parse(int argc, char** argv) {
       arguments.seeds = number(argv[++i]);
     } else if (argument == "--from" && i + 1 < argc) {
       arguments.from = number(argv[++i]);
+      arguments.chosen = true;
     } else {
       usage(2);
     }
@@ -100,12 +109,12 @@ int main(int argc, char** argv) {
 
   std::uint64_t passed = 0;
   std::uint64_t failed = 0;
+  const auto run = [&](std::uint64_t seed) { ++(run_one(seed, arguments.verbose) ? passed : failed); };
+  if (!arguments.chosen) {
+    for (const std::uint64_t seed : kept_seeds) run(seed);
+  }
   for (std::uint64_t i = 0; i < arguments.seeds && failed < most_failures; ++i) {
-    if (run_one(arguments.from + i, arguments.verbose)) {
-      ++passed;
-    } else {
-      ++failed;
-    }
+    run(arguments.from + i);
     if ((i + 1) % report_every == 0) std::printf("%llu seeds\n", static_cast<unsigned long long>(i + 1));
   }
   std::printf("simulate: %llu seeds passed, %llu failed\n", static_cast<unsigned long long>(passed),

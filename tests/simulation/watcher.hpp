@@ -85,6 +85,7 @@ class Watcher {
   void forget_log(const Key& key);
   void worker_changed(const Key& key);
   void check_worker_change(const WorkerShadow& shadow, const WorkerRecord& after, const std::vector<Event>& events);
+  void check_gave_leases_back(const WorkerInfo& info) const;
   void worker_removed(const Key& key, TimestampMs latest_ms);
   bool is_of_the_dead(const Shadow& shadow) const;
   void keys_changed(const Key& key);

@@ -63,16 +63,7 @@ void Watcher::check_worker_change(const WorkerShadow& shadow, const WorkerRecord
     violated("a worker in good standing is not written off", "{} at {}, alive until {}", name_of(before.info),
              events.front().at, before.info.expires_at);
   }
-  if (before.release_until != 0 && after.release_until == 0) {
-    for (const auto& [key, held] : shadows_) {
-      const auto& lease = held.execution.facts.lease;
-      const bool theirs = lease && worker_key(lease->worker_namespace, lease->worker_instance_id) ==
-                                       worker_key(before.info.name_space, before.info.worker_instance_id);
-      if (theirs && is_of_the_dead(held)) {
-        violated("the dead give their leases back", "{} still holds {}", name_of(before.info), name_of(key));
-      }
-    }
-  }
+  if (before.release_until != 0 && after.release_until == 0) check_gave_leases_back(before.info);
   if (registers(events)) return;
   if (!shadow.life.live() && before.info != after.info) {
     violated("a heartbeat revives nobody", "{} changed after its death", name_of(before.info));
@@ -87,11 +78,24 @@ void Watcher::check_worker_change(const WorkerShadow& shadow, const WorkerRecord
   }
 }
 
+void Watcher::check_gave_leases_back(const WorkerInfo& info) const {
+  for (const auto& [key, held] : shadows_) {
+    const auto& lease = held.execution.facts.lease;
+    const bool theirs = lease && worker_key(lease->worker_namespace, lease->worker_instance_id) ==
+                                     worker_key(info.name_space, info.worker_instance_id);
+    if (theirs && is_of_the_dead(held)) {
+      violated("the dead give their leases back", "{} still holds {}", name_of(info), name_of(key));
+    }
+  }
+}
+
+// If nobody came by for a day, the visit that finds no leases any more removes the record as well.
 void Watcher::worker_removed(const Key& key, TimestampMs latest_ms) {
   WorkerShadow& shadow = workers_.at(key);
   const WorkerInfo& info = shadow.record.info;
   if (shadow.life.live()) violated("a live worker stays on record", "{}", name_of(info));
-  if (info.ended_at + limits::dead_worker_retention_ms > latest_ms || shadow.record.release_until != 0) {
+  check_gave_leases_back(info);
+  if (info.ended_at + limits::dead_worker_retention_ms > latest_ms) {
     violated("a dead worker stays on record for a day", "{} died at {}", name_of(info), info.ended_at);
   }
   shadow.removed = true;
