@@ -71,7 +71,8 @@ inline constexpr std::size_t max_parked_claims = 65536;
 inline constexpr std::size_t max_parked_waiters = 65536;
 inline constexpr std::uint32_t max_due_batch = 2500;    // what one sweep looks for
 inline constexpr std::uint32_t lone_due_batch = 1000;   // where the one writer is wanted for commands too
-inline constexpr std::uint32_t shared_due_batch = 125;  // and where commands have come since the last sweep
+inline constexpr std::uint32_t shared_due_batch = 125;  // and where commands have come since the last sweep;
+inline constexpr std::int64_t due_lag_step_ms = 250;    // as many again for each such step that the sweeps are late
 inline constexpr std::uint32_t read_ahead_page = 1000;  // what the clock reads at once before its time
 inline constexpr std::uint32_t max_read_ahead = 10000;  // and what it keeps of that
 inline constexpr std::size_t max_read_ahead_bytes = 8 * 1024 * 1024;  // as stored: several times that in memory
@@ -81,9 +82,9 @@ inline constexpr std::size_t max_signing_keys = 16;
 inline constexpr std::size_t max_api_keys = 1000;
 inline constexpr std::size_t max_api_key_name_bytes = 64;
 inline constexpr std::uint32_t max_route_candidates = 512;
-// Then `contended`. Who loses a race on a server pays a round trip more than who wins it, and so tends to lose again: with
-// a limit of 16, two engines that hammered one record saw it in about 1 of 240 calls.
-inline constexpr int max_stale_retries = 64;
+// A command whose record was changed by others so often holds the record at its next try, so that nobody can be faster.
+inline constexpr int max_hopeful_tries = 3;
+inline constexpr int max_stale_retries = 64;  // Then `contended`. Only a command that changes several records gets there
 inline constexpr std::size_t max_routes = 100000;
 // From then on a transaction that stays open in the database is worth a warning.
 inline constexpr std::int64_t events_held_back_warning_ms = 10'000;

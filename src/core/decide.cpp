@@ -87,6 +87,10 @@ std::vector<Key> keys_touched(const Command& command) {
       command);
 }
 
+bool others_decide_by(const Command& command) {
+  return std::holds_alternative<LaneCommand>(command) || std::holds_alternative<NamespaceCommand>(command);
+}
+
 std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
   std::vector<Key> keys;
   if (const auto* create = std::get_if<CreateCommand>(&command)) {

@@ -19,6 +19,10 @@ namespace flowfabric {
 // again after loading: what a record says may call for another one.
 std::vector<Key> keys_needed(Workspace& workspace, const Command& command);
 
+// Whether the command changes a record that decisions about other records read: a lane, or a namespace. Those decisions
+// must not see a change that may yet turn out stale, so such a command is the last of its batch.
+bool others_decide_by(const Command& command);
+
 Result<Reply> decide(Workspace& workspace, const Command& command, const Context& context);
 
 // The same for what the clock brings about. Thousands of these come at once, so they need not be Commands, which are large.

@@ -146,6 +146,7 @@ ReadRequest Batch::first_request() {
     add_missing(lane_keys, std::move(lanes));
   }
   for (Key& key : lane_keys) request.keys.push_back(std::move(key));
+  if (!commands_.empty()) request.hold = commands_.front().queued->contended;
   remove_duplicates(request.keys);
   for (const auto& [route, wanted] : demand) add_demands(route, wanted, request.ready);
   request.routes_known = runtime_.routes_.known();
@@ -216,7 +217,7 @@ void Batch::take_ahead() {
   auto slots = runtime_.ahead_.take(context_.now, sweep_limit_);
   due_found_ = slots.size();
   if (slots.empty()) return;  // another writer was faster
-  runtime_.note_sweep_ahead(*slots.back()->indexed_due, context_.now);
+  runtime_.note_sweep_ahead(*slots.front()->indexed_due, *slots.back()->indexed_due, context_.now);
   clock_commands_.reserve(due_found_);
   for (auto& slot : slots) clock_commands_.emplace_back(DueCommand{workspace_.admit(std::move(slot)).key});
 }
@@ -499,12 +500,16 @@ void Batch::answer() {
     runtime_.statistics_.stale += verdicts_.size() - committed;
   }
   if (from_ahead_) note_what_became_of_ahead(committed);
-  if (sweeping_) runtime_.sweep_finished(more_is_due_, due_found_, committed);
+  // What was read ahead and is stale a search finds again, at once.
+  const bool barren = !from_ahead_ && due_found_ > 0 && committed == 0;
+  if (sweeping_) runtime_.sweep_finished(more_is_due_, barren);
   use_new_keys();
   const Wakeup unused = unused_offers();
   // Claims first: a worker that starts a moment earlier is worth more than a submitter who knows a moment earlier.
   for (ClaimState& state : claims_) answer_claim(state);
-  for (CommandState& state : commands_) answer_command(state);
+  std::vector<Work> again;
+  for (CommandState& state : commands_) answer_command(state, again);
+  runtime_.enqueue_again(std::move(again));
   runtime_.after_commit(plan_, verdicts_, unused);
 }
 
@@ -569,7 +574,7 @@ bool Batch::create_stands(const CommandState& state) const {
   return verdict_on(execution_key(create->id)) == Verdict::committed;
 }
 
-void Batch::answer_command(CommandState& state) {
+void Batch::answer_command(CommandState& state, std::vector<Work>& again) {
   for (const Key& key : state.touched) {
     const auto verdict = verdict_on(key);
     if (!verdict || *verdict == Verdict::committed) continue;
@@ -577,8 +582,9 @@ void Batch::answer_command(CommandState& state) {
     if (++state.queued->stale > limits::max_stale_retries) {
       return state.queued->done(fail(Errc::contended, "other changes of the record prevented this one; try again"));
     }
+    if (state.queued->stale >= limits::max_hopeful_tries) state.queued->contended = key;
     runtime_.metrics_.requeued.add();
-    runtime_.enqueue(std::move(state.queued), true);
+    again.emplace_back(std::move(state.queued));
     return;
   }
   state.queued->done(std::move(*state.reply));
@@ -641,7 +647,7 @@ void Batch::answer_claim(ClaimState& state) {
 
 void Batch::fail_all(const Error& error) {
   count_batch(to_string(error.code));
-  if (sweeping_) runtime_.sweep_finished(true, 1, 0);  // something may be due; look again after a pause
+  if (sweeping_) runtime_.sweep_finished(true, true);  // something may be due; look again after a pause
   runtime_.batch_failed(error);
   for (CommandState& state : commands_) state.queued->done(tl::unexpected(error));
   for (ClaimState& state : claims_) state.queued->done(tl::unexpected(error));

@@ -85,7 +85,7 @@ class Batch {
   void count_commits();
   void note_what_became_of_ahead(std::size_t committed);
   void use_new_keys();
-  void answer_command(CommandState& state);
+  void answer_command(CommandState& state, std::vector<Work>& again);
   std::vector<ClaimedExecution*> given_out();
   void answer_claim(ClaimState& state);
   bool may_have_missed_work(const ClaimState& state) const;

@@ -17,6 +17,8 @@ constexpr TimestampMs never = std::numeric_limits<TimestampMs>::max();
 constexpr std::int64_t stalled_sweep_pause_ms = 50;
 constexpr std::int64_t store_retry_pause_ms = 1000;
 
+std::int64_t lag(const DueEntry& entry, TimestampMs now) { return std::max<std::int64_t>(now - entry.due_at, 0); }
+
 }  // namespace
 
 void Runtime::ring() {
@@ -51,7 +53,7 @@ bool Runtime::sweep_if_due() {
   if (next_due_ > store_now() || refusing_ || steady_ms() < sweep_not_before_ms_) return false;
   ++sweeps_;
   next_due_ = never;
-  enqueue(QueuedSweep{}, true);
+  enqueue_sweep();
   return true;
 }
 
@@ -63,6 +65,7 @@ std::optional<DuePosition> Runtime::sweep_place() {
 // Sweeps go round: each goes on where the last one ended, until all is seen that was due when the round began. What a visit
 // leaves due has its next one in the next round, when everything else has had its first.
 void Runtime::note_sweep(bool full, const ReadReply& reply) {
+  due_lag_ms_ = reply.due.empty() ? 0 : lag(reply.due.front().entry, reply.now_ms());
   const std::lock_guard lock(clock_mutex_);
   if (!sweep_place_) round_began_ = reply.now_ms();
   sweep_place_.reset();
@@ -72,7 +75,8 @@ void Runtime::note_sweep(bool full, const ReadReply& reply) {
 }
 
 // The same for a sweep that took what was read ahead: the next that has to search goes on behind all that was.
-void Runtime::note_sweep_ahead(const DueEntry& last, TimestampMs now) {
+void Runtime::note_sweep_ahead(const DueEntry& first, const DueEntry& last, TimestampMs now) {
+  due_lag_ms_ = lag(first, now);
   const std::lock_guard lock(clock_mutex_);
   if (!sweep_place_) round_began_ = now;
   if (last.due_at > round_began_) return;
@@ -90,19 +94,17 @@ bool Runtime::sweep_on() {
   const std::lock_guard lock(clock_mutex_);
   if (refusing_ || steady_ms() < sweep_not_before_ms_) return false;
   ++sweeps_;
-  enqueue(QueuedSweep{}, true);
+  enqueue_sweep();
   return true;
 }
 
-void Runtime::sweep_finished(bool more, std::size_t found, std::size_t committed) {
+void Runtime::sweep_finished(bool more, bool barren) {
   statistics_.sweeps += 1;
   {
     const std::lock_guard lock(clock_mutex_);
     --sweeps_;
-    if (found > 0 && committed == 0) {
-      // Others were faster with all of it, or the store is away, or records are unreadable: do not spin.
-      sweep_not_before_ms_ = steady_ms() + stalled_sweep_pause_ms;
-    }
+    // Others were faster with all of it, or the store is away, or records are unreadable: do not spin.
+    if (barren) sweep_not_before_ms_ = steady_ms() + stalled_sweep_pause_ms;
     if (more) {
       next_due_ = 0;
     } else {

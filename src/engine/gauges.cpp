@@ -1,4 +1,6 @@
 // What is not counted but looked up when somebody asks for the figures.
+#include <algorithm>
+
 #include "engine/reads.hpp"
 #include "engine/runtime.hpp"
 
@@ -33,6 +35,15 @@ std::vector<Sample> held_back(Store& store) {
           {{"removed_rows"}, static_cast<double>(health->uncleared_ms) / 1000}};
 }
 
+// What is due but not dealt with yet: whoever only counts what was dealt with does not see what is left lying.
+std::vector<Sample> overdue_seconds(Store& store) {
+  const auto due = store.next_due();
+  const auto now_us = store.now_us();
+  if (!due || !now_us) return {};
+  const TimestampMs now = *now_us / 1000;
+  return {{{}, static_cast<double>(now - std::min(due->value_or(now), now)) / 1000}};
+}
+
 }  // namespace
 
 void Runtime::add_gauges() {
@@ -61,6 +72,9 @@ void Runtime::add_gauges() {
                             "from being cleared away; what is events or removed_rows.",
                             {Label::closed("what")}},
                            observe::seldom([this] { return held_back(*store_); }));
+  registry.computed_gauges({"flowfabric_overdue_seconds",
+                            "How long the earliest of what is due and not dealt with yet has been due; 0: nothing is."},
+                           observe::seldom([this] { return overdue_seconds(*store_); }));
 }
 
 }  // namespace flowfabric

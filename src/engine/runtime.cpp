@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -28,6 +29,21 @@ Error shutting_down() { return Error{Errc::shutting_down, "the engine is stoppin
 std::uint16_t placement(const CreateRequest& request, const Uuid& uuid) {
   if (request.idempotency_key.empty()) return partition_of(uuid);
   return idempotency_key(request.name_space, request.idempotency_key).partition();
+}
+
+const QueuedCommand* command_of(const Work& work) {
+  const auto* queued = std::get_if<std::unique_ptr<QueuedCommand>>(&work);
+  return queued == nullptr ? nullptr : queued->get();
+}
+
+std::optional<Key> contended_record(const Work& work) {
+  const QueuedCommand* queued = command_of(work);
+  return queued == nullptr ? std::nullopt : queued->contended;
+}
+
+bool ends_batch(const Work& work) {
+  const QueuedCommand* queued = command_of(work);
+  return queued != nullptr && others_decide_by(queued->command);
 }
 
 Work make_work(Command command, CommandDone done) {
@@ -282,8 +298,9 @@ void Runtime::wait_for_events(EventFilter filter, std::string cursor, std::uint3
 // starts only when enough is waiting to be worth a batch of its own; else what waits goes into the next batch of the
 // first. A writer that sweeps is not counted: nobody waits for its batch. Called with queue_mutex_ held.
 bool Runtime::batch_may_start() const {
-  if (queue_.empty()) return false;
-  return busy_writers_ == 0 || queue_.size() >= limits::worthwhile_batch_commands;
+  const std::size_t waiting = queue_.size() + queued_sweeps_;
+  if (waiting == 0) return false;
+  return busy_writers_ == 0 || waiting >= limits::worthwhile_batch_commands;
 }
 
 void Runtime::enqueue(Work work, bool internal) {
@@ -302,6 +319,24 @@ void Runtime::enqueue(Work work, bool internal) {
   if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(tl::unexpected(full));
 }
 
+// What has to be decided again has waited already: it goes before the others, in its order.
+void Runtime::enqueue_again(std::vector<Work> work) {
+  if (work.empty()) return;
+  std::unique_lock lock(queue_mutex_);
+  queue_.insert(queue_.begin(), std::make_move_iterator(work.begin()), std::make_move_iterator(work.end()));
+  const bool start = batch_may_start();
+  lock.unlock();
+  if (start) queue_wake_.notify_one();
+}
+
+void Runtime::enqueue_sweep() {
+  std::unique_lock lock(queue_mutex_);
+  ++queued_sweeps_;
+  const bool start = batch_may_start();
+  lock.unlock();
+  if (start) queue_wake_.notify_one();
+}
+
 void Runtime::enqueue_claims(std::vector<ClaimPtr> claims) {
   for (ClaimPtr& claim : claims) enqueue(std::move(claim), true);
 }
@@ -313,45 +348,76 @@ std::size_t Runtime::commands_to_take() const {
   return std::min(halve ? (queue_.size() + 1) / 2 : queue_.size(), limits::max_batch_commands);
 }
 
-// Everything queued, up to the limits of a batch. A sweep is a batch of its own.
-std::vector<Work> Runtime::take_batch() {
+// Those that could not be decided because of one contended record: they share the batch that holds it. Called with
+// queue_mutex_ held.
+std::vector<Work> Runtime::take_contended(const Key& key) {
+  std::vector<Work> batch;
+  std::deque<Work> others;
+  for (Work& work : queue_) {
+    const bool goes_along = batch.size() < limits::max_batch_commands && contended_record(work) == key;
+    goes_along ? batch.push_back(std::move(work)) : others.push_back(std::move(work));
+  }
+  queue_.swap(others);
+  return batch;
+}
+
+// Everything queued, up to the limits of a batch. Called with queue_mutex_ held.
+std::vector<Work> Runtime::take_commands() {
+  if (queue_.empty()) return {};
+  if (const auto contended = contended_record(queue_.front())) return take_contended(*contended);
   std::vector<Work> batch;
   std::size_t bytes = 0;
-  std::vector<ClaimPtr> handed_over;
+  const std::size_t most = commands_to_take();
+  batch.reserve(most + patient_.size());
+  while (!queue_.empty() && batch.size() < most && bytes < limits::max_batch_bytes) {
+    if (contended_record(queue_.front())) break;
+    bytes += work_bytes(queue_.front());
+    batch.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+    if (ends_batch(batch.back())) break;
+  }
+  // Whoever is patient goes along with those who are not.
+  for (Work& work : patient_) batch.push_back(std::move(work));
+  patient_.clear();
+  patience_ends_ms_ = std::numeric_limits<std::int64_t>::max();
+  return batch;
+}
+
+// A parked claim joins the batch whose create it waits for: the execution is made and leased in one commit.
+void Runtime::join_parked_claims(std::vector<Work>& batch) {
+  const bool alone =
+      std::any_of(batch.begin(), batch.end(), [](const Work& work) { return ends_batch(work) || contended_record(work); });
+  if (alone) return;
+  std::vector<ClaimPtr> joining;
+  for (const Work& work : batch) {
+    const QueuedCommand* queued = command_of(work);
+    const auto* create = queued == nullptr ? nullptr : std::get_if<CreateCommand>(&queued->command);
+    if (create == nullptr || create->request.delay_until != 0) continue;
+    const ReadyLine line{create->route, create->request.name_space};
+    for (ClaimPtr& claim : parking_.wake(line, 1)) joining.push_back(std::move(claim));
+  }
+  for (ClaimPtr& claim : joining) batch.emplace_back(std::move(claim));
+}
+
+// Sweeps and commands take turns when there are both. So however long the queue is, what is due has its share of the
+// writer (see sweep_limit), and however much is due, so have the commands. Called with queue_mutex_ held.
+bool Runtime::sweep_is_next() const { return queued_sweeps_ > 0 && (queue_.empty() || commands_since_sweep_); }
+
+std::vector<Work> Runtime::take_batch() {
+  std::vector<Work> batch;
   {
     const std::lock_guard lock(queue_mutex_);
-    const std::size_t most = commands_to_take();
-    batch.reserve(most + patient_.size());
-    while (!queue_.empty() && batch.size() < most && bytes < limits::max_batch_bytes) {
-      const bool sweep = std::holds_alternative<QueuedSweep>(queue_.front());
-      if (sweep && !batch.empty()) break;
-      bytes += work_bytes(queue_.front());
-      batch.push_back(std::move(queue_.front()));
-      queue_.pop_front();
-      if (sweep) break;
-    }
-    // Whoever is patient goes along with those who are not.
-    const bool sweep = batch.size() == 1 && std::holds_alternative<QueuedSweep>(batch.front());
-    if (!batch.empty() && !sweep) {
-      for (Work& work : patient_) batch.push_back(std::move(work));
-      patient_.clear();
-      patience_ends_ms_ = std::numeric_limits<std::int64_t>::max();
-    }
-    if (!batch.empty() && !sweep) {
-      ++busy_writers_;
-      commands_since_sweep_ = true;
+    if (sweep_is_next()) {
+      --queued_sweeps_;
+      batch.emplace_back(QueuedSweep{});
+    } else {
+      batch = take_commands();
+      if (!batch.empty()) ++busy_writers_;
+      if (!batch.empty()) commands_since_sweep_ = true;
     }
     if (batch_may_start()) queue_wake_.notify_one();
   }
-  // A parked claim joins the batch whose create it waits for: the execution is made and leased in one commit.
-  for (const Work& work : batch) {
-    const auto* queued = std::get_if<std::unique_ptr<QueuedCommand>>(&work);
-    const auto* create = queued == nullptr ? nullptr : std::get_if<CreateCommand>(&(*queued)->command);
-    if (create == nullptr || create->request.delay_until != 0) continue;
-    const ReadyLine line{create->route, create->request.name_space};
-    for (ClaimPtr& claim : parking_.wake(line, 1)) handed_over.push_back(std::move(claim));
-  }
-  for (ClaimPtr& claim : handed_over) batch.emplace_back(std::move(claim));
+  join_parked_claims(batch);
   return batch;
 }
 
@@ -434,12 +500,15 @@ void Runtime::end_settling() {
   settle_wake_.notify_all();
 }
 
-// A lone writer does not let commands wait for long while it sweeps.
+// A lone writer does not let commands wait for long while it sweeps. But the later it is with what is due, the more of it
+// goes at once: a sweep is followed by one batch of commands, which cannot make as much due as the largest sweep takes.
 std::uint32_t Runtime::sweep_limit() {
   const std::lock_guard lock(queue_mutex_);
   const bool share = std::exchange(commands_since_sweep_, false);
   if (writers_.size() > 1) return limits::max_due_batch;
-  return share ? limits::shared_due_batch : limits::lone_due_batch;
+  if (!share) return limits::lone_due_batch;
+  const std::int64_t steps = 1 + due_lag_ms_ / limits::due_lag_step_ms;
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(limits::shared_due_batch * steps, limits::max_due_batch));
 }
 
 void Runtime::wait_for_work(std::size_t) {
@@ -451,6 +520,10 @@ void Runtime::answer_unserved(const ClaimPtr& claim) {
   // What is due by now may be work: a claim does not go away empty because the clock comes a moment later.
   if (!claim->waited_for_clock && sweep_if_due()) {
     claim->waited_for_clock = true;
+    {
+      const std::lock_guard lock(queue_mutex_);
+      commands_since_sweep_ = true;  // so that the sweep comes before the claim
+    }
     return enqueue_claims({claim});
   }
   if (claim->wait_until_ms > steady_ms() && !refusing_) {
@@ -524,7 +597,7 @@ void Runtime::interrupt_waits() {
 
 bool Runtime::queues_empty() const {
   const std::lock_guard lock(queue_mutex_);
-  return queue_.empty();
+  return queue_.empty() && queued_sweeps_ == 0;
 }
 
 void Runtime::refuse_everything() {
@@ -535,6 +608,7 @@ void Runtime::refuse_everything() {
     queue.swap(queue_);
     for (Work& work : patient_) queue.push_back(std::move(work));
     patient_.clear();
+    queued_sweeps_ = 0;
   }
   for (Work& work : queue) {
     if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&work)) {

@@ -135,10 +135,16 @@ class Runtime {
   Result<RouteNo> route_for(const CreateRequest& request);
   void enqueue(Work work, bool internal);
   void enqueue_claims(std::vector<ClaimPtr> claims);
+  void enqueue_again(std::vector<Work> work);
+  void enqueue_sweep();
   bool batch_may_start() const;
+  bool sweep_is_next() const;
   void end_patience();
   std::size_t commands_to_take() const;
   std::vector<Work> take_batch();
+  std::vector<Work> take_commands();
+  std::vector<Work> take_contended(const Key& key);
+  void join_parked_claims(std::vector<Work>& batch);
   std::unique_ptr<Batch> take_settled();
   void note_answered();
   void answer(Batch& batch);
@@ -160,11 +166,11 @@ class Runtime {
   // `full`: it found as much as it looked for, so there may be more.
   std::optional<DuePosition> sweep_place();
   void note_sweep(bool full, const ReadReply& reply);
-  void note_sweep_ahead(const DueEntry& last, TimestampMs now);
+  void note_sweep_ahead(const DueEntry& first, const DueEntry& last, TimestampMs now);
   bool read_ahead();
   bool sweep_on();
-  // `more`: something may be due still that no other sweep sees to.
-  void sweep_finished(bool more, std::size_t found, std::size_t committed);
+  // `more`: something may be due still that no other sweep sees to. `barren`: it has found something and done nothing.
+  void sweep_finished(bool more, bool barren);
   std::uint32_t sweep_limit();
   std::uint64_t next_sequence(std::int64_t now_us);
 
@@ -185,6 +191,7 @@ class Runtime {
   std::condition_variable queue_wake_;
   std::deque<Work> queue_;
   std::vector<Work> patient_;     // goes with the next batch, or by itself when its patience ends
+  std::size_t queued_sweeps_ = 0;
   std::size_t busy_writers_ = 0;  // with commands
   bool commands_since_sweep_ = false;
 
@@ -211,6 +218,7 @@ class Runtime {
   std::atomic<bool> look_again_{false};  // a batch failed: all who wait look again
   int sweeps_ = 0;                       // queued or on their way
   std::int64_t sweep_not_before_ms_ = 0;
+  std::atomic<std::int64_t> due_lag_ms_{0};  // how late the last sweep was
   std::optional<DuePosition> sweep_place_;  // where the next sweep goes on; none: at the beginning
   TimestampMs round_began_ = 0;             // when a sweep began there last
   std::int64_t ask_not_before_ms_ = 0;

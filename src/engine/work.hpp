@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct QueuedCommand {
   Command command;
   CommandDone done;
   int stale = 0;  // how often its guard failed
+  // The record that others keep changing. From the next try on it is held while the command is decided.
+  std::optional<Key> contended;
 };
 
 struct QueuedClaim {

@@ -19,8 +19,8 @@
 //    (c) entries of one change set keep their order. Positions are opaque bytes that only the store understands. They stay
 //    good across restarts, crashes, failovers and restores, or are refused: a position that the log as it is now has
 //    never reached, or that is of another log, is never taken for a place in this one.
-// 5. Time. `ReadReply::now_us` is the store's one clock: the database server's, or the process's for embedded stores,
-//    or `StoreOptions::now_us` when tests supply one.
+// 5. Time. `ReadReply::now_us` is the store's one clock: the database server's, or the system's for embedded stores,
+//    without its steps back (base/wall_clock.hpp), or `StoreOptions::now_us` when tests supply one.
 //
 // Threads: Store is thread-safe. A Session belongs to one thread at a time, except for `settle`.
 #pragma once
@@ -56,6 +56,10 @@ struct DuePosition {
 
 struct ReadRequest {
   std::vector<Key> keys;                 // records to load; missing ones are simply not in the reply. No duplicates
+  // One of `keys` that others keep changing. It is read as the last, and from then on until the batch ends nobody else
+  // changes it: whoever tries waits, or is stale. Those who want to hold it are served in the order in which they came.
+  // Never together with a search. A store may give up waiting; then the guard decides, as always.
+  std::optional<Key> hold;
   std::vector<RouteDemand> ready;        // claimable work wanted; at most one demand a route and namespace
   std::uint32_t due_limit = 0;           // records due by now wanted. Never together with `ready`
   std::optional<DuePosition> due_after;  // only those behind this place

@@ -58,6 +58,32 @@ TEST_P(EngineClaims, C2_engines_that_race_never_lease_an_execution_twice) {
   EXPECT_EQ(all.size(), static_cast<std::size_t>(executions)) << "one was not handed out";
 }
 
+// The lane is opened in the same breath as the claim comes, but somebody else changes the lane in between.
+TEST_P(EngineClaims, nothing_is_handed_out_because_of_a_lane_change_that_is_not_committed) {
+  engine().make();
+  set_lane(engine(), "default", LaneState::paused);
+  second();
+  const auto watch = std::make_shared<Watch>();
+  Driver hasty(std::make_unique<WatchedStore>(open_store(), watch), clock_, 3);
+  bool came_between = GetParam().takes_turns;  // there nobody can
+  watch->after_read = [&](const ReadRequest&) {
+    if (!std::exchange(came_between, true)) set_lane(second(), "default", LaneState::disabled);
+  };
+  std::optional<Result<Reply>> opened;
+  Claims claims;
+  hasty.runtime().submit(LaneCommand{"default", LaneState::active, {"ops", "go on"}},
+                         [&](Result<Reply> reply) { opened = std::move(reply); });
+  hasty.runtime().submit_claim(ask(), [&](Result<Claims> reply) { claims = value_of(std::move(reply)); });
+  hasty.settle();
+  ASSERT_TRUE(opened.has_value());
+  EXPECT_TRUE(*opened);
+  EXPECT_EQ(claims.size(), 1u);
+  Events last_two;
+  for (const Event& event : events_from(start_cursor("earliest"))) last_two.push_back(event.type);
+  last_two.erase(last_two.begin(), last_two.end() - 2);
+  EXPECT_EQ(last_two, (Events{EventType::lane_changed, EventType::claimed}));
+}
+
 TEST_P(EngineClaims, C3_priority_is_global_per_lane_and_equal_priorities_are_served_in_order_of_arrival) {
   std::map<std::int32_t, std::vector<ExecutionId>> by_priority;
   const std::vector<std::int32_t> priorities = {0, 5, -3, 5, 32767, 0, -32768, 5, 0, -3};

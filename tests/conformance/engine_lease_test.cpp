@@ -429,6 +429,33 @@ TEST_P(EngineLeases, race_of_two_engines_on_one_record_never_surfaces_as_contend
   EXPECT_EQ(count_of(engine().history(id), EventType::priority_changed), 2 * rounds);
 }
 
+// Whoever is slower would lose every race: between each of its reads and its commit, another engine changes the record.
+TEST_P(EngineLeases, a_call_gets_through_although_another_engine_is_always_faster) {
+  const ExecutionId id = engine().make();
+  const auto watch = std::make_shared<Watch>();
+  Driver slow(std::make_unique<WatchedStore>(open_store(), watch), clock_, 3);
+  second();
+  std::atomic<int> changes{0};
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over) {
+      const auto reply = second().call(TagsCommand{id, {{{"app.n", std::to_string(changes)}}, {}}, {}});
+      if (reply) ++changes;
+    }
+  });
+  // Where batches take turns nobody can be faster; where the record is held nobody is.
+  watch->after_read = [&](const ReadRequest& request) {
+    const int seen = changes;
+    while (!GetParam().takes_turns && !request.hold && changes == seen) std::this_thread::yield();
+  };
+  const auto reply = slow.call(PriorityCommand{id, 7, {}});
+  over = true;
+  other.join();
+  EXPECT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(count_of(engine().history(id), EventType::priority_changed), 1);
+  EXPECT_EQ(count_of(engine().history(id), EventType::tags_changed), changes) << "no change was lost";
+}
+
 TEST_P(EngineLeases, race_of_two_engines_to_end_an_execution_has_one_winner) {
   constexpr std::size_t executions = 60;
   make_many(std::vector<CreateRequest>(executions, job()));

@@ -95,6 +95,17 @@ TEST_P(EngineReadAhead, what_was_ended_after_the_reading_stays_ended) {
   EXPECT_EQ(claim(ask(100)).size(), fleet_size - 1);
 }
 
+TEST_P(EngineReadAhead, what_was_changed_after_the_reading_is_done_at_its_time_all_the_same) {
+  const auto ids = delay_jobs(fleet_size);
+  engine().advance(after_the_look_ms);
+  std::vector<Command> changes;
+  for (const ExecutionId& id : ids) changes.emplace_back(TagsCommand{id, {{{"app.changed", "yes"}}, {}}, {}});
+  for (const auto& reply : call_together(engine(), std::move(changes))) value_of(reply);
+  engine().advance(200);
+  EXPECT_EQ(swept_ahead(engine()), 0u);
+  EXPECT_EQ(claim(ask(100)).size(), fleet_size);
+}
+
 TEST_P(EngineReadAhead, two_engines_that_have_read_the_same_write_everybody_off_once) {
   enlist_fleet();
   other().advance(after_the_look_ms);

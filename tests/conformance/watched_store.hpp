@@ -26,6 +26,8 @@ struct Watch {
   std::atomic<int> log_reads{0};
   std::atomic<int> log_ends{0};
   std::string events_held_at;  // events behind this position are not shown; empty: all are
+  // Called by sessions between a read and whatever follows; set by the thread that uses them.
+  std::function<void(const ReadRequest&)> after_read;
 
   template <class Call>
   auto through(Call call) -> decltype(call()) {
@@ -46,7 +48,9 @@ class WatchedSession final : public Session {
       : inner_(std::move(inner)), watch_(std::move(watch)) {}
 
   Result<ReadReply> read(const ReadRequest& request) override {
-    return watch_->through([&] { return inner_->read(request); });
+    auto reply = watch_->through([&] { return inner_->read(request); });
+    if (watch_->after_read) watch_->after_read(request);
+    return reply;
   }
   Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override {
     return watch_->through([&] { return inner_->read_satellites(names); });

@@ -214,9 +214,12 @@ bool World::pump(Process& process, std::size_t writer) {
   if (process.state->dead || process.writer_busy[writer]) return false;
   bool moved = false;
   process.writer_busy[writer] = true;
+  // Another writer of the process may be in the middle of its answers.
+  const std::uint64_t being_answered = process.state->reply_commit;
   trace_.deeper();
   run_in(process, [&] { moved = process.runtime->pump(writer); });
   trace_.shallower();
+  process.state->reply_commit = being_answered;
   process.writer_busy[writer] = false;
   return moved;
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -13,9 +14,12 @@
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "base/wall_clock.hpp"
 
 namespace flowfabric {
 namespace {
+
+constexpr auto longest_wait_to_hold = std::chrono::seconds(10);
 
 // Positions are the log's id in four bytes and the sequence in eight, both big-endian, so that they also order as bytes.
 // Where the history of a record stands is the sequence alone.
@@ -178,6 +182,7 @@ void check_sets(const std::vector<ChangeSet>& sets) {
 
 void check_request(const ReadRequest& request) {
   FF_CHECK(request.ready.empty() || request.due_limit == 0);
+  FF_CHECK(!request.hold || (request.ready.empty() && request.due_limit == 0));
   std::set<Key> keys;
   for (const auto& key : request.keys) FF_CHECK(is_well_formed(key) && keys.insert(key).second);
   std::set<std::pair<RouteNo, std::optional<std::string>>> demands;
@@ -271,13 +276,16 @@ class MemoryDatabase {
   // All of these expect that the mutex is held.
   std::vector<Record> records_of(const std::vector<Key>& keys) const;
   bool reserve(Owner owner, const Key& key);
+  void hold(std::unique_lock<std::mutex>& lock, Owner owner, const Key& key);
+  void let_go(Owner owner);
+  bool is_held_by_another(Owner owner, const Key& key) const;
   void find_ready(Owner owner, const ReadRequest& request, std::size_t demand, std::vector<Candidate>& found);
   void find_due(Owner owner, const ReadRequest& request, TimestampMs now_ms, std::vector<DueCandidate>& found);
   void find_grouped(std::uint64_t group, std::uint32_t limit, std::vector<DueCandidate>& found) const;
   void end_batch(Owner owner);
-  bool guards_hold(const ChangeSet& set) const;
+  bool guards_hold(Owner owner, const ChangeSet& set) const;
   std::optional<Counters> add_counters(const ChangeSet& set) const;
-  Verdict apply(const ChangeSet& set);
+  Verdict apply(Owner owner, const ChangeSet& set);
   void apply_root(const RootChange& change);
   void put(const RootChange& change);
   void erase(const RootChange& change);
@@ -310,6 +318,9 @@ class MemoryDatabase {
   // Candidates on their way: kept from other sessions until the batch of the owner ends.
   std::map<Key, Owner> reserved_;
   std::map<Owner, std::vector<Key>> reserved_by_;
+  // Who holds a record, and behind it those who wait for that.
+  std::map<Key, std::deque<Owner>> holders_;
+  std::condition_variable let_go_;
 
   std::mutex listeners_mutex_;
   std::vector<std::shared_ptr<ListenerSlot>> listeners_;
@@ -370,9 +381,32 @@ void MemoryDatabase::find_grouped(std::uint64_t group, std::uint32_t limit, std:
   }
 }
 
+// Waiting ends in any case: two engines that one thread drives by hand would wait for each other for ever.
+void MemoryDatabase::hold(std::unique_lock<std::mutex>& lock, Owner owner, const Key& key) {
+  std::deque<Owner>& line = holders_[key];
+  if (std::find(line.begin(), line.end(), owner) == line.end()) line.push_back(owner);
+  if (!let_go_.wait_for(lock, longest_wait_to_hold, [&] { return !is_held_by_another(owner, key); })) let_go(owner);
+}
+
+void MemoryDatabase::let_go(Owner owner) {
+  bool first = false;
+  for (auto line = holders_.begin(); line != holders_.end();) {
+    first = first || line->second.front() == owner;
+    std::erase(line->second, owner);
+    line = line->second.empty() ? holders_.erase(line) : std::next(line);
+  }
+  if (first) let_go_.notify_all();
+}
+
+bool MemoryDatabase::is_held_by_another(Owner owner, const Key& key) const {
+  const auto line = holders_.find(key);
+  return line != holders_.end() && line->second.front() != owner;
+}
+
 ReadReply MemoryDatabase::read(Owner owner, const ReadRequest& request, std::int64_t now_us) {
   check_request(request);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (request.hold) hold(lock, owner, *request.hold);
   ReadReply reply;
   reply.now_us = now_us;
   reply.records = records_of(request.keys);
@@ -403,7 +437,7 @@ std::vector<Verdict> MemoryDatabase::commit(Owner owner, const std::vector<Chang
   const std::lock_guard lock(mutex_);
   std::vector<Verdict> verdicts;
   verdicts.reserve(sets.size());
-  for (const auto& set : sets) verdicts.push_back(apply(set));
+  for (const auto& set : sets) verdicts.push_back(apply(owner, set));
   end_batch(owner);
   return verdicts;
 }
@@ -414,6 +448,7 @@ void MemoryDatabase::release(Owner owner) {
 }
 
 void MemoryDatabase::end_batch(Owner owner) {
+  if (!holders_.empty()) let_go(owner);
   const auto mine = reserved_by_.find(owner);
   if (mine == reserved_by_.end()) return;
   for (const auto& key : mine->second) reserved_.erase(key);
@@ -422,8 +457,9 @@ void MemoryDatabase::end_batch(Owner owner) {
 
 // ---------------------------------------------------------------- changes
 
-bool MemoryDatabase::guards_hold(const ChangeSet& set) const {
+bool MemoryDatabase::guards_hold(Owner owner, const ChangeSet& set) const {
   return std::all_of(set.roots.begin(), set.roots.end(), [&](const RootChange& change) {
+    if (change.action != RootChange::Action::check && is_held_by_another(owner, change.key)) return false;
     const auto found = records_.find(change.key);
     const std::uint64_t version = found == records_.end() ? 0 : found->second.version;
     return version == change.expected_version;
@@ -442,8 +478,8 @@ std::optional<MemoryDatabase::Counters> MemoryDatabase::add_counters(const Chang
   return sums;
 }
 
-Verdict MemoryDatabase::apply(const ChangeSet& set) {
-  if (!guards_hold(set)) return Verdict::stale;
+Verdict MemoryDatabase::apply(Owner owner, const ChangeSet& set) {
+  if (!guards_hold(owner, set)) return Verdict::stale;
   const auto sums = add_counters(set);
   if (!sums) return Verdict::refused;
   for (const auto& [key, sum] : *sums) counters_[key] = sum;
@@ -806,16 +842,15 @@ class MemorySession final : public Session {
   const std::function<std::int64_t()> now_us_;
 };
 
-std::int64_t process_now_us() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+std::function<std::int64_t()> system_clock() {
+  return [clock = std::make_shared<WallClock>()] { return clock->now_us(); };
 }
 
 class MemoryStore final : public Store {
  public:
   MemoryStore(std::shared_ptr<MemoryDatabase> database, StoreOptions options)
       : database_(std::move(database)),
-        now_us_(options.now_us ? std::move(options.now_us) : process_now_us),
+        now_us_(options.now_us ? std::move(options.now_us) : system_clock()),
         listener_(std::make_shared<ListenerSlot>()) {
     database_->add_listener(listener_);
   }

@@ -117,6 +117,10 @@ FROM due d CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS R"sql( FROM root W
 WHERE d.group_no = ANY($1::bigint[]) AND d.group_no <> 0
 ORDER BY d.group_no, d.rank, d.key LIMIT $2::bigint)sql"};
 
+// Result: the record as it is when the lock is there, which lasts until the transaction ends. Index root_pkey.
+constexpr Statement hold_record = {"hold_record", R"sql(
+SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = $1::bytea FOR NO KEY UPDATE"};
+
 // Result: the satellites that exist. Index satellite_pkey.
 constexpr Statement load_satellites = {"load_satellites", R"sql(
 SELECT s.root, s.kind, s.n, s.body FROM unnest($1::bytea[], $2::smallint[], $3::bigint[]) i(root, kind, n)
@@ -196,6 +200,14 @@ std::vector<Route> routes_of(const Rows& rows) {
   }
   std::sort(out.begin(), out.end(), [](const Route& a, const Route& b) { return a.number < b.number; });
   return out;
+}
+
+// The record as it was locked takes the place of the one that was read before.
+void take_held(const Rows& rows, ReadReply& reply) {
+  if (rows.size() == 0) return;
+  Record held = record_at(rows, 0, 0);
+  std::erase_if(reply.records, [&](const Record& record) { return record.key == held.key; });
+  reply.records.push_back(std::move(held));
 }
 
 std::optional<std::string_view> namespace_of(const RouteDemand& demand) { return demand.name_space; }
@@ -307,10 +319,10 @@ Result<ReadReply> WriterSession::read(const ReadRequest& request) {
 // A transaction gets its number, and thereby its place in the log, with its first lock. So keys and groups are read first
 // and the one statement that locks is the last that reads records: then the transaction comes after those that it has seen.
 // What a batch reads after its search may be newer than its number; the commit notices that (update_roots in batch.cpp).
-// The clock comes after the search, so that what the search found due is due by `now_us`.
+// A record that is to be held is locked and read at once, as the last. The clock comes after the search, so that what the search found due is due by `now_us`.
 void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us) {
-  const bool searches = !request.ready.empty() || request.due_limit > 0;
-  if (searches && !in_transaction_) connection_->queue(begin, {});
+  const bool locks = !request.ready.empty() || request.due_limit > 0 || request.hold;
+  if (locks && !in_transaction_) connection_->queue(begin, {});
   if (!request.keys.empty()) connection_->queue(load_records, keys_param(request.keys));
   Params params;
   if (wants_groups(request)) {
@@ -335,6 +347,9 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
     const DuePosition after = request.due_after.value_or(DuePosition{std::numeric_limits<TimestampMs>::min(), {}});
     params.int8(after.due_at).bytes(after.key.bytes);
     connection_->queue(search_due, params);
+  } else if (request.hold) {
+    params.bytes(request.hold->bytes);
+    connection_->queue(hold_record, params);
   }
   if (clock_ && !request.want_routes) return;
   params.clear();
@@ -345,9 +360,9 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
 Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
   ReadReply reply;
   if (clock_) reply.now_us = clock_();
-  const bool searches = !request.ready.empty() || request.due_limit > 0;
-  const bool begins = searches && !in_transaction_;
-  const bool reads = searches || wants_groups(request) || !request.keys.empty() || request.want_routes;
+  const bool locks = !request.ready.empty() || request.due_limit > 0 || request.hold;
+  const bool begins = locks && !in_transaction_;
+  const bool reads = locks || wants_groups(request) || !request.keys.empty() || request.want_routes;
   if (!reads && clock_) return reply;
   queue_reads(request, reply.now_us);
   auto answer = connection_->flush();
@@ -364,6 +379,8 @@ Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
     reply.ready = candidates_of(*rows++, held_);
   } else if (request.due_limit > 0) {
     reply.due = due_of(*rows++);
+  } else if (request.hold) {
+    take_held(*rows++, reply);
   }
   if (!clock_) reply.now_us = rows->integer(0, 0);
   if (request.want_routes) reply.routes = routes_of(*rows);
