@@ -84,7 +84,8 @@ inline constexpr std::size_t max_api_key_name_bytes = 64;
 inline constexpr std::uint32_t max_route_candidates = 512;
 // A command whose record was changed by others so often holds the record at its next try, so that nobody can be faster.
 inline constexpr int max_hopeful_tries = 3;
-inline constexpr int max_stale_retries = 64;  // Then `contended`. Only a command that changes several records gets there
+inline constexpr int max_stale_retries =
+    64;  // Then `contended`. Only a command that changes several records gets there
 inline constexpr std::size_t max_routes = 100000;
 // From then on a transaction that stays open in the database is worth a warning.
 inline constexpr std::int64_t events_held_back_warning_ms = 10'000;

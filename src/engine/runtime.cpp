@@ -385,8 +385,8 @@ std::vector<Work> Runtime::take_commands() {
 
 // A parked claim joins the batch whose create it waits for: the execution is made and leased in one commit.
 void Runtime::join_parked_claims(std::vector<Work>& batch) {
-  const bool alone =
-      std::any_of(batch.begin(), batch.end(), [](const Work& work) { return ends_batch(work) || contended_record(work); });
+  const bool alone = std::any_of(batch.begin(), batch.end(),
+                                 [](const Work& work) { return ends_batch(work) || contended_record(work); });
   if (alone) return;
   std::vector<ClaimPtr> joining;
   for (const Work& work : batch) {

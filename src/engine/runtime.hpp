@@ -190,7 +190,7 @@ class Runtime {
   mutable std::mutex queue_mutex_;
   std::condition_variable queue_wake_;
   std::deque<Work> queue_;
-  std::vector<Work> patient_;     // goes with the next batch, or by itself when its patience ends
+  std::vector<Work> patient_;  // goes with the next batch, or by itself when its patience ends
   std::size_t queued_sweeps_ = 0;
   std::size_t busy_writers_ = 0;  // with commands
   bool commands_since_sweep_ = false;
@@ -219,8 +219,8 @@ class Runtime {
   int sweeps_ = 0;                       // queued or on their way
   std::int64_t sweep_not_before_ms_ = 0;
   std::atomic<std::int64_t> due_lag_ms_{0};  // how late the last sweep was
-  std::optional<DuePosition> sweep_place_;  // where the next sweep goes on; none: at the beginning
-  TimestampMs round_began_ = 0;             // when a sweep began there last
+  std::optional<DuePosition> sweep_place_;   // where the next sweep goes on; none: at the beginning
+  TimestampMs round_began_ = 0;              // when a sweep began there last
   std::int64_t ask_not_before_ms_ = 0;
   std::int64_t last_look_ms_ = 0;  // when we last looked at everything
   std::optional<Wakeup> foreign_;

@@ -55,7 +55,7 @@ struct DuePosition {
 };
 
 struct ReadRequest {
-  std::vector<Key> keys;                 // records to load; missing ones are simply not in the reply. No duplicates
+  std::vector<Key> keys;  // records to load; missing ones are simply not in the reply. No duplicates
   // One of `keys` that others keep changing. It is read as the last, and from then on until the batch ends nobody else
   // changes it: whoever tries waits, or is stale. Those who want to hold it are served in the order in which they came.
   // Never together with a search. A store may give up waiting; then the guard decides, as always.

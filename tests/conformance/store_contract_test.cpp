@@ -143,6 +143,42 @@ TEST_P(StoreContract, AStaleSetChangesNothingAtAll) {
   EXPECT_EQ(must(store_->counter(counter)), 0);
 }
 
+TEST_P(StoreContract, WhoeverHoldsARecordIsNeverStaleAndTheNextHolderSeesWhatItWrote) {
+  const Key key = execution("a");
+  write(set_of({put(key, 0, "first")}));
+  ReadRequest request;
+  request.keys = {key};
+  request.hold = key;
+  ASSERT_EQ(must(session_->read(request)).records.at(0).version, 1u);
+  auto hasty_store = open_store(), patient_store = open_store();
+  auto hasty = must(hasty_store->open_session()), patient = must(patient_store->open_session());
+  std::thread without(
+      [&] { EXPECT_EQ(must(hasty->commit({set_of({put(key, 1, "hasty")})})), Verdicts{Verdict::stale}); });
+  std::thread with([&] {
+    const auto records = must(patient->read(request)).records;
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].version, 2u);
+    EXPECT_EQ(records[0].body, "held");
+    EXPECT_EQ(must(patient->commit({set_of({put(key, 2, "patient")})})), Verdicts{Verdict::committed});
+  });
+  EXPECT_EQ(must(session_->commit({set_of({put(key, 1, "held")})})), Verdicts{Verdict::committed});
+  without.join();
+  with.join();
+  EXPECT_EQ(load(key)->body, "patient");
+}
+
+TEST_P(StoreContract, AHeldRecordThatIsNotThereHoldsNobodyUp) {
+  const Key key = execution("a");
+  ReadRequest request;
+  request.keys = {key};
+  request.hold = key;
+  EXPECT_TRUE(must(session_->read(request)).records.empty());
+  EXPECT_EQ(must(session_->commit({set_of({put(key, 0, "first")})})), Verdicts{Verdict::committed});
+  ASSERT_EQ(must(session_->read(request)).records.size(), 1u);
+  session_->release();
+  EXPECT_EQ(commit_one(set_of({put(key, 1, "second")})), Verdict::committed) << "letting go is enough";
+}
+
 TEST_P(StoreContract, OneStaleSetAmongManyNeighbours) {
   constexpr int number = 300;
   write(set_of({put(execution("150"), 0, "taken")}));
