@@ -23,10 +23,10 @@ constexpr int most_failures = 10;
 
 // Seeds that once found a defect. They are run whenever no range is chosen.
 constexpr std::uint64_t kept_seeds[] = {
-    5012322, 5047891,                      // retention by a change to the namespace that was not committed
-    5020858, 5033481, 5052468, 678840833,  // a pause because what was read ahead was stale; the visit came a day later
-    5034103, 5053963, 5007884,             // the same pause, seen at once
-    91006530,                              // the watcher took answers of one commit for those of another
+    5012322,  5047891,                      // retention by a change to the namespace that was not committed
+    5020858,  5033481, 5052468, 678840833,  // a pause because what was read ahead was stale; the visit came a day later
+    5034103,  5053963, 5007884,             // the same pause, seen at once
+    91006530,                               // the watcher took answers of one commit for those of another
 };
 
 // What the signal handler prints when a run ends the process.
