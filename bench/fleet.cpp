@@ -195,7 +195,7 @@ Lapse bench_lapse(const std::string& url, pid_t postmaster, int workers) {
   register_workers(*engine, workers, ttl_ms);
   clock.go_on();
   // The engine learns the time of its store from batches: without one it would believe in the time that stood still.
-  must(engine->set_lane_state("some", LaneState::paused), "lane");
+  must(engine->set_namespace({"some", {}}), "namespace");
   if (clock.now_us() / 1000 >= due) give_up("registering took longer than the TTL: nothing to be seen of the lapse");
 
   const auto server_cpu = [&] { return postmaster == 0 ? 0 : postgres_cpu_seconds(postmaster); };

@@ -79,7 +79,8 @@ class Engine {
   // Gives the lease back now. The next claim goes on with the same attempt; no retry and no reclaim is counted.
   Result<void> release(const Handle& handle);
   Result<CancelReply> cancel_held(const Handle& handle, std::string reason);
-  // Whose work each handle is for; absent where the handle is not good or the execution is gone.
+  // The namespace of the execution that each handle is for; absent where the handle is not valid. Current handles say it
+  // themselves; only those of older versions cause a read, and are absent when their execution is gone.
   Result<std::vector<std::optional<std::string>>> namespaces_of(const std::vector<Handle>& handles);
 
   // ---- The same without blocking, for callers that have no thread to spare: servers, event loops. `done` is called once,
@@ -142,6 +143,8 @@ class Engine {
   // ---- Reading
   Result<ExecutionDescription> describe_execution(const ExecutionId& id);
   Result<PublicState> read_execution_state(const ExecutionId& id);
+  // Reads one record.
+  Result<std::string> namespace_of(const ExecutionId& id);
   // The result of the current life, or what one attempt of any life ended with.
   Result<ExecutionResult> get_execution_result(const ExecutionId& id, std::optional<std::uint32_t> attempt_index = {});
   Result<ExecutionContext> read_execution_context(const ExecutionId& id);

@@ -34,7 +34,8 @@ struct CreateRequest {
 
 struct Created {
   ExecutionId execution_id{};
-  PublicState public_state = PublicState::waiting;
+  // Absent for a duplicate whose execution has ended and been removed by retention since.
+  std::optional<PublicState> public_state{};
   bool duplicate = false;  // an earlier request with this idempotency key or id made it
 
   friend bool operator==(const Created&, const Created&) = default;
@@ -78,6 +79,7 @@ struct ClaimedExecution {
 struct RenewVerdict {
   TimestampMs expires_at = 0;
   std::uint64_t lease_epoch = 0;
+  Handle handle{};  // use this one from now on: it is signed with the newest key
 
   friend bool operator==(const RenewVerdict&, const RenewVerdict&) = default;
 };
@@ -209,7 +211,7 @@ struct ExpiredLease {
 };
 
 struct ListExpiredLeasesRequest {
-  TimestampMs as_of = 0;  // leases with expires_at <= as_of; 0: now
+  std::optional<TimestampMs> as_of{};  // leases with expires_at <= as_of; absent: now
   std::optional<std::string> name_space{};
   std::string cursor{};
   std::uint32_t limit = 1000;
@@ -230,8 +232,25 @@ struct Grant {
   std::string grant_key{};  // signed; what the worker redeems
   std::string grant_id{};   // SHA-256 of the key in hex: safe to log
   TimestampMs expires_at = 0;
+  std::string capability_hash{};  // as they were given; see GrantRequest
+  std::string route_snapshot{};
+  std::string admission_summary{};
 
   friend bool operator==(const Grant&, const Grant&) = default;
+};
+
+// A grant that stands, without the key that redeems it.
+struct GrantInfo {
+  GrantKind kind = GrantKind::claim;
+  std::string grant_id{};
+  std::string worker_id{};
+  std::string worker_instance_id{};  // the instance that it was issued for
+  TimestampMs expires_at = 0;
+  std::string capability_hash{};
+  std::string route_snapshot{};
+  std::string admission_summary{};
+
+  friend bool operator==(const GrantInfo&, const GrantInfo&) = default;
 };
 
 struct GrantRequest {
@@ -240,6 +259,10 @@ struct GrantRequest {
   std::string worker_instance_id{};
   std::vector<std::string> capabilities{};
   std::uint32_t grant_ttl_ms = 5000;
+  // Texts of a scheduler that are kept with the grant and shown with it. Opaque: the engine does not read them.
+  std::string capability_hash{};
+  std::string route_snapshot{};
+  std::string admission_summary{};
 };
 
 struct ClaimForWorkerRequest {
@@ -249,6 +272,9 @@ struct ClaimForWorkerRequest {
   std::string worker_instance_id{};
   std::vector<std::string> capabilities{};
   std::uint32_t grant_ttl_ms = 5000;
+  std::string capability_hash{};  // as in GrantRequest
+  std::string route_snapshot{};
+  std::string admission_summary{};
 };
 
 // What a worker does with a grant. The worker id must be the grant's; the instance may be another.
@@ -260,6 +286,9 @@ struct RedeemRequest {
   std::string worker_instance_id{};
   std::vector<std::string> capabilities{};
   std::uint32_t lease_ttl_ms = 30000;
+  // Only for a reclaim: an execution that was reclaimed this often ends as failed instead. The policy's own limit holds
+  // as well.
+  std::optional<std::uint32_t> max_reclaim_count{};
 };
 
 struct Granted {
@@ -363,6 +392,8 @@ struct LaneInfo {
   TimestampMs changed_at = 0;
   std::string changed_by{};
   std::string reason{};
+  TimestampMs registered_at = 0;  // when its first execution was created; 0: before this was recorded
+  std::string registered_by{};    // the creator of that execution
 
   friend bool operator==(const LaneInfo&, const LaneInfo&) = default;
 };
@@ -374,11 +405,13 @@ struct NamespaceInfo {
   friend bool operator==(const NamespaceInfo&, const NamespaceInfo&) = default;
 };
 
-// Removes ended executions. With `older_than_ms`, those that ended that long ago, whatever their policy says.
+// Removes ended executions. With `older_than_ms`, those that ended that long ago or longer, whatever their policy says; 0
+// removes everything that has ended.
 struct RetentionRun {
   std::optional<std::int64_t> older_than_ms{};
   std::optional<std::string> name_space{};
   std::optional<std::string> lane{};
+  std::optional<std::pair<std::string, std::string>> tag{};
 };
 
 // ---- Reading -------------------------------------------------------------------------------------------------------
@@ -418,6 +451,7 @@ struct ExecutionDescription {
   Policy policy{};
   std::optional<Lease> lease{};
   std::uint64_t lease_epoch = 0;
+  std::optional<GrantInfo> grant{};  // while one reserves it
   std::optional<Attempt> attempt{};  // the current or last one
   std::vector<Attempt> attempts{};   // all of them, oldest first, up to a page
   std::uint32_t retry_count = 0;

@@ -167,50 +167,61 @@ struct Shape<api::Item<T>> {
 inline constexpr std::string_view about_reason = "Stands in the event log.";
 inline constexpr std::string_view about_handle = "Of the claim; shows that you hold the lease.";
 
-FF_SHAPE(api::CreateManyBody, "CreateMany", required("executions", &T::executions, "Up to 1,000."))
+FF_SHAPE(api::CreateManyBody, "CreateMany",
+         required("executions", &T::executions, "Up to 1,000.").up_to(limits::max_http_items))
 FF_SHAPE(api::StateReply, "StateReply", field("public_state", &T::public_state, "Where it stands."))
 FF_SHAPE(api::AttemptsReply, "AttemptsReply", field("attempts", &T::attempts, "Oldest first."))
 FF_SHAPE(api::ReasonsReply, "ReasonsReply", field("reasons", &T::reasons, "Empty while it runs."))
 FF_SHAPE(api::TagsReply, "TagsReply", field("tags", &T::tags, "All tags."))
 
-FF_SHAPE(api::ReasonBody, "ReasonBody", field("reason", &T::reason, about_reason))
-FF_SHAPE(api::RevokeBody, "RevokeBody", field("reason", &T::reason, about_reason),
+FF_SHAPE(api::ReasonBody, "ReasonBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
+FF_SHAPE(api::RevokeBody, "RevokeBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
          field("expected_lease_id", &T::expected_lease_id, "Revoke only this lease."))
-FF_SHAPE(api::PriorityBody, "PriorityBody", required("priority", &T::priority, "Higher first, -32768 to 32767."),
-         field("reason", &T::reason, about_reason))
-FF_SHAPE(api::TagsBody, "TagsBody", field("set", &T::set, "Give it these."),
-         field("remove", &T::remove, "Take the tags with these keys."), field("reason", &T::reason, about_reason))
+FF_SHAPE(api::PriorityBody, "PriorityBody",
+         required("priority", &T::priority, "Higher first, -32768 to 32767.")
+             .within(limits::min_priority, limits::max_priority),
+         field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
+FF_SHAPE(api::TagsBody, "TagsBody", field("set", &T::set, "Give it these.").up_to(limits::max_tags),
+         field("remove", &T::remove, "Take the tags with these keys.")
+             .up_to(limits::max_tags)
+             .each_up_to(limits::max_tag_key_bytes),
+         field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(api::CountsReply, "CountsReply", field("lanes", &T::lanes, "Every lane that has an execution."))
 FF_SHAPE(api::LanesReply, "LanesReply", field("lanes", &T::lanes, "By name."))
 FF_SHAPE(api::LaneBody, "LaneBody", required("state", &T::state, "What it takes and hands out from now on."),
-         field("reason", &T::reason, about_reason))
+         field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(api::NamespaceBody, "NamespaceBody",
          required("retention", &T::retention, "How long its ended executions are kept, unless they say it."),
-         field("reason", &T::reason, about_reason))
+         field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 
 FF_SHAPE(api::ClaimReply, "ClaimReply", field("executions", &T::executions, "Best first; empty: no work."))
-FF_SHAPE(api::HandlesBody, "HandlesBody", required("handles", &T::handles, "Up to 1,000."))
+FF_SHAPE(api::HandlesBody, "HandlesBody",
+         required("handles", &T::handles, "Up to 1,000.").up_to(limits::max_http_items))
 FF_SHAPE(api::ProgressBody, "ProgressBody", required("handle", &T::handle, about_handle),
-         field("percent", &T::percent, "0 to 100; absent keeps the last one."),
-         field("message", &T::message, "For people; absent keeps the last one."))
+         field("percent", &T::percent, "0 to 100; absent keeps the last one.").up_to(100),
+         field("message", &T::message, "For people; absent keeps the last one.").up_to(limits::max_message_bytes))
 FF_SHAPE(api::DelayBody, "DelayBody", required("handle", &T::handle, about_handle),
-         required("delay_until", &T::delay_until, "When the attempt goes on."))
+         required("delay_until", &T::delay_until, "When the attempt goes on.").up_to(limits::max_timestamp_ms))
 FF_SHAPE(api::CancelHeldBody, "CancelHeldBody", required("handle", &T::handle, about_handle),
-         field("reason", &T::reason, about_reason))
+         field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(api::Completion, "Completion", required("handle", &T::handle, about_handle),
          field("complete", &T::complete, "The attempt succeeded."),
          field("fail", &T::fail, "Or it failed: exactly one of the two."))
-FF_SHAPE(api::CompletionsBody, "CompletionsBody", required("completions", &T::completions, "Up to 1,000."))
+FF_SHAPE(api::CompletionsBody, "CompletionsBody",
+         required("completions", &T::completions, "Up to 1,000.").up_to(limits::max_http_items))
 FF_SHAPE(api::CompletionDone, "CompletionDone", field("fail", &T::fail, "What was decided about a failure."))
 
 FF_SHAPE(api::CreatedMany, "CreatedMany", field("results", &T::results, "One for each request, in order."))
 FF_SHAPE(api::Verdicts, "Verdicts", field("results", &T::results, "One for each handle, in order."))
 FF_SHAPE(api::CompletionsReply, "CompletionsReply", field("results", &T::results, "One for each, in order."))
 
-FF_SHAPE(ApiKeyRequest, "ApiKeyRequest", required("name", &T::name, "Stands in the event log; no two keys share one."),
+FF_SHAPE(ApiKeyRequest, "ApiKeyRequest",
+         required("name", &T::name, "Stands in the event log; no two keys share one.")
+             .within(1, limits::max_api_key_name_bytes),
          required("role", &T::role, "Each role may do what those before it may."),
-         field("namespace", &T::name_space, "All that the key reaches; absent: everything."),
-         moment("expires_at", &T::expires_at, "Absent: never."))
+         field("namespace", &T::name_space, "All that the key reaches; absent: everything.")
+             .within(1, limits::max_namespace_bytes),
+         moment("expires_at", &T::expires_at, "Absent: never.").up_to(limits::max_timestamp_ms))
 FF_SHAPE(ApiKeyInfo, "ApiKey", field("key_id", &T::key_id, "Stands in the secret, too."),
          field("name", &T::name, "As in the event log."), field("role", &T::role, "What it may do."),
          field("namespace", &T::name_space, "All that it reaches; absent: everything."),

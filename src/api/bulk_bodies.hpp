@@ -36,15 +36,18 @@ FF_SHAPE(api::BulkSuccess, "BulkSuccess", field("execution_id", &T::execution_id
          field("priority", &T::priority, "Of priority: the one that it has now."))
 FF_SHAPE(api::BulkFailure, "BulkFailure", field("execution_id", &T::execution_id, "Which."),
          field("error", &T::error, "Why."))
-FF_SHAPE(api::BulkBody, "BulkBody", required("action", &T::action, "What to do."),
-         field("ids", &T::ids, "With these, up to 1,000; or"),
-         field("filter", &T::filter,
-               "with what this selects. Without states: for replay those that failed, else all that have not ended."),
-         field("dry_run", &T::dry_run, "Only count what the filter selects."),
-         field("priority", &T::priority, "For the action priority: the new one, -32768 to 32767."),
-         field("reason", &T::reason, about_reason),
-         field("limit", &T::limit, "How many a call handles at most, 1 to 1000 (1000)."),
-         field("cursor", &T::cursor, "The next_cursor of the call before; absent at the beginning."))
+FF_SHAPE(
+    api::BulkBody, "BulkBody", required("action", &T::action, "What to do."),
+    field("ids", &T::ids, "With these, up to 1,000; or").up_to(limits::max_http_items),
+    field("filter", &T::filter,
+          "with what this selects. Without states: for replay those that failed, else all that have not ended."),
+    field("dry_run", &T::dry_run, "Only count what the filter selects."),
+    field("priority", &T::priority, "For the action priority: the new one, -32768 to 32767.")
+        .within(limits::min_priority, limits::max_priority),
+    field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
+    field("limit", &T::limit, "How many a call handles at most, 1 to 1000 (1000).").within(1, limits::max_http_items),
+    field("cursor", &T::cursor, "The next_cursor of the call before; absent at the beginning.")
+        .up_to(limits::max_cursor_bytes))
 FF_SHAPE(api::BulkReply, "BulkReply", field("matched", &T::matched, "How many this call has looked at."),
          field("changed", &T::changed, "How many it has changed."),
          field("unchanged", &T::unchanged, "How many were so before."),

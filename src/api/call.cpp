@@ -63,8 +63,8 @@ Result<void> Call::check_reach(const std::vector<Handle>& handles) const {
 
 Result<void> Call::check_reach(const ExecutionId& id) const {
   if (!caller_.name_space) return {};
-  FF_TRY(description, home_.engine.describe_execution(id));
-  if (description.summary.name_space == *caller_.name_space) return {};
+  FF_TRY(name_space, home_.engine.namespace_of(id));
+  if (name_space == *caller_.name_space) return {};
   return fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id");
 }
 

@@ -88,7 +88,8 @@ std::vector<Route> key_routes() {
       blocking_route<RetentionBody, RetentionReply>(
           ApiRole::operating, "POST", "/v1/retention/run", "Remove executions that ended long ago.",
           [](Call& call, RetentionBody body) -> Result<RetentionReply> {
-            const RetentionRun run{body.older_than_ms, std::move(body.name_space), std::move(body.lane)};
+            const RetentionRun run{body.older_than_ms, std::move(body.name_space), std::move(body.lane),
+                                   std::move(body.tag)};
             FF_TRY(removed, call.engine().run_retention(run, call.as_operator(std::move(body.reason))));
             return RetentionReply{removed};
           }),

@@ -55,6 +55,7 @@ struct RetentionBody {
   std::optional<std::int64_t> older_than_ms{};
   std::optional<std::string> name_space{};
   std::optional<std::string> lane{};
+  std::optional<std::pair<std::string, std::string>> tag{};
   std::string reason{};
 };
 struct RetentionReply {
@@ -81,8 +82,9 @@ FF_SHAPE(api::HeartbeatAnswer, "HeartbeatReply", field("outcome", &T::outcome, "
          field("leases", &T::leases, "One for each handle, in order; given even when it is not registered."),
          field("drain", &T::drain, "Finish what you hold and claim nothing more."),
          field("revoked_leases", &T::revoked_leases, "Stop working on these: they are no longer yours."))
-FF_SHAPE(api::WorkerBody, "WorkerBody", field("namespace", &T::name_space, "Where it is registered (default)."),
-         field("reason", &T::reason, about_reason))
+FF_SHAPE(api::WorkerBody, "WorkerBody",
+         field("namespace", &T::name_space, "Where it is registered (default).").within(1, limits::max_namespace_bytes),
+         field("reason", &T::reason, about_reason).up_to(limits::max_death_reason_bytes))
 FF_SHAPE(api::MarkDeadReply, "MarkDeadReply", field("outcome", &T::outcome, "Whether it was there to be marked."))
 FF_SHAPE(api::DrainReply, "DrainReply", field("outcome", &T::outcome, "Whether it was there to be told."))
 FF_SHAPE(api::NextGrantReply, "NextGrantReply", field("outcome", &T::outcome, "Whether there was work."),
@@ -96,13 +98,18 @@ FF_SHAPE(api::ReclaimReply, "ReclaimReply", field("outcome", &T::outcome, "Wheth
          field("count", &T::count, "How often it was reclaimed, when that is too often."))
 FF_SHAPE(api::KeysReply, "KeysReply", field("keys", &T::keys, "Oldest first, without their secrets."))
 FF_SHAPE(api::RotateBody, "RotateBody",
-         field("grace_ms", &T::grace_ms, "How long what older keys signed is accepted (an hour)."),
-         field("reason", &T::reason, about_reason))
-FF_SHAPE(api::RetentionBody, "RetentionBody",
-         field("older_than_ms", &T::older_than_ms,
-               "Remove what ended so long ago, whatever its policy says; absent: what its policy says."),
-         field("namespace", &T::name_space, "Only executions of this namespace."),
-         field("lane", &T::lane, "Only executions of this lane."), field("reason", &T::reason, about_reason))
+         field("grace_ms", &T::grace_ms, "How long what older keys signed is accepted (an hour).")
+             .up_to(limits::max_duration_ms),
+         field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
+FF_SHAPE(
+    api::RetentionBody, "RetentionBody",
+    field("older_than_ms", &T::older_than_ms,
+          "Remove what ended this long ago or longer, whatever its policy says; absent: what its policy says.")
+        .up_to(limits::max_duration_ms),
+    field("namespace", &T::name_space, "Only executions of this namespace.").within(1, limits::max_namespace_bytes),
+    field("lane", &T::lane, "Only executions of this lane.").within(1, limits::max_lane_bytes),
+    Special<TagFilter>{"tag", "Only executions with this tag: one key with its value."},
+    field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(api::RetentionReply, "RetentionReply", field("removed", &T::removed, "How many executions are gone."))
 
 }  // namespace flowfabric::wire

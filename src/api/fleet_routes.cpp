@@ -76,7 +76,7 @@ std::vector<Route> registry_routes() {
 Result<ListExpiredLeasesReply> expired_leases(Call& call, Nothing) {
   ListExpiredLeasesRequest request;
   FF_TRY(as_of, query_moment(call, "as_of"));
-  request.as_of = as_of.value_or(0);
+  request.as_of = as_of;
   request.name_space = call.query("namespace");
   request.cursor = call.query("cursor").value_or("");
   FF_TRY(limit, page_limit(call, limits::max_page, limits::max_expired_leases_page));

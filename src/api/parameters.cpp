@@ -50,8 +50,9 @@ Result<ListRequest> list_request(const Call& call) {
     request.tag = {tag->substr(0, equals), tag->substr(equals + 1)};
   }
   if (const auto flow = call.query("flow")) {
-    FF_TRY(uuid, parse_uuid(*flow));
-    request.flow = uuid;
+    const auto uuid = parse_uuid(*flow);
+    if (!uuid) return fail(Errc::invalid_argument, "flow: is not a UUID: \"" + *flow + "\"", "flow");
+    request.flow = *uuid;
   }
   FF_TRY(created_from, query_moment(call, "created_from"));
   FF_TRY(created_before, query_moment(call, "created_before"));

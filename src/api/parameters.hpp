@@ -9,8 +9,8 @@
 
 namespace flowfabric::api {
 
-inline constexpr std::uint32_t max_items = 1000;       // that one call may carry
-inline constexpr std::uint32_t max_parked_ms = 60000;  // that one call may wait
+inline constexpr std::uint32_t max_items = limits::max_http_items;
+inline constexpr std::uint32_t max_parked_ms = limits::max_http_wait_ms;
 
 Result<std::uint32_t> page_limit(const Call& call, std::uint32_t otherwise = limits::default_page,
                                  std::uint32_t max = limits::max_page);

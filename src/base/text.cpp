@@ -65,10 +65,14 @@ std::string clipped(std::string_view text, std::size_t max_bytes) {
 }
 
 bool has_control_characters(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
+  unsigned char before = 0;
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f;
-  });
+    if (byte < 0x20 || byte == 0x7f) return true;
+    if (before == 0xc2 && byte >= 0x80 && byte <= 0x9f) return true;
+    before = byte;
+  }
+  return false;
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {

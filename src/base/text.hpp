@@ -10,7 +10,7 @@
 namespace flowfabric {
 
 bool is_valid_utf8(std::string_view text);
-// True when the text has a byte below 0x20 or the byte 0x7f.
+// True when the text has a C0 control character, DEL or, in UTF-8, a C1 control character (U+0080 to U+009F).
 bool has_control_characters(std::string_view text);
 // A text that may be too long to be repeated: its first characters, in at most `max_bytes`, and then an ellipsis.
 std::string clipped(std::string_view text, std::size_t max_bytes);

@@ -63,6 +63,11 @@ TEST(Text, ControlCharacters) {
   }
   EXPECT_FALSE(has_control_characters(""));
   EXPECT_TRUE(has_control_characters("line\n"));
+  for (int byte = 0x80; byte < 0xc0; ++byte) {
+    const std::string c1_or_later = std::string("a\xc2") + static_cast<char>(byte);
+    EXPECT_EQ(has_control_characters(c1_or_later), byte < 0xa0) << byte;
+    EXPECT_FALSE(has_control_characters(std::string("\xc3") + static_cast<char>(byte))) << byte;
+  }
 }
 
 TEST(Text, JoinPutsTheSeparatorBetweenAllParts) {

@@ -108,6 +108,7 @@ std::string retention_question(const RetentionRun& run) {
   std::string text = "remove ended executions";
   if (run.name_space) text += " of namespace " + *run.name_space;
   if (run.lane) text += " on lane " + *run.lane;
+  if (run.tag) text += " with the tag " + run.tag->first + "=" + run.tag->second;
   return text + (run.older_than_ms ? " that ended " + format_duration(*run.older_than_ms) + " ago or earlier?"
                                    : " whose retention is over?");
 }
@@ -116,6 +117,10 @@ Result<int> run_retention(const Arguments& arguments) {
   RetentionRun run;
   run.name_space = arguments.maybe("--namespace");
   run.lane = arguments.maybe("--lane");
+  if (const auto text = arguments.maybe("--tag")) {
+    FF_TRY(tag, parse_tag(*text, "--tag"));
+    run.tag = std::move(tag);
+  }
   if (const auto text = arguments.maybe("--older-than")) {
     FF_TRY(older_than_ms, parse_duration(*text, "--older-than"));
     run.older_than_ms = older_than_ms;
@@ -163,10 +168,11 @@ std::vector<Command> care_commands() {
         {},
         "remove executions that ended long ago",
         "Removes ended executions with all their data: those whose retention is over, or with --older-than all that\n"
-        "ended that long ago, regardless of their policy. This cannot be undone.",
+        "ended that long ago or longer, regardless of their policy. This cannot be undone.",
         options_of_acting({{"--older-than", "DURATION", "time since the end, like 12h or 7d"},
                            {"--namespace", "NAME", "only executions of this namespace"},
                            {"--lane", "NAME", "only executions of this lane"},
+                           {"--tag", "KEY=VALUE", "only executions with this tag"},
                            yes_option()})},
        run_retention},
   };

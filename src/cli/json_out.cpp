@@ -97,6 +97,17 @@ struct As {
                          {"renewed_at", of(lease.renewed_at)},
                          {"expires_at", of(lease.expires_at)}});
   }
+  static json::value of(const GrantInfo& grant) {
+    return json::object({{"kind", of(grant.kind)},
+                         {"grant_id", of(grant.grant_id)},
+                         {"worker_id", of(grant.worker_id)},
+                         {"worker_instance_id", of(grant.worker_instance_id)},
+                         {"expires_at", of(grant.expires_at)},
+                         {"capability_hash", of(grant.capability_hash)},
+                         {"route_snapshot", of(grant.route_snapshot)},
+                         {"admission_summary", of(grant.admission_summary)}});
+  }
+
   static json::value of(const Attempt& attempt) {
     return json::object({{"attempt_index", of(attempt.attempt_index)},
                          {"attempt_id", of(attempt.attempt_id)},
@@ -150,6 +161,7 @@ struct As {
                          {"policy", of(description.policy)},
                          {"lease", of(description.lease)},
                          {"lease_epoch", of(description.lease_epoch)},
+                         {"grant", of(description.grant)},
                          {"attempt", of(description.attempt)},
                          {"attempts", of(description.attempts)},
                          {"retry_count", of(description.retry_count)},
@@ -202,7 +214,9 @@ struct As {
                          {"state", of(lane.state)},
                          {"changed_at", of(lane.changed_at)},
                          {"changed_by", of(lane.changed_by)},
-                         {"reason", of(lane.reason)}});
+                         {"reason", of(lane.reason)},
+                         {"registered_at", of(lane.registered_at)},
+                         {"registered_by", of(lane.registered_by)}});
   }
   static json::value of(const LaneView& lane) {
     json::object out = of(lane.info);

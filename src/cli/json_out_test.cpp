@@ -79,10 +79,10 @@ TEST(JsonOut, BulkReportsNameSuccessesAndFailures) {
 }
 
 TEST(JsonOut, LanesCarryTheirCounts) {
-  const LaneView lane{LaneInfo{"mail", LaneState::paused, 5, "ada", "storm"}, {{PublicState::failed, 2}}};
+  const LaneView lane{LaneInfo{"mail", LaneState::paused, 5, "ada", "storm", 3, "bob"}, {{PublicState::failed, 2}}};
   EXPECT_EQ(to_json(std::vector{lane}),
             R"({"lanes":[{"lane":"mail","state":"paused","changed_at":5,"changed_by":"ada","reason":"storm",)"
-            R"("counts":{"failed":2}}]})");
+            R"("registered_at":3,"registered_by":"bob","counts":{"failed":2}}]})");
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ class ServerTarget final : public Target {
   }
   Result<ListExpiredLeasesReply> expired_leases(const ListExpiredLeasesRequest& request) override {
     Url url("/v1/leases/expired");
-    if (request.as_of != 0) url.add("as_of", std::to_string(request.as_of));
+    if (request.as_of) url.add("as_of", std::to_string(*request.as_of));
     url.add("namespace", request.name_space);
     return get<ListExpiredLeasesReply>(page(url, request.cursor, request.limit));
   }
@@ -197,7 +197,7 @@ class ServerTarget final : public Target {
     return ask<ApiKeyInfo>("DELETE", "/v1/api-keys/" + net::percent_encode(key), {}, usual_patience);
   }
   Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) override {
-    const api::RetentionBody body{run.older_than_ms, run.name_space, run.lane, by.reason};
+    const api::RetentionBody body{run.older_than_ms, run.name_space, run.lane, run.tag, by.reason};
     FF_TRY(reply, send<api::RetentionReply>("POST", "/v1/retention/run", body, long_patience));
     return reply.removed;
   }

@@ -91,6 +91,7 @@ struct LaneCommand {
   std::string lane;
   LaneState state = LaneState::active;
   Operator by;
+  bool has_routes = true;  // a lane that was made by an older version has routes but may have no record
 };
 struct NamespaceCommand {
   NamespaceInfo info;
@@ -151,6 +152,7 @@ struct RevokeApiKeyCommand {
 struct RemoveCommand {
   ExecutionId id;
   std::optional<TimestampMs> finished_before;
+  std::optional<std::pair<std::string, std::string>> tag{};  // only if it has this one
 };
 // An operator has had ended executions removed; for the event log.
 struct NoteRetentionCommand {

@@ -51,6 +51,17 @@ std::vector<Key> grant_needs(Workspace& workspace, const ExecutionId& id) {
   return keys;
 }
 
+// A claim asks whether its worker may have work.
+std::vector<Key> lease_needs(const LeaseCommand& command) {
+  return {execution_key(command.id), worker_key(command.worker_namespace, command.worker_instance_id)};
+}
+
+std::vector<Key> redeem_needs(Workspace& workspace, const RedeemRequest& request) {
+  std::vector<Key> keys = grant_needs(workspace, request.execution_id);
+  keys.push_back(worker_key(request.worker_namespace, request.worker_instance_id));
+  return keys;
+}
+
 std::vector<Key> unknown_of(std::vector<Key> keys, const Workspace& workspace) {
   std::erase_if(keys, [&](const Key& key) { return workspace.knows(key); });
   return keys;
@@ -104,7 +115,9 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
   } else if (const auto* grant = std::get_if<GrantCommand>(&command)) {
     keys = grant_needs(workspace, grant->request.execution_id);
   } else if (const auto* redeem = std::get_if<RedeemCommand>(&command)) {
-    keys = grant_needs(workspace, redeem->request.execution_id);
+    keys = redeem_needs(workspace, redeem->request);
+  } else if (const auto* lease = std::get_if<LeaseCommand>(&command)) {
+    keys = lease_needs(*lease);
   } else {
     keys = keys_touched(command);
   }

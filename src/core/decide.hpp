@@ -33,6 +33,11 @@ Result<Reply> decide_one(Workspace& workspace, const ReleaseCommand& command, co
 // Whether the lane lets work be handed out. An unknown lane is active.
 bool lane_serves(Workspace& workspace, const std::string& lane);
 
+// Whether the instance may be given work. One that drains or was marked dead may not until it registers again; one that is
+// not registered may, and so may one whose TTL has lapsed, because its claim shows that it lives.
+Result<void> check_may_claim(Workspace& workspace, const std::string& worker_namespace,
+                             const std::string& worker_instance_id);
+
 // The slots that a command reads or changes: if the commit of any of them turns out stale, the command is decided again.
 std::vector<Key> keys_touched(const Command& command);
 

@@ -6,10 +6,12 @@
 namespace flowfabric {
 namespace {
 
+// The idempotency key may be remembered for longer than the execution is kept.
 Reply duplicate_of(Workspace& workspace, const ExecutionId& id) {
-  Created reply{id, PublicState::waiting, true};
-  Slot* slot = workspace.find(execution_key(id));
-  if (slot != nullptr && slot->execution() != nullptr) reply.public_state = public_state(slot->execution()->facts);
+  Created reply{id, std::nullopt, true};
+  const Slot* slot = workspace.find(execution_key(id));
+  const Execution* execution = slot == nullptr || slot->erased ? nullptr : slot->execution();
+  if (execution != nullptr) reply.public_state = public_state(execution->facts);
   return reply;
 }
 
@@ -45,6 +47,19 @@ void remember_key(Workspace& workspace, const CreateCommand& command, Slot& made
   slot.changed = true;
   slot.erased = false;
   workspace.tie(made, slot);
+}
+
+// A lane comes into being with its first execution. Its record lies in another partition, so it commits by itself; if that
+// fails, another engine has just registered the lane.
+void register_lane(Workspace& workspace, const CreateRequest& request, TimestampMs now) {
+  Slot& slot = workspace.at(lane_key(request.lane));
+  if (std::holds_alternative<LaneRecord>(slot.record)) return;
+  LaneRecord record;
+  record.info.lane = request.lane;
+  record.info.registered_at = now;
+  record.info.registered_by = request.creator;
+  slot.record = std::move(record);
+  slot.changed = true;
 }
 
 // The answer to a request that has been made before, if it has.
@@ -98,6 +113,7 @@ Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, con
   // A create has no state before it; the event says so by repeating the state after.
   slot.events.back().state_before = slot.events.back().state_after;
   if (!request.idempotency_key.empty()) remember_key(workspace, command, slot, context.now);
+  register_lane(workspace, request, context.now);
   return Created{command.id, public_state(facts), false};
 }
 

@@ -91,6 +91,19 @@ Result<Reply> refresh(Slot& slot, const WorkerRegistration& registration, const 
 
 }  // namespace
 
+Result<void> check_may_claim(Workspace& workspace, const std::string& worker_namespace,
+                             const std::string& worker_instance_id) {
+  Slot* slot = workspace.find(worker_key(worker_namespace, worker_instance_id));
+  const WorkerRecord* worker = slot == nullptr || slot->erased ? nullptr : slot->worker();
+  if (worker == nullptr) return {};
+  const bool dead = worker->info.state == WorkerState::marked_dead;
+  if (!dead && !worker->info.draining) return {};
+  return fail(Errc::not_eligible,
+              "worker instance " + worker_instance_id + (dead ? " was marked dead" : " is draining") +
+                  " and claims nothing until it registers again",
+              "worker_instance_id");
+}
+
 bool settle_worker(Slot& slot, const Context& context) {
   WorkerRecord* worker = slot.erased ? nullptr : slot.worker();
   if (worker == nullptr || worker->info.state != WorkerState::live || worker->info.expires_at > context.now) {

@@ -524,7 +524,7 @@ TEST(LeasesOfTheDead, ObeyThePolicyAndTheCap) {
   stage.lease(ends, 60000);
   mark_dead(stage);
   sweep_all(stage);
-  EXPECT_EQ(stage.state(waits), PublicState::active);
+  EXPECT_EQ(stage.state(waits), PublicState::waiting);
   EXPECT_EQ(stage.members(lost_leases_group), std::vector{execution_key(waits)});
   EXPECT_EQ(stage.state(ends), PublicState::failed);
 }
@@ -586,6 +586,42 @@ TEST(FleetBatches, ReleaseAndCompleteInEitherOrder) {
     stage.commit(batch);
     EXPECT_EQ(stage.state(id), release_first ? PublicState::waiting : PublicState::completed);
   }
+}
+
+// ---- Who may claim -------------------------------------------------------------------------------------------------
+
+TEST(Fleet, AnInstanceThatDrainsOrWasMarkedDeadClaimsNothingUntilItRegistersAgain) {
+  for (const bool dead : {false, true}) {
+    SCOPED_TRACE(dead);
+    Rehearsal stage;
+    CreateRequest request;
+    request.kind = "job";
+    const ExecutionId id = stage.create(request);
+    stage.expect<RegisterWorkerReply>(RegisterCommand{Rehearsal::registration("w-1")});
+    const Grant grant = stage.claim_grant(id);
+    if (dead) {
+      stage.expect<MarkWorkerDeadOutcome>(MarkDeadCommand{"default", "w-1", {}});
+    } else {
+      stage.expect<DrainWorkerOutcome>(DrainWorkerCommand{"default", "w-1", {}});
+    }
+    EXPECT_EQ(stage.refusal(Rehearsal::redeem_command(grant)), Errc::not_eligible);
+    stage.now = grant.expires_at;
+    EXPECT_EQ(stage.refusal(LeaseCommand{id, "default", "w", "w-1", 500}), Errc::not_eligible);
+    stage.expect<RegisterWorkerReply>(RegisterCommand{Rehearsal::registration("w-1")});
+    stage.lease(id, 500, "w-1");
+  }
+}
+
+TEST(Fleet, AnInstanceThatLapsedOrIsNotRegisteredMayClaim) {
+  Rehearsal stage;
+  CreateRequest request;
+  request.kind = "job";
+  stage.expect<RegisterWorkerReply>(RegisterCommand{Rehearsal::registration("w-1", 1000)});
+  stage.now += 1000;
+  stage.lease(stage.create(request), 500, "w-1");
+  stage.sweep();
+  stage.lease(stage.create(request), 500, "w-1");
+  stage.lease(stage.create(request), 500, "w-2");
 }
 
 }  // namespace

@@ -63,9 +63,19 @@ Grant reserve(Slot& slot, const GrantCommand& command, const Context& context) {
   grant.worker_instance_id = request.worker_instance_id;
   grant.grant_key = context.signer->sign_grant(claims);
   grant.expires_at = claims.expires_at;
+  grant.capability_hash = request.capability_hash;
+  grant.route_snapshot = request.route_snapshot;
+  grant.admission_summary = request.admission_summary;
   const std::string grant_id = grant_id_of(grant.grant_key);
   grant.grant_id = to_hex(grant_id);
-  transition.facts().grant = HeldGrant{command.kind, grant_id, request.worker_id, claims.expires_at};
+  transition.facts().grant = HeldGrant{command.kind,
+                                       grant_id,
+                                       request.worker_id,
+                                       claims.expires_at,
+                                       request.worker_instance_id,
+                                       request.capability_hash,
+                                       request.route_snapshot,
+                                       request.admission_summary};
   transition.record(EventType::grant_issued, request.worker_id,
                     std::string(to_string(command.kind)) + " grant " + grant.grant_id, claims.expires_at);
   return grant;
@@ -134,6 +144,16 @@ Holder holder_of(const RedeemRequest& request) {
   return {request.worker_namespace, request.worker_id, request.worker_instance_id, request.lease_ttl_ms};
 }
 
+// Whether the caller's own limit of reclaims is reached. Then the execution ends as it does at the limit of its policy.
+std::optional<ReclaimCapExceeded> end_at_callers_cap(Slot& slot, const RedeemCommand& command, const Context& context) {
+  const std::optional<std::uint32_t>& cap = command.request.max_reclaim_count;
+  const Facts& facts = slot.execution()->facts;
+  if (!cap || facts.reclaim_count < *cap) return std::nullopt;
+  Transition transition(slot, context);
+  fail_at_reclaim_cap(transition, *cap, "the caller", command.request.worker_instance_id);
+  return ReclaimCapExceeded{facts.reclaim_count};
+}
+
 Result<Reply> redeem_claim(Workspace& workspace, Slot& slot, const RedeemCommand& command, const Context& context) {
   const Execution& execution = *slot.execution();
   if (execution.facts.phase == Phase::terminal) return tl::unexpected(already_terminal(execution));
@@ -168,6 +188,7 @@ Result<Reply> redeem_reclaim(Workspace& workspace, Slot& slot, const RedeemComma
   if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) {
     return ReclaimExecutionOutcome{NotReclaimable{detail_of(*why)}};
   }
+  if (const auto capped = end_at_callers_cap(slot, command, context)) return ReclaimExecutionOutcome{*capped};
   Transition transition(slot, context);
   Facts& facts = transition.facts();
   if (!facts.pending) {
@@ -188,6 +209,7 @@ Result<Reply> decide_one(Workspace& workspace, const GrantCommand& command, cons
 
 Result<Reply> decide_one(Workspace& workspace, const RedeemCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.request.execution_id, context));
+  FF_TRY_VOID(check_may_claim(workspace, command.request.worker_namespace, command.request.worker_instance_id));
   return command.kind == GrantKind::claim ? redeem_claim(workspace, *slot, command, context)
                                           : redeem_reclaim(workspace, *slot, command, context);
 }

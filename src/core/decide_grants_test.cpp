@@ -135,7 +135,7 @@ TEST(ClaimGrants, BecomeALease) {
   EXPECT_EQ(claim.lease.worker_instance_id, "w-2");
   EXPECT_EQ(claim.lease.worker_namespace, "fleet");
   EXPECT_EQ(claim.lease.expires_at, stage.now + 700);
-  EXPECT_EQ(stage.signer().verify_handle(claim.handle, stage.now), fence_of(claim));
+  EXPECT_EQ(stage.signer().verify_handle(claim.handle, stage.now), (HandleClaims{fence_of(claim), claim.name_space}));
   EXPECT_FALSE(stage.facts(id).grant);
   EXPECT_EQ(stage.group_of(id).group, holder_group("fleet", "w-2"));
   EXPECT_EQ(stage.history(id), (std::vector{EventType::created, EventType::grant_issued, EventType::claimed}));
@@ -458,7 +458,7 @@ TEST(ReclaimGrants, PutAManualOneBackWhereItWaited) {
   const Grant grant = stage.reclaim_grant(id);
   stage.now = grant.expires_at;
   stage.due_now(id);
-  EXPECT_EQ(stage.state(id), PublicState::active);
+  EXPECT_EQ(stage.state(id), PublicState::waiting);
   EXPECT_EQ(stage.due(id), 0);
   EXPECT_EQ(stage.members(lost_leases_group), std::vector{execution_key(id)});
   reclaim(stage, stage.reclaim_grant(id));
@@ -801,7 +801,7 @@ TEST(KeyRotations, HandlesAndGrantsOutliveThemForTheGrace) {
   rotate(stage, 1000);
   stage.reload_keys();
   stage.now += 999;
-  EXPECT_EQ(stage.signer().verify_handle(claim.handle, stage.now), fence_of(claim));
+  EXPECT_EQ(stage.signer().verify_handle(claim.handle, stage.now), (HandleClaims{fence_of(claim), claim.name_space}));
   EXPECT_TRUE(stage.signer().verify_grant(grant.grant_key, stage.now));
   stage.now += 1;
   EXPECT_FALSE(stage.signer().verify_handle(claim.handle, stage.now));
@@ -823,6 +823,60 @@ TEST(KeyRotations, AndGrantsInOneBatch) {
   const Grant grant = std::get<Grant>(*issued);
   EXPECT_TRUE(stage.signer().verify_grant(grant.grant_key, stage.now)) << "the key that signed it has its grace";
   stage.expect<ClaimedExecution>(Rehearsal::redeem_command(grant));
+}
+
+TEST(ClaimGrants, KeepTheInstanceAndTheTextsOfTheScheduler) {
+  Rehearsal stage;
+  const ExecutionId id = stage.create(grantable());
+  GrantCommand command = Rehearsal::grant_command(GrantKind::claim, id);
+  command.request.worker_instance_id = "w-7";
+  command.request.capability_hash = "c0ffee";
+  command.request.route_snapshot = R"({"lane":"default"})";
+  command.request.admission_summary = "3 of 5 slots\n";
+  const Grant grant = stage.expect<Grant>(command);
+  EXPECT_EQ(grant.capability_hash, "c0ffee");
+  EXPECT_EQ(grant.route_snapshot, R"({"lane":"default"})");
+  EXPECT_EQ(grant.admission_summary, "3 of 5 slots\n");
+  const HeldGrant held = *stage.facts(id).grant;
+  EXPECT_EQ(held.worker_instance_id, "w-7");
+  EXPECT_EQ(held.capability_hash, grant.capability_hash);
+  EXPECT_EQ(held.route_snapshot, grant.route_snapshot);
+  EXPECT_EQ(held.admission_summary, grant.admission_summary);
+  stage.expect<ClaimedExecution>(Rehearsal::redeem_command(grant));
+  EXPECT_FALSE(stage.facts(id).grant);
+}
+
+TEST(ReclaimGrants, ACallerMayAllowFewerReclaimsThanThePolicy) {
+  for (const std::uint32_t cap : {0u, 1u, 2u}) {
+    SCOPED_TRACE(cap);
+    Rehearsal stage;
+    const ExecutionId id = lost(stage, manual_job());
+    const auto again = reclaim(stage, stage.reclaim_grant(id));
+    EXPECT_EQ(again.attempt.attempt_type, AttemptType::reclaim);
+    stage.expect<RevokeReply>(RevokeCommand{id, {}, {"ops", ""}});
+    RedeemCommand command = Rehearsal::redeem_command(stage.reclaim_grant(id));
+    command.request.max_reclaim_count = cap;
+    const auto outcome = stage.expect<ReclaimExecutionOutcome>(command);
+    if (cap == 2) {
+      EXPECT_TRUE(std::holds_alternative<Claimed>(outcome));
+      continue;
+    }
+    EXPECT_EQ(outcome_of<ReclaimCapExceeded>(outcome).count, 1u);
+    EXPECT_EQ(stage.state(id), PublicState::failed);
+    EXPECT_EQ(stage.facts(id).failure->category, "max_reclaims_exceeded");
+    EXPECT_EQ(stage.history(id).back(), EventType::failed);
+    EXPECT_FALSE(stage.facts(id).grant);
+    EXPECT_EQ(outcome_of<ReclaimCapExceeded>(stage.expect<ReclaimExecutionOutcome>(command)).count, 1u);
+  }
+}
+
+TEST(ClaimGrants, HaveNoUseForALimitOfReclaims) {
+  Rehearsal stage;
+  const Grant grant = stage.claim_grant(stage.create(grantable()));
+  RedeemRequest request = Rehearsal::redeem_command(grant).request;
+  request.max_reclaim_count = 3;
+  const auto claims = stage.signer().verify_grant(grant.grant_key, stage.now);
+  EXPECT_EQ(admit_grant(*claims, GrantKind::claim, request).error().field, "max_reclaim_count");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ Result<Reply> decide_one(Workspace& workspace, const RevokeCommand& command, con
   if (!facts.lease) return fail(Errc::no_active_lease, "this execution has no active lease");
   const Uuid lease_id = facts.lease->lease_id;
   if (command.expected_lease_id && *command.expected_lease_id != lease_id) {
-    return fail(Errc::stale_lease, "the execution has another lease than the one given", "lease_id");
+    return fail(Errc::stale_lease, "the execution has another lease than the one given", "expected_lease_id");
   }
   lose_lease(*slot, context, LeaseLoss::revoked, command.by.name,
              command.by.reason.empty() ? "lease_revoked" : command.by.reason, context.now);
@@ -119,9 +119,9 @@ Result<Reply> decide_one(Workspace& workspace, const TagsCommand& command, const
   for (const auto& [key, value] : command.changes.set) next[key] = value;
   if (next.size() > limits::max_tags) {
     return fail(Errc::invalid_argument,
-                "an execution has at most " + std::to_string(limits::max_tags) +
+                "set: an execution has at most " + std::to_string(limits::max_tags) +
                     " tags; after this change it would have " + std::to_string(next.size()),
-                "tags");
+                "set");
   }
   if (next == facts.tags) return next;
   facts.tags = next;
@@ -132,9 +132,18 @@ Result<Reply> decide_one(Workspace& workspace, const TagsCommand& command, const
 Result<Reply> decide_one(Workspace& workspace, const LaneCommand& command, const Context& context) {
   Slot& slot = workspace.at(lane_key(command.lane));
   auto* record = std::get_if<LaneRecord>(&slot.record);
-  const LaneState before = record == nullptr ? LaneState::active : record->info.state;
-  if (before == command.state) return record != nullptr ? record->info : LaneInfo{command.lane, before, 0, {}, {}};
-  LaneInfo info{command.lane, command.state, context.now, command.by.name, command.by.reason};
+  if (record == nullptr && !command.has_routes) {
+    return fail(Errc::not_found,
+                "there is no lane \"" + command.lane + "\"; a lane is made by the first execution created on it",
+                "lane");
+  }
+  LaneInfo info = record != nullptr ? record->info : LaneInfo{.lane = command.lane};
+  const LaneState before = info.state;
+  if (before == command.state) return info;
+  info.state = command.state;
+  info.changed_at = context.now;
+  info.changed_by = command.by.name;
+  info.reason = command.by.reason;
   slot.record = LaneRecord{info};
   slot.changed = true;
   Event event = plain_event(EventType::lane_changed, context, command.by,
@@ -194,6 +203,11 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, con
   }
   // What ended just now is removed another time, so that its end is logged.
   if (slot->changed) return RemoveReply{false};
+  // Tags may have changed since the execution was found by one.
+  if (command.tag) {
+    const auto found = facts.tags.find(command.tag->first);
+    if (found == facts.tags.end() || found->second != command.tag->second) return RemoveReply{false};
+  }
   if (!command.finished_before) {
     retire(workspace, *slot, context);
   } else if (facts.finished_at < *command.finished_before) {
@@ -212,8 +226,9 @@ Result<Reply> decide_one(Workspace& workspace, const NoteRetentionCommand& comma
   if (!std::holds_alternative<NamespaceRecord>(slot.record)) slot.record = NamespaceRecord{{name_space, {}}};
   slot.changed = true;
   std::string text = "removed " + std::to_string(command.removed) + " ended executions";
+  if (run.tag) text += " with the tag " + run.tag->first + "=" + run.tag->second;
   if (run.older_than_ms) {
-    text += ", those that ended before " + format_utc(context.now - *run.older_than_ms);
+    text += ", those that ended by " + format_utc(context.now - *run.older_than_ms);
   }
   if (!command.by.reason.empty()) text += ": " + command.by.reason;
   Event event = plain_event(EventType::retention_run, context, command.by, std::move(text));

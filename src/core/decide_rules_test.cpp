@@ -99,16 +99,21 @@ TEST(Repeats, ReleaseAnswersAgain) {
   EXPECT_TRUE(stage.facts(id).lease) << "a repeat does not touch the lease of the next holder";
 }
 
-TEST(Repeats, HeldCancelGivesTheFirstAnswerAgain) {
-  Rehearsal stage;
-  const ExecutionId id = stage.create(ruled());
-  const Fence fence = fence_of(stage.lease(id));
-  const auto first = stage.expect<CancelReply>(CancelHeldCommand{fence, "enough"});
-  EXPECT_FALSE(first.already_cancelled);
-  EXPECT_EQ(stage.expect<CancelReply>(CancelHeldCommand{fence, "enough"}), first);
-  EXPECT_TRUE(stage.last_events.empty());
-  EXPECT_EQ(stage.refusal(CancelHeldCommand{fence, "other"}), Errc::already_terminal);
-  EXPECT_TRUE(stage.expect<CancelReply>(CancelCommand{id, {}}).already_cancelled);
+TEST(Repeats, CancellingWhatIsCancelledSaysSoWhateverTheReasonAndWhoeverDidIt) {
+  for (const bool by_operator : {false, true}) {
+    Rehearsal stage;
+    const ExecutionId id = stage.create(ruled());
+    const Fence fence = fence_of(stage.lease(id));
+    const auto first = stage.expect<CancelReply>(by_operator ? Command{CancelCommand{id, {}}}
+                                                             : Command{CancelHeldCommand{fence, "enough"}});
+    EXPECT_FALSE(first.already_cancelled);
+    for (const char* reason : {"enough", "other"}) {
+      EXPECT_TRUE(stage.expect<CancelReply>(CancelHeldCommand{fence, reason}).already_cancelled);
+      EXPECT_TRUE(stage.last_events.empty());
+    }
+    EXPECT_TRUE(stage.expect<CancelReply>(CancelCommand{id, {}}).already_cancelled);
+    EXPECT_EQ(stage.facts(id).cancellation_reason, by_operator ? "" : "enough");
+  }
 }
 
 TEST(Repeats, AnotherOperationByTheSameFenceIsNoRepeat) {
@@ -188,7 +193,7 @@ TEST(Leases, ALeaseEndsAtItsExpiryNotAfterIt) {
     const auto reply = stage.run(RenewCommand{fence_of(claim), 0});
     if (off < 0) {
       ASSERT_TRUE(reply);
-      EXPECT_EQ(std::get<RenewVerdict>(*reply), (RenewVerdict{stage.now + 500, claim.lease.lease_epoch}));
+      EXPECT_EQ(std::get<RenewVerdict>(*reply), (RenewVerdict{stage.now + 500, claim.lease.lease_epoch, claim.handle}));
     } else {
       ASSERT_FALSE(reply);
       EXPECT_EQ(reply.error().code, Errc::lease_expired);
@@ -310,7 +315,7 @@ TEST(LeaseLoss, ManualWaitsToBeFoundAndReclaimed) {
   const ExecutionId id = stage.create(request);
   stage.now = stage.lease(id).lease.expires_at;
   stage.due_now(id);
-  EXPECT_EQ(stage.state(id), PublicState::active);
+  EXPECT_EQ(stage.state(id), PublicState::waiting) << "nobody runs it";
   EXPECT_EQ(stage.facts(id).attempt->attempt_state, AttemptState::interrupted);
   EXPECT_EQ(stage.due(id), 0);
   EXPECT_EQ(stage.members(lost_leases_group), std::vector{execution_key(id)});
@@ -362,7 +367,7 @@ TEST(LeaseLoss, RevokeNamesTheLeaseItMeans) {
   const auto reply = stage.run(RevokeCommand{id, Uuid{}, {}});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::stale_lease);
-  EXPECT_EQ(reply.error().field, "lease_id");
+  EXPECT_EQ(reply.error().field, "expected_lease_id");
 }
 
 // ---- Retrying ------------------------------------------------------------------------------------------------------
@@ -679,8 +684,10 @@ TEST(Creating, RepeatsWithinOneBatchSeeEachOther) {
   EXPECT_EQ(std::get<Created>(*first).execution_id, std::get<Created>(*second).execution_id);
   EXPECT_TRUE(std::get<Created>(*second).duplicate);
   const PlannedCommit plan = workspace.plan();
-  ASSERT_EQ(plan.sets.size(), 1u) << "the execution and its key commit together";
-  EXPECT_EQ(plan.sets[0].roots.size(), 2u);
+  ASSERT_EQ(plan.sets.size(), 2u) << "the lane commits by itself";
+  const bool lane_first = plan.sets[0].roots[0].key.kind() == RecordKind::lane;
+  EXPECT_EQ(plan.sets[lane_first ? 0 : 1].roots.size(), 1u);
+  EXPECT_EQ(plan.sets[lane_first ? 1 : 0].roots.size(), 2u) << "the execution and its key commit together";
 }
 
 TEST(Creating, AnIdThatWasJustRemovedGetsAWholeNewRecord) {
@@ -748,7 +755,7 @@ TEST(Operating, TheNumberOfTagsIsBounded) {
   EXPECT_EQ(stage.expect<Tags>(TagsCommand{id, changes, {}}).size(), limits::max_tags);
   const auto reply = stage.run(TagsCommand{id, {{{"app.one_more", ""}}, {}}, {}});
   ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().field, "tags");
+  EXPECT_EQ(reply.error().field, "set");
   EXPECT_EQ(stage.facts(id).tags.size(), limits::max_tags);
 }
 
@@ -917,6 +924,43 @@ TEST(Batches, UndecodableRecordsAreRefused) {
   const auto unknown = workspace.admit({Key{"?id\0\1"}, 1, "", ""});
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, Errc::corruption);
+}
+
+TEST(Operating, ALaneIsRegisteredByItsFirstExecution) {
+  Rehearsal stage;
+  CreateRequest request = ruled();
+  request.lane = "mail";
+  request.creator = "ada";
+  const TimestampMs began = stage.now;
+  stage.create(request);
+  stage.now += 10;
+  request.creator = "bob";
+  stage.create(request);
+  const auto paused = stage.expect<LaneInfo>(LaneCommand{"mail", LaneState::paused, {"ops", "storm"}, false});
+  EXPECT_EQ(paused, (LaneInfo{"mail", LaneState::paused, stage.now, "ops", "storm", began, "ada"}));
+}
+
+TEST(Operating, ALaneThatNeverWasIsNotFound) {
+  for (const LaneState state : {LaneState::active, LaneState::paused, LaneState::draining, LaneState::disabled}) {
+    Rehearsal stage;
+    EXPECT_EQ(stage.refusal(LaneCommand{"mial", state, {}, false}), Errc::not_found);
+    EXPECT_FALSE(stage.has_record(lane_key("mial")));
+    stage.expect<LaneInfo>(LaneCommand{"mial", state, {}, true});
+  }
+}
+
+TEST(Operating, RemovalByTagLooksAtTheTagOnceMore) {
+  Rehearsal stage;
+  CreateRequest request = ruled();
+  request.tags = {{"app.team", "a"}};
+  const ExecutionId id = stage.create(request);
+  stage.expect<CancelReply>(CancelCommand{id, {}});
+  const auto remove = [&](std::pair<std::string, std::string> tag) {
+    return stage.expect<RemoveReply>(RemoveCommand{id, stage.now + 1, std::move(tag)}).removed;
+  };
+  EXPECT_FALSE(remove({"app.team", "b"}));
+  EXPECT_FALSE(remove({"app.other", "a"}));
+  EXPECT_TRUE(remove({"app.team", "a"}));
 }
 
 }  // namespace

@@ -28,8 +28,6 @@ std::uint64_t digest_of(const FailRequest& request) {
 
 std::uint64_t digest_of(const DelayCommand& command) { return static_cast<std::uint64_t>(command.delay_until); }
 
-std::uint64_t digest_of(const std::string& reason) { return digest64(reason); }
-
 Release release_of(const Fence& fence, Release::Operation operation, std::uint64_t digest) {
   Release release;
   release.operation = operation;
@@ -85,6 +83,7 @@ Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, cons
   FF_TRY(slot, settled_execution(workspace, command.id, context));
   if (slot->execution()->facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
   if (!ready_entry(*slot->execution())) return fail(Errc::not_active, "the execution is not claimable");
+  FF_TRY_VOID(check_may_claim(workspace, command.worker_namespace, command.worker_instance_id));
   FF_TRY_VOID(check_namespace(slot->execution()->spec, command.name_space));
   Transition transition(*slot, context);
   const EventType type = transition.facts().pending ? EventType::claimed : EventType::resumed;
@@ -102,7 +101,8 @@ Result<Reply> decide_one(Workspace& workspace, const RenewCommand& command, cons
   lease.renewed_at = context.now;
   lease.expires_at = context.now + lease.lease_ttl_ms;
   transition.touch();
-  return RenewVerdict{lease.expires_at, lease.lease_epoch};
+  // Signed anew: a worker that takes it over outlives a rotation of the keys.
+  return RenewVerdict{lease.expires_at, lease.lease_epoch, handle_of(*slot->execution(), context.signer)};
 }
 
 Result<Reply> decide_one(Workspace& workspace, const ProgressCommand& command, const Context& context) {
@@ -189,8 +189,8 @@ Result<Reply> decide_one(Workspace& workspace, const ReleaseHeldCommand& command
 
 Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
-  const Release release = release_of(command.fence, Release::Operation::cancel, digest_of(command.reason));
-  if (is_repeat(slot->execution()->facts, release)) return CancelReply{false};
+  // Whoever cancelled it and why: what the caller wants is so.
+  if (slot->execution()->facts.outcome == Outcome::cancelled) return CancelReply{true};
   FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
 
   Transition transition(*slot, context);
@@ -198,7 +198,6 @@ Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command,
   const std::string actor = facts.lease->worker_instance_id;
   facts.cancellation_reason = command.reason;
   facts.cancelled_by = actor;
-  facts.release = release;
   finish(transition, Outcome::cancelled, EventType::cancelled, AttemptState::ended_cancelled, actor, command.reason);
   return CancelReply{false};
 }

@@ -42,6 +42,26 @@ Result<void> admit_bytes(std::string_view bytes, const std::string& field, std::
               field);
 }
 
+// How many entries there are.
+Result<void> admit_count(std::size_t count, const std::string& field, std::size_t min, std::size_t max) {
+  if (count >= min && count <= max) return {};
+  const std::string allowed = min == 0 ? "at most " : std::to_string(min) + " to ";
+  return refuse("has " + std::to_string(count) + " entries; allowed are " + allowed + std::to_string(max), field);
+}
+
+Result<void> admit_cursor(std::string_view cursor) {
+  if (cursor.size() <= limits::max_cursor_bytes) return {};
+  return refuse("has " + std::to_string(cursor.size()) + " bytes; allowed are at most " +
+                    std::to_string(limits::max_cursor_bytes),
+                "cursor");
+}
+
+// In the path of a URL these two mean something else, so nothing that stands there can be called so.
+Result<void> admit_path_segment(std::string_view name, const std::string& field) {
+  if (name != "." && name != "..") return {};
+  return refuse("is \"" + std::string(name) + "\", which cannot stand in the path of a URL", field);
+}
+
 template <class Number>
 Result<void> admit_range(Number value, const std::string& field, Number min, Number max) {
   if (value >= min && value <= max) return {};
@@ -56,11 +76,7 @@ Result<void> admit_duration(std::int64_t value, const std::string& field, std::i
 Result<void> admit_capabilities(std::vector<std::string>& capabilities, const std::string& field) {
   std::sort(capabilities.begin(), capabilities.end());
   capabilities.erase(std::unique(capabilities.begin(), capabilities.end()), capabilities.end());
-  if (capabilities.size() > limits::max_capabilities) {
-    return refuse("has " + std::to_string(capabilities.size()) + " entries; allowed are at most " +
-                      std::to_string(limits::max_capabilities),
-                  field);
-  }
+  FF_TRY_VOID(admit_count(capabilities.size(), field, 0, limits::max_capabilities));
   std::size_t joined = capabilities.empty() ? 0 : capabilities.size() - 1;
   for (const auto& capability : capabilities) {
     if (capability.empty()) return refuse("has an empty entry", field);
@@ -79,13 +95,21 @@ Result<void> admit_capabilities(std::vector<std::string>& capabilities, const st
   return {};
 }
 
-Result<void> admit_worker_id(std::string_view id, const char* field) {
-  return admit_text(id, field, 1, limits::max_worker_id_bytes, Content::no_controls_or_spaces);
+Result<void> admit_worker_id(std::string_view id) {
+  return admit_text(id, "worker_id", 1, limits::max_worker_id_bytes, Content::no_controls_or_spaces);
+}
+
+Result<void> admit_instance_id(std::string_view id) {
+  const char* field = "worker_instance_id";
+  FF_TRY_VOID(admit_text(id, field, 1, limits::max_worker_id_bytes, Content::no_controls_or_spaces));
+  return admit_path_segment(id, field);
 }
 
 Result<void> admit_lanes(std::vector<std::string>& lanes) {
-  FF_TRY_VOID(admit_range<std::size_t>(lanes.size(), "lanes", 1, limits::max_claim_lanes));
-  for (const auto& lane : lanes) FF_TRY_VOID(admit_lane(lane));
+  FF_TRY_VOID(admit_count(lanes.size(), "lanes", 1, limits::max_claim_lanes));
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    FF_TRY_VOID(admit_lane(lanes[i], "lanes[" + std::to_string(i) + "]"));
+  }
   std::sort(lanes.begin(), lanes.end());
   lanes.erase(std::unique(lanes.begin(), lanes.end()), lanes.end());
   return {};
@@ -94,8 +118,8 @@ Result<void> admit_lanes(std::vector<std::string>& lanes) {
 // What grants and claims say about the worker.
 template <class Request>
 Result<void> admit_worker(Request& request) {
-  FF_TRY_VOID(admit_worker_id(request.worker_id, "worker_id"));
-  FF_TRY_VOID(admit_worker_id(request.worker_instance_id, "worker_instance_id"));
+  FF_TRY_VOID(admit_worker_id(request.worker_id));
+  FF_TRY_VOID(admit_instance_id(request.worker_instance_id));
   return admit_capabilities(request.capabilities, "capabilities");
 }
 
@@ -103,32 +127,42 @@ Result<void> admit_grant_ttl(std::uint32_t grant_ttl_ms) {
   return admit_range<std::uint32_t>(grant_ttl_ms, "grant_ttl_ms", 1, limits::max_grant_ttl_ms);
 }
 
-Result<void> admit_tag_value(const std::string& key, std::string_view value) {
-  return admit_text(value, "tags." + key, 0, limits::max_tag_value_bytes, Content::no_controls);
+Result<void> admit_tag_value(std::string_view value, const std::string& field) {
+  return admit_text(value, field, 0, limits::max_tag_value_bytes, Content::no_controls);
 }
 
-Result<void> admit_tags(const Tags& tags) {
-  if (tags.size() > limits::max_tags) {
-    return refuse(
-        "has " + std::to_string(tags.size()) + " entries; allowed are at most " + std::to_string(limits::max_tags),
-        "tags");
-  }
+Result<void> admit_tags(const Tags& tags, const std::string& field) {
+  FF_TRY_VOID(admit_count(tags.size(), field, 0, limits::max_tags));
   for (const auto& [key, value] : tags) {
-    FF_TRY_VOID(admit_tag_key(key));
-    FF_TRY_VOID(admit_tag_value(key, value));
+    FF_TRY_VOID(admit_tag_key(key, field));
+    FF_TRY_VOID(admit_tag_value(value, field + "." + key));
   }
   return {};
+}
+
+Result<void> admit_tag(const std::optional<std::pair<std::string, std::string>>& tag) {
+  if (!tag) return {};
+  FF_TRY_VOID(admit_tag_key(tag->first, "tag"));
+  return admit_tag_value(tag->second, "tag." + tag->first);
+}
+
+// What is kept beside a grant for the scheduler that asked for it. Nothing here reads it.
+template <class Request>
+Result<void> admit_grant_notes(const Request& request) {
+  FF_TRY_VOID(
+      admit_text(request.capability_hash, "capability_hash", 0, limits::max_capability_hash_bytes, Content::any_text));
+  FF_TRY_VOID(admit_text(request.route_snapshot, "route_snapshot", 0, limits::max_grant_note_bytes, Content::any_text));
+  return admit_text(request.admission_summary, "admission_summary", 0, limits::max_grant_note_bytes, Content::any_text);
 }
 
 Result<void> admit_retry(const RetryPolicy& retry) {
   FF_TRY_VOID(admit_range<std::uint32_t>(retry.max_retries, "policy.retry.max_retries", 0, limits::max_max_retries));
   FF_TRY_VOID(admit_duration(retry.initial_delay_ms, "policy.retry.initial_delay_ms"));
   FF_TRY_VOID(admit_duration(retry.max_delay_ms, "policy.retry.max_delay_ms"));
-  FF_TRY_VOID(admit_range<std::uint32_t>(retry.multiplier_percent, "policy.retry.multiplier_percent", 100, 10000));
-  if (retry.retryable_categories.size() > limits::max_retry_categories) {
-    return refuse("has more than " + std::to_string(limits::max_retry_categories) + " entries",
-                  "policy.retry.retryable_categories");
-  }
+  FF_TRY_VOID(admit_range<std::uint32_t>(retry.multiplier_percent, "policy.retry.multiplier_percent",
+                                         limits::min_multiplier_percent, limits::max_multiplier_percent));
+  FF_TRY_VOID(admit_count(retry.retryable_categories.size(), "policy.retry.retryable_categories", 0,
+                          limits::max_retry_categories));
   for (const auto& category : retry.retryable_categories) {
     FF_TRY_VOID(
         admit_text(category, "policy.retry.retryable_categories", 1, limits::max_category_bytes, Content::no_controls));
@@ -154,8 +188,7 @@ bool is_tag_character(char c) { return is_lower(c) || (c >= '0' && c <= '9') || 
 
 }  // namespace
 
-Result<void> admit_tag_key(std::string_view key) {
-  const std::string field = "tags";
+Result<void> admit_tag_key(std::string_view key, const std::string& field) {
   const auto malformed = [&] {
     return refuse(
         "the key \"" + std::string(key.substr(0, limits::max_tag_key_bytes)) +
@@ -180,14 +213,14 @@ Result<void> admit_tag_key(std::string_view key) {
   return {};
 }
 
-Result<void> admit_lane(std::string_view lane) {
+Result<void> admit_lane(std::string_view lane, const std::string& field) {
   if (lane.empty() || lane.size() > limits::max_lane_bytes) {
     return refuse(
         "has " + std::to_string(lane.size()) + " bytes; allowed are 1 to " + std::to_string(limits::max_lane_bytes),
-        "lane");
+        field);
   }
   const bool printable = std::all_of(lane.begin(), lane.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
-  if (!printable) return refuse("has characters outside printable ASCII", "lane");
+  if (!printable) return refuse("has characters outside printable ASCII", field);
   return {};
 }
 
@@ -233,13 +266,15 @@ Result<void> admit(const Policy& policy) {
 
 Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
   FF_TRY_VOID(admit_namespace(request.name_space));
+  FF_TRY_VOID(admit_path_segment(request.name_space, "namespace"));
   FF_TRY_VOID(admit_lane(request.lane));
+  FF_TRY_VOID(admit_path_segment(request.lane, "lane"));
   FF_TRY_VOID(admit_text(request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
   FF_TRY_VOID(admit_bytes(request.payload, "payload", limits.max_payload_bytes));
   FF_TRY_VOID(
       admit_text(request.payload_encoding, "payload_encoding", 0, limits::max_encoding_bytes, Content::no_controls));
   FF_TRY_VOID(admit_priority(request.priority));
-  FF_TRY_VOID(admit_tags(request.tags));
+  FF_TRY_VOID(admit_tags(request.tags, "tags"));
   FF_TRY_VOID(admit_capabilities(request.required_capabilities, "required_capabilities"));
   if (!request.traceparent.empty() && !is_traceparent(request.traceparent)) {
     return refuse("must be a W3C trace context like 00-<32 hex digits>-<16 hex digits>-<2 hex digits>", "traceparent");
@@ -253,15 +288,14 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
 }
 
 Result<void> admit_handles(const std::vector<Handle>& handles) {
-  if (handles.size() <= limits::max_bulk_items) return {};
-  return refuse("at most " + std::to_string(limits::max_bulk_items) + " in one call", "handles");
+  return admit_count(handles.size(), "handles", 0, limits::max_bulk_items);
 }
 
 Result<void> admit(ClaimRequest& request) {
   if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
   FF_TRY_VOID(admit_namespace(request.worker_namespace, "worker_namespace"));
-  FF_TRY_VOID(admit_worker_id(request.worker_id, "worker_id"));
-  FF_TRY_VOID(admit_worker_id(request.worker_instance_id, "worker_instance_id"));
+  FF_TRY_VOID(admit_worker_id(request.worker_id));
+  FF_TRY_VOID(admit_instance_id(request.worker_instance_id));
   FF_TRY_VOID(admit_lanes(request.lanes));
   FF_TRY_VOID(admit_capabilities(request.capabilities, "capabilities"));
   FF_TRY_VOID(admit_range<std::uint32_t>(request.max_executions, "max_executions", 1, limits::max_claim));
@@ -296,12 +330,12 @@ Result<void> admit(const Operator& by) {
 }
 
 Result<void> admit(const TagChanges& changes) {
-  if (changes.set.empty() && changes.remove.empty()) return refuse("nothing to set or to remove", "tags");
-  FF_TRY_VOID(admit_tags(changes.set));
-  if (changes.remove.size() > limits::max_tags) {
-    return refuse("has more than " + std::to_string(limits::max_tags) + " keys to remove", "tags");
+  if (changes.set.empty() && changes.remove.empty()) return refuse("nothing to set, and nothing to remove", "set");
+  FF_TRY_VOID(admit_tags(changes.set, "set"));
+  FF_TRY_VOID(admit_count(changes.remove.size(), "remove", 0, limits::max_tags));
+  for (std::size_t i = 0; i < changes.remove.size(); ++i) {
+    FF_TRY_VOID(admit_tag_key(changes.remove[i], "remove[" + std::to_string(i) + "]"));
   }
-  for (const auto& key : changes.remove) FF_TRY_VOID(admit_tag_key(key));
   return {};
 }
 
@@ -309,12 +343,9 @@ Result<void> admit(const ListRequest& request) {
   if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
   if (request.lane) FF_TRY_VOID(admit_lane(*request.lane));
   if (request.kind) FF_TRY_VOID(admit_text(*request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
-  if (request.tag) {
-    FF_TRY_VOID(admit_tag_key(request.tag->first));
-    FF_TRY_VOID(admit_tag_value(request.tag->first, request.tag->second));
-  }
-  FF_TRY_VOID(admit_range<std::size_t>(request.states.size(), "states", 0, limits::max_listed_states));
-  FF_TRY_VOID(admit_range<std::size_t>(request.cursor.size(), "cursor", 0, limits::max_cursor_bytes));
+  FF_TRY_VOID(admit_tag(request.tag));
+  FF_TRY_VOID(admit_count(request.states.size(), "states", 0, limits::max_listed_states));
+  FF_TRY_VOID(admit_cursor(request.cursor));
   return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
 }
 
@@ -322,12 +353,12 @@ Result<void> admit(const EventFilter& filter) {
   if (filter.name_space) FF_TRY_VOID(admit_namespace(*filter.name_space));
   if (filter.lane) FF_TRY_VOID(admit_lane(*filter.lane));
   if (filter.execution_id) FF_TRY_VOID(admit_execution_id(*filter.execution_id));
-  return admit_range<std::size_t>(filter.types.size(), "type", 0, limits::max_listed_states);
+  return admit_count(filter.types.size(), "type", 0, limits::max_listed_states);
 }
 
 Result<void> admit_worker_name(std::string_view name_space, std::string_view worker_instance_id) {
   FF_TRY_VOID(admit_namespace(name_space));
-  return admit_worker_id(worker_instance_id, "worker_instance_id");
+  return admit_instance_id(worker_instance_id);
 }
 
 Result<void> admit(WorkerRegistration& registration) {
@@ -340,7 +371,7 @@ Result<void> admit(WorkerRegistration& registration) {
 
 Result<void> admit(const HeartbeatRequest& request) {
   FF_TRY_VOID(admit_worker_name(request.name_space, request.worker_instance_id));
-  return admit_range<std::size_t>(request.leases.size(), "leases", 0, limits::max_bulk_items);
+  return admit_count(request.leases.size(), "leases", 0, limits::max_bulk_items);
 }
 
 Result<void> admit_death(const Operator& by) {
@@ -355,20 +386,21 @@ Result<void> admit(const ListWorkersRequest& request) {
     std::vector<std::string> one = {*request.capability};
     FF_TRY_VOID(admit_capabilities(one, "capability"));
   }
-  FF_TRY_VOID(admit_range<std::size_t>(request.cursor.size(), "cursor", 0, limits::max_cursor_bytes));
+  FF_TRY_VOID(admit_cursor(request.cursor));
   return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
 }
 
 Result<void> admit(const ListExpiredLeasesRequest& request) {
   if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
-  FF_TRY_VOID(admit_time(request.as_of, "as_of"));
-  FF_TRY_VOID(admit_range<std::size_t>(request.cursor.size(), "cursor", 0, limits::max_cursor_bytes));
+  if (request.as_of) FF_TRY_VOID(admit_time(*request.as_of, "as_of"));
+  FF_TRY_VOID(admit_cursor(request.cursor));
   return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_expired_leases_page);
 }
 
 Result<void> admit(GrantRequest& request) {
   FF_TRY_VOID(admit_execution_id(request.execution_id));
   FF_TRY_VOID(admit_worker(request));
+  FF_TRY_VOID(admit_grant_notes(request));
   return admit_grant_ttl(request.grant_ttl_ms);
 }
 
@@ -376,6 +408,7 @@ Result<void> admit(ClaimForWorkerRequest& request) {
   if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
   FF_TRY_VOID(admit_lane(request.lane));
   FF_TRY_VOID(admit_worker(request));
+  FF_TRY_VOID(admit_grant_notes(request));
   return admit_grant_ttl(request.grant_ttl_ms);
 }
 
@@ -383,6 +416,10 @@ Result<void> admit(RedeemRequest& request) {
   FF_TRY_VOID(admit_execution_id(request.execution_id));
   FF_TRY_VOID(admit_namespace(request.worker_namespace, "worker_namespace"));
   FF_TRY_VOID(admit_worker(request));
+  if (request.max_reclaim_count) {
+    FF_TRY_VOID(
+        admit_range<std::uint32_t>(*request.max_reclaim_count, "max_reclaim_count", 0, limits::max_max_reclaims));
+  }
   return admit_lease_ttl(request.lease_ttl_ms);
 }
 
@@ -392,11 +429,12 @@ Result<void> admit(const RetentionRun& run) {
   if (run.older_than_ms) FF_TRY_VOID(admit_duration(*run.older_than_ms, "older_than_ms"));
   if (run.name_space) FF_TRY_VOID(admit_namespace(*run.name_space));
   if (run.lane) FF_TRY_VOID(admit_lane(*run.lane));
-  return {};
+  return admit_tag(run.tag);
 }
 
 Result<void> admit(const ApiKeyRequest& request) {
   FF_TRY_VOID(admit_text(request.name, "name", 1, limits::max_api_key_name_bytes, Content::no_controls_or_spaces));
+  FF_TRY_VOID(admit_path_segment(request.name, "name"));
   if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
   return admit_time(request.expires_at, "expires_at");
 }

@@ -40,7 +40,7 @@ Result<void> admit_worker_name(std::string_view name_space, std::string_view wor
 Result<void> admit_death(const Operator& by);
 Result<void> admit_grace(std::int64_t grace_ms);
 
-Result<void> admit_lane(std::string_view lane);
+Result<void> admit_lane(std::string_view lane, const std::string& field = "lane");
 Result<void> admit_namespace(std::string_view name_space, const char* field = "namespace");
 Result<void> admit_execution_id(const ExecutionId& id);
 Result<void> admit_priority(std::int32_t priority);
@@ -49,6 +49,6 @@ Result<void> admit_lease_ttl(std::uint32_t lease_ttl_ms);
 Result<void> admit_wait(std::uint32_t wait_ms);
 Result<void> admit_reason(std::string_view reason);
 Result<void> admit_handles(const std::vector<Handle>& handles);  // how many; each is verified by itself
-Result<void> admit_tag_key(std::string_view key);
+Result<void> admit_tag_key(std::string_view key, const std::string& field = "tags");
 
 }  // namespace flowfabric

@@ -223,7 +223,7 @@ const std::vector<Case<ClaimRequest>> claim_cases = {
     {"no lanes", [](ClaimRequest& r) { r.lanes.clear(); }, "lanes"},
     {"lanes at the limit", [](ClaimRequest& r) { r.lanes = many_capabilities(limits::max_claim_lanes); }, ""},
     {"lanes over", [](ClaimRequest& r) { r.lanes = many_capabilities(limits::max_claim_lanes + 1); }, "lanes"},
-    {"a bad lane", [](ClaimRequest& r) { r.lanes = {"ok", "\n"}; }, "lane"},
+    {"a bad lane", [](ClaimRequest& r) { r.lanes = {"ok", "\n"}; }, "lanes[1]"},
     {"a bad capability", [](ClaimRequest& r) { r.capabilities = {"a,b"}; }, "capabilities"},
     {"none wanted", [](ClaimRequest& r) { r.max_executions = 0; }, "max_executions"},
     {"most wanted", [](ClaimRequest& r) { r.max_executions = limits::max_claim; }, ""},
@@ -266,8 +266,12 @@ TEST(Ingress, WhatOperatorsAskFor) {
   EXPECT_EQ(admit(Operator{"ops", bytes(limits::max_reason_bytes + 1)}).error().field, "reason");
   EXPECT_EQ(admit(Operator{"", ""}).error().field, "operator");
   EXPECT_EQ(admit(Operator{bytes(limits::max_creator_bytes + 1), ""}).error().field, "operator");
-  EXPECT_EQ(admit(TagChanges{}).error().field, "tags");
-  EXPECT_EQ(admit(TagChanges{{}, {"bad"}}).error().field, "tags");
+  EXPECT_EQ(admit(TagChanges{}).error().field, "set");
+  EXPECT_EQ(admit(TagChanges{{{"bad", ""}}, {}}).error().field, "set");
+  EXPECT_EQ(admit(TagChanges{{{"app.k", "\x01"}}, {}}).error().field, "set.app.k");
+  EXPECT_EQ(admit(TagChanges{{}, {"app.k", "bad"}}).error().field, "remove[1]");
+  const TagChanges many{{}, std::vector<std::string>(limits::max_tags + 1, "app.k")};
+  EXPECT_EQ(admit(many).error().message, "remove: has 65 entries; allowed are at most 64");
   EXPECT_TRUE(admit(TagChanges{{}, {"a.b"}}));
   EXPECT_EQ(admit(NamespaceInfo{"", {}}).error().field, "namespace");
   NamespaceInfo info{"n", {}};
@@ -286,8 +290,8 @@ TEST(Ingress, Lists) {
       {"namespace", [](ListRequest& r) { r.name_space = ""; }, "namespace"},
       {"lane", [](ListRequest& r) { r.lane = ""; }, "lane"},
       {"kind", [](ListRequest& r) { r.kind = ""; }, "kind"},
-      {"tag key", [](ListRequest& r) { r.tag = {"bad", ""}; }, "tags"},
-      {"tag value", [](ListRequest& r) { r.tag = {"a.b", "\n"}; }, "tags.a.b"},
+      {"tag key", [](ListRequest& r) { r.tag = {"bad", ""}; }, "tag"},
+      {"tag value", [](ListRequest& r) { r.tag = {"a.b", "\n"}; }, "tag.a.b"},
   };
   run_cases(cases, ListRequest{}, [](const ListRequest& request) { return admit(request); });
 }
@@ -341,7 +345,7 @@ TEST(IngressOfTheFleet, Registrations) {
       {"no lanes", [](R& r) { r.lanes.clear(); }, "lanes"},
       {"lanes at the limit", [](R& r) { r.lanes = many_capabilities(limits::max_claim_lanes); }, ""},
       {"lanes over", [](R& r) { r.lanes = many_capabilities(limits::max_claim_lanes + 1); }, "lanes"},
-      {"a bad lane", [](R& r) { r.lanes = {"ok", ""}; }, "lane"},
+      {"a bad lane", [](R& r) { r.lanes = {"ok", ""}; }, "lanes[1]"},
       {"no time to live", [](R& r) { r.liveness_ttl_ms = 0; }, "liveness_ttl_ms"},
       {"shortest", [](R& r) { r.liveness_ttl_ms = limits::min_liveness_ttl_ms; }, ""},
       {"shorter", [](R& r) { r.liveness_ttl_ms = limits::min_liveness_ttl_ms - 1; }, "liveness_ttl_ms"},
@@ -483,6 +487,53 @@ TEST(IngressOfTheFleet, RetentionAndKeys) {
   EXPECT_TRUE(admit_grace(limits::max_duration_ms));
   EXPECT_EQ(admit_grace(-1).error().field, "grace_ms");
   EXPECT_EQ(admit_grace(limits::max_duration_ms + 1).error().field, "grace_ms");
+}
+
+TEST(Ingress, LengthsAreSaidAsLengths) {
+  ClaimRequest claim;
+  claim.worker_id = claim.worker_instance_id = "w";
+  claim.lanes = std::vector<std::string>(limits::max_claim_lanes + 1, "l");
+  EXPECT_EQ(admit(claim).error().message, "lanes: has 65 entries; allowed are 1 to 64");
+  ListRequest list;
+  list.cursor = std::string(5000, 'c');
+  EXPECT_EQ(admit(list).error().message, "cursor: has 5000 bytes; allowed are at most 1024");
+  EXPECT_EQ(admit_handles(std::vector<Handle>(limits::max_bulk_items + 1)).error().message,
+            "handles: has 10001 entries; allowed are at most 10000");
+}
+
+TEST(Ingress, NothingIsCalledWhatAPathCannotName) {
+  for (const std::string dots : {".", ".."}) {
+    WorkerRegistration registration;
+    registration.worker_id = "w";
+    registration.worker_instance_id = dots;
+    EXPECT_EQ(admit(registration).error().field, "worker_instance_id");
+    CreateRequest create;
+    create.kind = "k";
+    create.lane = dots;
+    EXPECT_EQ(admit(create, {}).error().field, "lane");
+    create.lane = "l";
+    create.name_space = dots;
+    EXPECT_EQ(admit(create, {}).error().field, "namespace");
+    EXPECT_EQ(admit(ApiKeyRequest{.name = dots}).error().field, "name");
+    registration.worker_instance_id = dots + "x";
+    EXPECT_TRUE(admit(registration));
+  }
+}
+
+TEST(Ingress, TextsBesideAGrantHaveABound) {
+  GrantRequest grant;
+  grant.worker_id = grant.worker_instance_id = "w";
+  grant.capability_hash = bytes(limits::max_capability_hash_bytes);
+  grant.route_snapshot = grant.admission_summary = bytes(limits::max_grant_note_bytes);
+  EXPECT_TRUE(admit(grant));
+  for (std::string GrantRequest::* text :
+       {&GrantRequest::capability_hash, &GrantRequest::route_snapshot, &GrantRequest::admission_summary}) {
+    GrantRequest over = grant;
+    over.*text += 'x';
+    EXPECT_EQ(admit(over).error().code, Errc::invalid_argument);
+    over.*text = "\xff";
+    EXPECT_EQ(admit(over).error().code, Errc::invalid_argument);
+  }
 }
 
 }  // namespace

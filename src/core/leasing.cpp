@@ -52,12 +52,14 @@ Lease make_lease(Transition& transition, const Holder& holder) {
   return lease;
 }
 
-HandleKind handle_kind(AttemptType type, bool resumed) {
-  if (resumed) return HandleKind::resumed;
-  return type == AttemptType::reclaim ? HandleKind::reclaimed : HandleKind::fresh;
+// A resumed attempt was resumed by the lease that is held now.
+HandleKind handle_kind(const Facts& facts) {
+  const Attempt& attempt = *facts.attempt;
+  if (attempt.resumed_at != 0 && attempt.resumed_at == facts.lease->acquired_at) return HandleKind::resumed;
+  return attempt.attempt_type == AttemptType::reclaim ? HandleKind::reclaimed : HandleKind::fresh;
 }
 
-ClaimedExecution claimed(const Execution& execution, HandleKind kind, const TokenSigner* signer) {
+ClaimedExecution claimed(const Execution& execution, const TokenSigner* signer) {
   ClaimedExecution claim;
   claim.execution_id = execution.id;
   claim.name_space = execution.spec.name_space;
@@ -72,15 +74,19 @@ ClaimedExecution claimed(const Execution& execution, HandleKind kind, const Toke
   claim.created_at = execution.spec.created_at;
   claim.deadline_at = execution.facts.deadline_at;
   claim.traceparent = execution.spec.traceparent;
-  claim.handle_kind = kind;
-  if (signer != nullptr) {
-    const Fence fence{execution.id, claim.attempt.attempt_index, claim.lease.lease_epoch, claim.lease.lease_id};
-    claim.handle = signer->sign_handle(fence, kind);
-  }
+  claim.handle_kind = handle_kind(execution.facts);
+  claim.handle = handle_of(execution, signer);
   return claim;
 }
 
 }  // namespace
+
+Handle handle_of(const Execution& execution, const TokenSigner* signer) {
+  if (signer == nullptr) return {};
+  const Facts& facts = execution.facts;
+  const Fence fence{execution.id, facts.attempt->attempt_index, facts.lease->lease_epoch, facts.lease->lease_id};
+  return signer->sign_handle(fence, handle_kind(facts), execution.spec.name_space);
+}
 
 ClaimedExecution lease_out(Transition& transition, const Holder& holder, EventType type) {
   Facts& facts = transition.facts();
@@ -100,8 +106,7 @@ ClaimedExecution lease_out(Transition& transition, const Holder& holder, EventTy
   facts.attempt->lease_epoch = facts.lease_epoch;
   if (facts.started_at == 0) facts.started_at = transition.now();
   transition.record(type, holder.worker_instance_id, std::string(to_string(facts.attempt->attempt_type)));
-  const HandleKind kind = handle_kind(facts.attempt->attempt_type, resumed);
-  return claimed(transition.execution(), kind, transition.context().signer);
+  return claimed(transition.execution(), transition.context().signer);
 }
 
 }  // namespace flowfabric

@@ -10,9 +10,11 @@
 namespace flowfabric {
 namespace {
 
-// Every encoding starts with its layout. Layout 2 is layout 1 with more behind it; what layout 1 wrote is still read.
+// Every encoding starts with its layout. Each layout is the one before with more behind it; what older ones wrote is still
+// read.
 constexpr std::uint8_t layout_1 = 1;
 constexpr std::uint8_t layout_2 = 2;
+constexpr std::uint8_t layout_3 = 3;
 
 template <class T, class F>
 void put_optional(Encoder& out, const std::optional<T>& value, F put) {
@@ -279,10 +281,10 @@ Result<T> finished(const Decoder& in, T value, const char* what) {
 
 bool known_layout(Decoder& in) { return in.u8() == layout_1; }
 
-// For kinds that have a second layout; 0 when it is neither.
-std::uint8_t layout_of(Decoder& in) {
+// For kinds that have several layouts; 0 when it is none of them.
+std::uint8_t layout_of(Decoder& in, std::uint8_t newest = layout_2) {
   const std::uint8_t layout = in.u8();
-  return layout == layout_1 || layout == layout_2 ? layout : 0;
+  return layout >= layout_1 && layout <= newest ? layout : 0;
 }
 
 void put_lost(Encoder& out, const LostLease& lost) {
@@ -317,6 +319,21 @@ HeldGrant get_grant(Decoder& in) {
   return grant;
 }
 
+// What layout 3 adds to a grant.
+void put_grant_notes(Encoder& out, const HeldGrant& grant) {
+  out.text(grant.worker_instance_id);
+  out.text(grant.capability_hash);
+  out.text(grant.route_snapshot);
+  out.text(grant.admission_summary);
+}
+
+void get_grant_notes(Decoder& in, HeldGrant& grant) {
+  grant.worker_instance_id = in.text();
+  grant.capability_hash = in.text();
+  grant.route_snapshot = in.text();
+  grant.admission_summary = in.text();
+}
+
 Error unknown_layout(const char* what) {
   return Error{Errc::corruption, std::string("stored bytes of ") + what + " have an unknown layout", {}, {}};
 }
@@ -330,62 +347,6 @@ KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs cre
     key.secret.append(reinterpret_cast<const char*>(&bits), sizeof bits);
   }
   return key;
-}
-
-Key make_key(RecordKind kind, std::string_view id, std::uint16_t partition) {
-  Key key;
-  key.bytes.reserve(id.size() + 3);
-  key.bytes += static_cast<char>(kind);
-  key.bytes += id;
-  key.bytes += static_cast<char>(partition >> 8);
-  key.bytes += static_cast<char>(partition & 255);
-  FF_CHECK(key.bytes.size() <= limits::max_key_bytes);
-  return key;
-}
-
-Key execution_key(const ExecutionId& id) {
-  return make_key(RecordKind::execution, {reinterpret_cast<const char*>(id.uuid.bytes.data()), id.uuid.bytes.size()},
-                  id.partition);
-}
-
-ExecutionId execution_id_of(const Key& key) {
-  FF_CHECK(key.kind() == RecordKind::execution && key.bytes.size() == 19);
-  ExecutionId id;
-  id.partition = key.partition();
-  const std::string_view bytes = key.id();
-  for (std::size_t i = 0; i < 16; ++i) id.uuid.bytes[i] = static_cast<std::uint8_t>(bytes[i]);
-  return id;
-}
-
-Key lane_key(std::string_view lane) { return make_key(RecordKind::lane, lane, partition_of(lane)); }
-
-Key namespace_key(std::string_view name_space) {
-  return make_key(RecordKind::name_space, name_space, partition_of(name_space));
-}
-
-std::uint16_t worker_partition(std::string_view worker_instance_id) {
-  return static_cast<std::uint16_t>(fnv1a64(worker_instance_id) % partition_count);
-}
-
-// Neither part has control characters, so the zero between them and the zero that a partition below 256 begins with come
-// before anything else: keys order as (namespace, instance id) does, also where one name begins with another.
-Key worker_key(std::string_view name_space, std::string_view worker_instance_id) {
-  std::string id(name_space);
-  id += '\0';
-  id += worker_instance_id;
-  return make_key(RecordKind::worker, id, worker_partition(worker_instance_id));
-}
-
-Key api_keys_key() { return make_key(RecordKind::api_keys, "http", partition_of("http")); }
-Key keyring_key() { return make_key(RecordKind::keyring, "handles", partition_of("handles")); }
-
-Key idempotency_key(std::string_view name_space, std::string_view key) {
-  std::string joined(name_space);
-  joined += '\0';
-  joined += key;
-  const Sha256 digest = sha256(joined);
-  const std::string_view id(reinterpret_cast<const char*>(digest.data()), digest.size());
-  return make_key(RecordKind::idempotency, id, partition_of(id));
 }
 
 std::string encode(const Spec& spec) {
@@ -443,7 +404,7 @@ Result<Spec> decode_spec(std::string_view bytes) {
 std::string encode(const Facts& facts) {
   Encoder out;
   out.reserve(256 + facts.result.size());
-  out.u8(layout_2);
+  out.u8(facts.grant ? layout_3 : layout_2);
   out.enumerator(facts.phase);
   out.enumerator(facts.outcome);
   out.number(facts.priority);
@@ -480,12 +441,13 @@ std::string encode(const Facts& facts) {
   if (facts.lease) out.text(facts.lease->worker_namespace);
   if (facts.lost.cause != LeaseLoss::none) put_lost(out, facts.lost);
   put_optional(out, facts.grant, put_grant);
+  if (facts.grant) put_grant_notes(out, *facts.grant);
   return out.take();
 }
 
 static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in);
+  const std::uint8_t layout = layout_of(in, layout_3);
   if (layout == 0) return tl::unexpected(unknown_layout("an execution's facts"));
   facts.phase = in.enumerator(Phase::terminal);
   facts.outcome = in.enumerator(Outcome::skipped);
@@ -520,11 +482,12 @@ static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   facts.has_result = in.boolean();
   facts.result_is_inline = in.boolean();
   facts.result = in.text();
-  if (layout == layout_2) {
+  if (layout >= layout_2) {
     if (facts.lease) facts.lease->worker_namespace = in.text();
     if (facts.lost.cause != LeaseLoss::none) get_lost(in, facts.lost);
     facts.grant = get_optional(in, get_grant);
   }
+  if (layout >= layout_3 && facts.grant) get_grant_notes(in, *facts.grant);
   return finished(in, "an execution's facts");
 }
 
@@ -549,25 +512,36 @@ Result<Attempt> decode_attempt(std::string_view bytes) {
 }
 
 std::string encode(const LaneRecord& record) {
+  const LaneInfo& info = record.info;
+  const bool registered = info.registered_at != 0 || !info.registered_by.empty();
   Encoder out;
-  out.u8(layout_1);
+  out.u8(registered ? layout_2 : layout_1);
   out.text(record.info.lane);
   out.enumerator(record.info.state);
   out.number(record.info.changed_at);
   out.text(record.info.changed_by);
   out.text(record.info.reason);
+  if (registered) {
+    out.number(info.registered_at);
+    out.text(info.registered_by);
+  }
   return out.take();
 }
 
 Result<LaneRecord> decode_lane(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return tl::unexpected(unknown_layout("a lane"));
+  const std::uint8_t layout = layout_of(in);
+  if (layout == 0) return tl::unexpected(unknown_layout("a lane"));
   LaneRecord record;
   record.info.lane = in.text();
   record.info.state = in.enumerator(LaneState::disabled);
   record.info.changed_at = in.number();
   record.info.changed_by = in.text();
   record.info.reason = in.text();
+  if (layout == layout_2) {
+    record.info.registered_at = in.number();
+    record.info.registered_by = in.text();
+  }
   return finished(in, std::move(record), "a lane");
 }
 

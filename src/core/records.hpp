@@ -86,6 +86,10 @@ struct HeldGrant {
   std::string grant_id;  // SHA-256 of the grant key
   std::string worker_id;
   TimestampMs expires_at = 0;
+  std::string worker_instance_id{};  // that it was issued for
+  std::string capability_hash{};     // texts of the scheduler, kept as they are
+  std::string route_snapshot{};
+  std::string admission_summary{};
 
   friend bool operator==(const HeldGrant&, const HeldGrant&) = default;
 };

@@ -283,7 +283,7 @@ TEST(Records, AByteTooManyIsCorruption) {
 
 TEST(Records, AnotherLayoutIsCorruption) {
   for (const Sample& sample : samples()) {
-    for (const int layout : {0, 3, 255}) {
+    for (const int layout : {0, 4, 255}) {
       std::string bytes = sample.bytes;
       bytes[0] = static_cast<char>(layout);
       const auto result = decode_alone(sample, bytes);
@@ -643,6 +643,31 @@ TEST(Digests, NeighboursDoNotRunIntoEachOther) {
   b.kind = "a";
   b.payload = "bc";
   EXPECT_NE(request_digest(a), request_digest(b));
+}
+
+TEST(Records, ALaneRemembersItsRegistration) {
+  const LaneRecord plain{{"l", LaneState::paused, 5, "ada", "why"}};
+  EXPECT_EQ(encode(plain)[0], '\x01') << "as it always was";
+  EXPECT_EQ(decode_lane(encode(plain))->info, plain.info);
+  const LaneRecord registered{{"l", LaneState::active, 0, "", "", 7, "bob"}};
+  const std::string bytes = encode(registered);
+  EXPECT_EQ(decode_lane(bytes)->info, registered.info);
+  for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_FALSE(decode_lane(bytes.substr(0, i))) << i;
+}
+
+// Facts with a grant, as the version before wrote them: without the instance and the texts.
+TEST(Records, AGrantOfLayout2IsStillRead) {
+  Facts facts;
+  facts.grant = HeldGrant{GrantKind::reclaim, std::string(32, 'g'), "w", 9};
+  std::string bytes = encode(facts);
+  ASSERT_EQ(bytes[0], '\x03');
+  ASSERT_EQ(bytes.substr(bytes.size() - 4), std::string(4, '\0'));
+  bytes[0] = '\x02';
+  bytes.resize(bytes.size() - 4);
+  EXPECT_EQ(decode_facts(bytes), facts);
+  facts.grant->worker_instance_id = "w-1";
+  facts.grant->admission_summary = "summary";
+  EXPECT_EQ(decode_facts(encode(facts)), facts);
 }
 
 }  // namespace

@@ -136,7 +136,8 @@ PublicState public_state(const Facts& facts) {
   switch (facts.phase) {
     case Phase::terminal: return terminal_state(facts.outcome);
     case Phase::suspended: return PublicState::suspended;
-    case Phase::active: return PublicState::active;
+    // Without a lease nobody runs it: it waits for a reclaim.
+    case Phase::active: return facts.lease ? PublicState::active : PublicState::waiting;
     case Phase::runnable: break;
   }
   if (facts.delay_until != 0) return PublicState::delayed;

@@ -9,11 +9,12 @@
 namespace flowfabric {
 namespace {
 
-constexpr std::uint8_t handle_mark = 1;
+constexpr std::uint8_t handle_without_namespace = 1;
+constexpr std::uint8_t handle_mark = 2;
 constexpr std::uint8_t grant_mark = 'G';
 constexpr std::size_t handle_signature_bytes = 16;
 constexpr std::size_t grant_signature_bytes = 32;
-constexpr std::size_t max_handle_chars = 256;
+constexpr std::size_t max_handle_chars = 320;
 
 tl::unexpected<Error> refuse_handle(const char* why) {
   return fail(Errc::invalid_handle, std::string("this is not a handle of this store: ") + why, "handle");
@@ -62,6 +63,10 @@ Result<void> admit_grant(const GrantClaims& claims, GrantKind kind, const Redeem
   if (claims.worker_id != request.worker_id) {
     return fail(Errc::invalid_claim_grant, "the grant was issued for another worker", "worker_id");
   }
+  if (kind == GrantKind::claim && request.max_reclaim_count) {
+    return fail(Errc::invalid_argument, "max_reclaim_count: belongs to a reclaim, and this is a claim",
+                "max_reclaim_count");
+  }
   return {};
 }
 
@@ -96,7 +101,7 @@ bool TokenSigner::knows_key_of(std::string_view token) const {
   return !in.ok() || std::any_of(keys_.begin(), keys_.end(), [&](const Key& key) { return key.key_id == key_id; });
 }
 
-Handle TokenSigner::sign_handle(const Fence& fence, HandleKind kind) const {
+Handle TokenSigner::sign_handle(const Fence& fence, HandleKind kind, std::string_view name_space) const {
   const Key& newest = keys_.back();
   Encoder out;
   out.u8(handle_mark);
@@ -106,27 +111,30 @@ Handle TokenSigner::sign_handle(const Fence& fence, HandleKind kind) const {
   out.unsigned_number(fence.attempt_index);
   out.unsigned_number(fence.lease_epoch);
   out.uuid(fence.lease_id);
+  out.text(name_space);
   std::string bytes = out.take();
   bytes += newest.signer->sign(bytes).substr(0, handle_signature_bytes);
   return to_base64url(bytes);
 }
 
-Result<Fence> TokenSigner::verify_handle(std::string_view handle, TimestampMs now) const {
+Result<HandleClaims> TokenSigner::verify_handle(std::string_view handle, TimestampMs now) const {
   const auto token = part(handle, max_handle_chars, handle_signature_bytes);
   if (!token) return refuse_handle("it is not base64url text of the right length");
   Decoder in(token->signed_part);
-  if (in.u8() != handle_mark) return refuse_handle("its version is unknown");
+  const std::uint8_t version = in.u8();
+  if (version != handle_mark && version != handle_without_namespace) return refuse_handle("its version is unknown");
   in.enumerator(HandleKind::reclaimed);
   const std::uint32_t key_id = in.u32();
   const auto execution_id = get_execution_id(in);
-  Fence fence;
-  fence.attempt_index = in.u32();
-  fence.lease_epoch = in.unsigned_number();
-  fence.lease_id = in.uuid();
+  HandleClaims claims;
+  claims.fence.attempt_index = in.u32();
+  claims.fence.lease_epoch = in.unsigned_number();
+  claims.fence.lease_id = in.uuid();
+  if (version == handle_mark) claims.name_space = in.text();
   if (!in.at_end() || !execution_id) return refuse_handle("its contents are malformed");
-  fence.execution_id = *execution_id;
+  claims.fence.execution_id = *execution_id;
   if (const char* why = fault(key_id, token->signed_part, token->signature, now)) return refuse_handle(why);
-  return fence;
+  return claims;
 }
 
 std::string TokenSigner::sign_grant(const GrantClaims& claims) const {

@@ -1,7 +1,8 @@
 // Signed texts that we hand out and get back: handles and grant keys. Opaque to those who carry them.
 //
-// A handle proves that a worker holds a lease. Before base64url: 1 · kind · key id · partition, uuid · attempt index ·
-// lease epoch · lease id · the first 16 bytes of an HMAC-SHA256 over all that stands before; about 90 characters.
+// A handle proves that a worker holds a lease. Before base64url: 2 · kind · key id · partition, uuid · attempt index ·
+// lease epoch · lease id · namespace · the first 16 bytes of an HMAC-SHA256 over everything before; about 100 characters.
+// Version 1, which had no namespace, is still accepted.
 //
 // A grant key reserves an execution for a worker: 'G' · kind · key id · partition, uuid · expiry · nonce · worker id ·
 // instance id · a whole HMAC-SHA256. Only its SHA-256, the grant id, is stored.
@@ -28,6 +29,14 @@ struct GrantClaims {
   friend bool operator==(const GrantClaims&, const GrantClaims&) = default;
 };
 
+// What a handle says.
+struct HandleClaims {
+  Fence fence;
+  std::optional<std::string> name_space;  // of the execution; absent in handles of version 1
+
+  friend bool operator==(const HandleClaims&, const HandleClaims&) = default;
+};
+
 // Whether the worker that shows a grant is the one it was made for. The instance may be another.
 Result<void> admit_grant(const GrantClaims& claims, GrantKind kind, const RedeemRequest& request);
 
@@ -40,9 +49,9 @@ class TokenSigner {
  public:
   explicit TokenSigner(const KeyringRecord& keyring);
 
-  Handle sign_handle(const Fence& fence, HandleKind kind) const;
-  // The fence inside, if the handle is ours and untouched.
-  Result<Fence> verify_handle(std::string_view handle, TimestampMs now) const;
+  Handle sign_handle(const Fence& fence, HandleKind kind, std::string_view name_space) const;
+  // What is inside, if the handle is ours and untouched.
+  Result<HandleClaims> verify_handle(std::string_view handle, TimestampMs now) const;
 
   std::string sign_grant(const GrantClaims& claims) const;
   // Says nothing about the grant's own expiry.

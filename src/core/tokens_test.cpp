@@ -36,7 +36,7 @@ GrantClaims some_claims(GrantKind kind = GrantKind::claim) {
 }
 
 std::string some_handle(const TokenSigner& signer, HandleKind kind = HandleKind::fresh) {
-  return signer.sign_handle(some_fence(), kind);
+  return signer.sign_handle(some_fence(), kind, "team");
 }
 
 void expect_refused(const TokenSigner& signer, const std::string& handle, TimestampMs at = today) {
@@ -83,7 +83,7 @@ std::vector<std::string> with_text_around(const std::string& token) {
   return {token + "=",           token + "A",
           "A" + token,           " " + token,
           token + token,         std::string(),
-          std::string(257, 'A'), std::string(limits::max_grant_key_chars + 1, 'A'),
+          std::string(321, 'A'), std::string(limits::max_grant_key_chars + 1, 'A'),
           token + '\0',          std::string(1000000, 'A')};
 }
 
@@ -92,32 +92,39 @@ std::vector<std::string> with_text_around(const std::string& token) {
 TEST(Handles, CarryTheirFence) {
   const TokenSigner signer(one_key);
   for (const HandleKind kind : {HandleKind::fresh, HandleKind::resumed, HandleKind::reclaimed}) {
-    EXPECT_EQ(signer.verify_handle(some_handle(signer, kind), today), some_fence());
+    EXPECT_EQ(signer.verify_handle(some_handle(signer, kind), today), (HandleClaims{some_fence(), "team"}));
   }
-  EXPECT_EQ(signer.verify_handle(signer.sign_handle(Fence{}, HandleKind::fresh), today), Fence{});
+  EXPECT_EQ(signer.verify_handle(signer.sign_handle(Fence{}, HandleKind::fresh, ""), today),
+            (HandleClaims{Fence{}, ""}));
+}
+
+TEST(Handles, HaveRoomForTheGreatestOfEverything) {
+  const TokenSigner signer({{{UINT32_MAX, "the first secret", 0, 0}}});
   Fence greatest = some_fence();
   greatest.attempt_index = UINT32_MAX;
   greatest.lease_epoch = UINT64_MAX;
-  EXPECT_EQ(signer.verify_handle(signer.sign_handle(greatest, HandleKind::fresh), today), greatest);
+  const std::string longest(limits::max_namespace_bytes, 'n');
+  EXPECT_EQ(signer.verify_handle(signer.sign_handle(greatest, HandleKind::fresh, longest), today),
+            (HandleClaims{greatest, longest}));
 }
 
 TEST(Handles, AreShortTextWithoutSpecialCharacters) {
   const std::string handle = some_handle(TokenSigner(one_key));
-  EXPECT_LE(handle.size(), 90u);
+  EXPECT_LE(handle.size(), 100u);
   EXPECT_EQ(handle.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
             std::string::npos);
 }
 
-// Handles of before signatures had 32 bytes are out there.
-TEST(Handles, LookAsTheyAlwaysDid) {
-  EXPECT_EQ(some_handle(TokenSigner(one_key)),
-            "AQAB_wEBAgMEBQYHCAkKCwwNDg8QrALwogQqAAAAAAAAAAAAAAAAAAAAeNZdjyLEV8FATAfGs5ms6w");
+// Workers hold handles of the version that had no namespace while a server is replaced.
+TEST(Handles, OfVersion1AreStillAccepted) {
+  const std::string old = "AQAB_wEBAgMEBQYHCAkKCwwNDg8QrALwogQqAAAAAAAAAAAAAAAAAAAAeNZdjyLEV8FATAfGs5ms6w";
+  EXPECT_EQ(TokenSigner(one_key).verify_handle(old, today), (HandleClaims{some_fence(), std::nullopt}));
 }
 
 TEST(Handles, OutliveARotationOfKeys) {
   const TokenSigner before(one_key);
   const TokenSigner after(two_keys);
-  EXPECT_EQ(after.verify_handle(some_handle(before), today), some_fence());
+  EXPECT_EQ(after.verify_handle(some_handle(before), today), (HandleClaims{some_fence(), "team"}));
   expect_refused(before, some_handle(after));
 }
 
@@ -167,6 +174,7 @@ TEST(Handles, WellSignedNonsenseIsRefused) {
   expect_refused(signer, signed_handle(far_partition.take()));
   expect_refused(signer, signed_handle(std::string("\x01\x00\x01", 3)));
   expect_refused(signer, signed_handle(std::string("\x02\x00\x01", 3)));
+  expect_refused(signer, signed_handle(std::string("\x03\x00\x01", 3)));
   expect_refused(signer, signed_handle(""));
 }
 
@@ -400,8 +408,8 @@ TEST(Tokens, MutatedBytesUnderAGoodSignatureGiveAValueOrARefusal) {
   for (const std::uint64_t seed : {4, 5, 6}) {
     const Entropy entropy = seeded_entropy(seed);
     for (int round = 0; round < 3000; ++round) {
-      if (const auto fence = signer.verify_handle(signed_handle(mutated(handle_body, entropy)), today)) {
-        EXPECT_LT(fence->execution_id.partition, partition_count);
+      if (const auto claims = signer.verify_handle(signed_handle(mutated(handle_body, entropy)), today)) {
+        EXPECT_LT(claims->fence.execution_id.partition, partition_count);
       }
       if (const auto claims = signer.verify_grant(signed_grant(mutated(grant_body, entropy)), today)) {
         EXPECT_LT(claims->execution_id.partition, partition_count);

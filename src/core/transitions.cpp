@@ -197,6 +197,15 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
   transition.record(type, std::move(actor), std::move(reason));
 }
 
+void fail_at_reclaim_cap(Transition& transition, std::uint32_t cap, const std::string& who, const std::string& actor) {
+  Facts& facts = transition.facts();
+  facts.failure = Failure{reclaim_cap_category,
+                          "the lease was lost " + std::to_string(facts.reclaim_count + 1) + " times; " + who +
+                              " allows " + std::to_string(cap) + " reclaims",
+                          {}};
+  finish(transition, Outcome::failed, EventType::failed, AttemptState::interrupted, actor, reclaim_cap_category);
+}
+
 void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::string& actor,
                 const std::string& reason, TimestampMs since) {
   Transition transition(slot, context);
@@ -215,12 +224,8 @@ void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::
 
   if (facts.reclaim_count >= policy.max_reclaims) {
     transition.record(type, actor, reason);
-    facts.failure = Failure{reclaim_cap_category,
-                            "the lease was lost " + std::to_string(facts.reclaim_count + 1) +
-                                " times; the policy allows " + std::to_string(policy.max_reclaims) + " reclaims",
-                            {}};
     Transition end(slot, context);
-    finish(end, Outcome::failed, EventType::failed, AttemptState::interrupted, actor, reclaim_cap_category);
+    fail_at_reclaim_cap(end, policy.max_reclaims, "the policy", actor);
     return;
   }
   if (policy.on_lease_lost == OnLeaseLost::manual) {

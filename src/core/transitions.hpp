@@ -63,6 +63,9 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
 // The category of the failure of an execution that ended because its lease was lost too often.
 inline constexpr const char* reclaim_cap_category = "max_reclaims_exceeded";
 
+// Ends an execution without a lease that was reclaimed as often as allowed. `who` allows it: the policy, or a caller.
+void fail_at_reclaim_cap(Transition& transition, std::uint32_t cap, const std::string& who, const std::string& actor);
+
 // The one loss of every lease. Raises the epoch, interrupts the attempt, and ends the execution at the cap of reclaims, or
 // does what the policy says: requeue, or wait for a manual reclaim. A grace counts from `since`, the moment of the loss, not from when it was
 // noticed.
@@ -81,6 +84,8 @@ struct Holder {
   std::uint32_t lease_ttl_ms = 0;
 };
 ClaimedExecution lease_out(Transition& transition, const Holder& holder, EventType type);
+// The handle of the lease that is held, signed with the newest key; empty without a signer.
+Handle handle_of(const Execution& execution, const TokenSigner* signer);
 
 // Applies everything that time has brought about by `now`, in order of due time, so that no decision depends on whether
 // the clock loop came by first. Returns whether anything changed. Retention is not included.

@@ -43,9 +43,11 @@ Command hand_out(const QueuedClaim& claim, const ExecutionId& id) {
                         request.lease_ttl_ms,
                         request.name_space};
   }
-  return GrantCommand{GrantKind::claim,
-                      {id, request.worker_id, request.worker_instance_id, request.capabilities, claim.grant_ttl_ms},
-                      request.name_space};
+  GrantRequest grant{id, request.worker_id, request.worker_instance_id, request.capabilities, claim.grant_ttl_ms};
+  grant.capability_hash = claim.capability_hash;
+  grant.route_snapshot = claim.route_snapshot;
+  grant.admission_summary = claim.admission_summary;
+  return GrantCommand{GrantKind::claim, std::move(grant), request.name_space};
 }
 
 bool may_take(const ClaimRequest& request, const ReadyEntry& entry) {
@@ -81,7 +83,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
       auto touched = keys_touched((*command)->command);
       commands_.push_back({std::move(*command), std::move(touched), std::nullopt});
     } else if (auto* claim = std::get_if<ClaimPtr>(&piece)) {
-      claims_.push_back({*claim, {}, {}, {}, {}, 0, false});
+      claims_.push_back({*claim, {}, {}, {}, {}, 0, false, {}});
       order_.emplace_back(&claims_.back());
     } else {
       sweeping_ = true;
@@ -143,6 +145,7 @@ ReadRequest Batch::first_request() {
     for (const RouteNo route : state.covered) demand[route][state.queued->request.name_space] += wanted;
     std::vector<Key> lanes;
     for (const auto& lane : state.queued->request.lanes) lanes.push_back(lane_key(lane));
+    lanes.push_back(worker_key(state.queued->request.worker_namespace, state.queued->request.worker_instance_id));
     add_missing(lane_keys, std::move(lanes));
   }
   for (Key& key : lane_keys) request.keys.push_back(std::move(key));
@@ -409,6 +412,11 @@ void Batch::decide_claim(ClaimState& state) {
     state.postponed = true;
     return;
   }
+  // A reservation is checked when it is redeemed: only then is the namespace of the worker known.
+  if (state.queued->grant_ttl_ms == 0) {
+    state.may_claim = check_may_claim(workspace_, request.worker_namespace, request.worker_instance_id);
+    if (!state.may_claim) return;
+  }
   while (state.taken_keys.size() < request.max_executions) {
     Offer* offer = best_offer(state);
     if (offer == nullptr || !fits_into_reply(state, offer->entry.key)) return;
@@ -615,6 +623,7 @@ void Batch::pass_on_wakeup(const ClaimState& state, const std::vector<ClaimedExe
 }
 
 void Batch::answer_claim(ClaimState& state) {
+  if (!state.may_claim) return state.queued->done(tl::unexpected(state.may_claim.error()));
   const auto committed = [&](const Key& key) {
     const auto verdict = verdict_on(key);
     FF_CHECK(verdict.has_value());

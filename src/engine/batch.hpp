@@ -37,6 +37,7 @@ class Batch {
     std::vector<Key> taken_keys;
     std::uint64_t payload_bytes = 0;  // of what it has taken
     bool postponed = false;           // its turn comes with the next batch
+    Result<void> may_claim{};
   };
   struct Offer {
     ReadyEntry entry;

@@ -385,7 +385,7 @@ Result<LaneInfo> Engine::set_lane_state(const std::string& lane, LaneState state
   return impl_->counted("set_lane_state", [&]() -> Result<LaneInfo> {
     FF_TRY_VOID(admit_lane(lane));
     FF_TRY_VOID(admit(by));
-    return call_as<LaneInfo>(*impl_->runtime, LaneCommand{lane, state, std::move(by)});
+    return call_as<LaneInfo>(*impl_->runtime, impl_->runtime->lane_command(lane, state, std::move(by)));
   });
 }
 

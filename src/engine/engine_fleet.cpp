@@ -14,6 +14,7 @@ ListRequest ended_executions(const RetentionRun& run) {
   ListRequest request;
   request.name_space = run.name_space;
   request.lane = run.lane;
+  request.tag = run.tag;
   request.states = {PublicState::completed, PublicState::failed, PublicState::cancelled, PublicState::expired,
                     PublicState::skipped};
   request.limit = retention_page;
@@ -21,12 +22,12 @@ ListRequest ended_executions(const RetentionRun& run) {
 }
 
 // Removes a page of them; adds to `removed`.
-Result<void> remove_all(Runtime& runtime, const std::vector<ExecutionSummary>& executions,
-                        std::optional<TimestampMs> finished_before, std::uint64_t& removed) {
+Result<void> remove_all(Runtime& runtime, const std::vector<ExecutionSummary>& executions, const ListRequest& selected,
+                        std::uint64_t& removed) {
   if (executions.empty()) return {};
   Answers<Result<RemoveReply>> answers(executions.size());
   for (std::size_t i = 0; i < executions.size(); ++i) {
-    runtime.submit(RemoveCommand{executions[i].execution_id, finished_before},
+    runtime.submit(RemoveCommand{executions[i].execution_id, selected.finished_before, selected.tag},
                    [&answers, i](Result<Reply> reply) { answers.give(i, reply_as<RemoveReply>(std::move(reply))); });
   }
   Result<void> end;
@@ -44,12 +45,12 @@ Result<void> remove_ended(Runtime& runtime, const RetentionRun& run, std::uint64
   ListRequest request = ended_executions(run);
   if (run.older_than_ms) {
     FF_TRY(now_us, runtime.store().now_us());
-    request.finished_before = now_us / 1000 - *run.older_than_ms;
+    // What ended exactly that long ago is old enough: 0 includes this millisecond.
+    request.finished_before = now_us / 1000 - *run.older_than_ms + 1;
   }
-  const auto finished_before = run.older_than_ms ? request.finished_before : std::nullopt;
   do {
     FF_TRY(page, reads::list(runtime.store(), request));
-    FF_TRY_VOID(remove_all(runtime, page.executions, finished_before, removed));
+    FF_TRY_VOID(remove_all(runtime, page.executions, request, removed));
     request.cursor = page.next_cursor;
   } while (!request.cursor.empty());
   return {};

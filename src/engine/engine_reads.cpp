@@ -16,20 +16,29 @@ Result<ExecutionDescription> Engine::describe_execution(const ExecutionId& id) {
 Result<std::vector<std::optional<std::string>>> Engine::namespaces_of(const std::vector<Handle>& handles) {
   return impl_->counted("namespaces_of", [&]() -> Result<std::vector<std::optional<std::string>>> {
     FF_TRY_VOID(admit_handles(handles));
-    std::map<Handle, ExecutionId> executions;
-    for (const Handle& handle : handles) {
-      if (const auto fence = impl_->runtime->fence_of(handle)) executions.emplace(handle, fence->execution_id);
-    }
-    std::vector<ExecutionId> ids;
-    for (const auto& [handle, id] : executions) ids.push_back(id);
-    FF_TRY(namespaces, reads::namespaces(impl_->runtime->store(), ids));
     std::vector<std::optional<std::string>> out(handles.size());
+    std::map<std::size_t, ExecutionId> unsaid;  // handles of version 1 do not say it
     for (std::size_t i = 0; i < handles.size(); ++i) {
-      const auto id = executions.find(handles[i]);
-      if (id == executions.end()) continue;
-      if (const auto found = namespaces.find(id->second); found != namespaces.end()) out[i] = found->second;
+      auto claims = impl_->runtime->claims_of(handles[i]);
+      if (!claims) continue;
+      if (!claims->name_space) unsaid.emplace(i, claims->fence.execution_id);
+      out[i] = std::move(claims->name_space);
+    }
+    if (unsaid.empty()) return out;
+    std::vector<ExecutionId> ids;
+    for (const auto& [i, id] : unsaid) ids.push_back(id);
+    FF_TRY(namespaces, reads::namespaces(impl_->runtime->store(), ids));
+    for (const auto& [i, id] : unsaid) {
+      if (const auto found = namespaces.find(id); found != namespaces.end()) out[i] = found->second;
     }
     return out;
+  });
+}
+
+Result<std::string> Engine::namespace_of(const ExecutionId& id) {
+  return impl_->counted("namespace_of", [&]() -> Result<std::string> {
+    FF_TRY(execution, reads::load_execution(impl_->runtime->store(), id));
+    return std::move(execution.spec.name_space);
   });
 }
 

@@ -257,8 +257,10 @@ Result<bool> capable_worker_lives(Store& store, const Spec& spec, TimestampMs no
 Result<ListExpiredLeasesReply> expired_leases(Store& store, const ListExpiredLeasesRequest& request) {
   FF_TRY_VOID(admit(request));
   FF_TRY(after, decode_lease_cursor(request.cursor));
-  TimestampMs as_of = request.as_of;
-  if (as_of == 0) {
+  TimestampMs as_of = 0;
+  if (request.as_of) {
+    as_of = *request.as_of;
+  } else {
     FF_TRY(now_us, store.now_us());
     as_of = now_us / 1000;
   }

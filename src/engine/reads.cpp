@@ -64,7 +64,7 @@ Error with_cursor(Error error) {
 
 Result<LaneInfo> lane_info(Store& store, const std::string& lane) {
   FF_TRY(records, store.load({lane_key(lane)}));
-  if (records.empty()) return LaneInfo{lane, LaneState::active, 0, {}, {}};
+  if (records.empty()) return LaneInfo{.lane = lane};
   FF_TRY(record, decode_lane(records.front().body));
   return record.info;
 }
@@ -89,6 +89,11 @@ Result<void> admit_limit(std::uint32_t limit) {
               "limit: is " + std::to_string(limit) + "; allowed: 1 to " + std::to_string(limits::max_page), "limit");
 }
 
+GrantInfo grant_info(const HeldGrant& grant) {
+  return {grant.kind,       to_hex(grant.grant_id), grant.worker_id,      grant.worker_instance_id,
+          grant.expires_at, grant.capability_hash,  grant.route_snapshot, grant.admission_summary};
+}
+
 void describe_facts(const Execution& execution, ExecutionDescription& out) {
   const Facts& facts = execution.facts;
   out.summary = summarize(execution);
@@ -99,6 +104,7 @@ void describe_facts(const Execution& execution, ExecutionDescription& out) {
   out.policy = execution.spec.policy;
   out.lease = facts.lease;
   out.lease_epoch = facts.lease_epoch;
+  if (facts.grant) out.grant = grant_info(*facts.grant);
   out.attempt = facts.attempt;
   out.retry_count = facts.retry_count;
   out.reclaim_count = facts.reclaim_count;
@@ -201,7 +207,8 @@ Result<ExecutionResult> result_of(Store& store, const Execution& execution) {
   ExecutionResult out;
   out.outcome = facts.outcome;
   out.finished_at = facts.finished_at;
-  out.failure = facts.failure;
+  // The facts keep the failure of an attempt too; it is no answer to how the execution ended.
+  if (facts.outcome == Outcome::failed) out.failure = facts.failure;
   if (facts.attempt) out.attempt_index = facts.attempt->attempt_index;
   if (!facts.has_result) return out;
   out.result_encoding = facts.attempt->result_encoding;
@@ -260,14 +267,17 @@ Result<EventPage> history(Store& store, const ExecutionId& id, const std::string
     FF_TRY(position, decode_log_cursor(cursor));
     after = std::move(position);
   }
-  const auto entries = store.history(execution_key(id), after, limit);
+  // One more than asked for tells whether there is more.
+  auto entries = store.history(execution_key(id), after, limit + 1);
   if (!entries) return tl::unexpected(with_cursor(entries.error()));
+  const bool more = entries->size() > limit;
+  if (more) entries->pop_back();
   EventPage page;
   for (const LoggedEntry& logged : *entries) {
     FF_TRY(event, event_of(logged));
     page.events.push_back(std::move(event));
   }
-  if (entries->size() == limit) page.next_cursor = page.events.back().cursor;
+  if (more) page.next_cursor = page.events.back().cursor;
   return page;
 }
 
@@ -286,18 +296,20 @@ Result<ListReply> list(Store& store, const ListRequest& request) {
   query.created_before = request.created_before;
   query.finished_from = request.finished_from;
   query.finished_before = request.finished_before;
-  query.limit = request.limit;
+  query.limit = request.limit + 1;  // one more than asked for tells whether there is more
   if (!request.cursor.empty()) {
     FF_TRY(position, decode_list_cursor(request.cursor));
     query.after = std::move(position);
   }
   FF_TRY(found, store.list(query));
+  const bool more = found.size() > request.limit;
+  if (more) found.pop_back();
   ListReply reply;
   for (const ListedRecord& listed : found) {
     FF_TRY(execution, decode_execution(listed.record));
     reply.executions.push_back(summarize(execution));
   }
-  if (found.size() == request.limit) {
+  if (more) {
     reply.next_cursor = encode_cursor({found.back().created_at, found.back().record.key});
   }
   return reply;
@@ -319,7 +331,7 @@ Result<std::vector<LaneCounts>> counts(Store& store, const std::optional<std::st
 
 Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes) {
   std::map<std::string, LaneInfo> found;
-  for (const auto& lane : routes.lanes()) found[lane] = LaneInfo{lane, LaneState::active, 0, {}, {}};
+  for (const auto& lane : routes.lanes()) found[lane] = LaneInfo{.lane = lane};
   std::string after;
   for (;;) {
     FF_TRY(records, store.scan(RecordKind::lane, after, limits::max_page));

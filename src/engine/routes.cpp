@@ -56,6 +56,11 @@ std::string RouteTable::lane_of(RouteNo number) const {
   return number == 0 || number > routes_.size() ? std::string() : routes_[number - 1].lane;
 }
 
+bool RouteTable::has_lane(const std::string& lane) const {
+  const std::shared_lock lock(mutex_);
+  return by_lane_.contains(lane);
+}
+
 std::vector<std::string> RouteTable::lanes() const {
   const std::shared_lock lock(mutex_);
   std::vector<std::string> names;

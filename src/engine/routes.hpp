@@ -30,6 +30,7 @@ class RouteTable {
   // The lane of a route; empty when unknown.
   std::string lane_of(RouteNo number) const;
   std::vector<std::string> lanes() const;
+  bool has_lane(const std::string& lane) const;
 
  private:
   mutable std::shared_mutex mutex_;

@@ -164,12 +164,17 @@ bool Runtime::may_reload_for(const TokenSigner& signer, std::string_view token) 
   return now - keyring_pause_ms >= asked && keyring_asked_ms_.compare_exchange_strong(asked, now);
 }
 
-Result<Fence> Runtime::fence_of(std::string_view handle) {
+Result<HandleClaims> Runtime::claims_of(std::string_view handle) {
   const auto ours = signer();
-  auto fence = ours->verify_handle(handle, store_now());
-  if (fence || !may_reload_for(*ours, handle)) return fence;
+  auto claims = ours->verify_handle(handle, store_now());
+  if (claims || !may_reload_for(*ours, handle)) return claims;
   FF_TRY_VOID(reload_keyring());
   return signer()->verify_handle(handle, store_now());
+}
+
+Result<Fence> Runtime::fence_of(std::string_view handle) {
+  FF_TRY(claims, claims_of(handle));
+  return claims.fence;
 }
 
 Result<RedeemCommand> Runtime::redeem_command(GrantKind kind, RedeemRequest request) {
@@ -183,6 +188,11 @@ Result<RedeemCommand> Runtime::redeem_command(GrantKind kind, RedeemRequest requ
   if (!claims) return tl::unexpected(claims.error());
   FF_TRY_VOID(admit_grant(*claims, kind, request));
   return RedeemCommand{kind, grant_id_of(request.grant_key), claims->expires_at, std::move(request)};
+}
+
+LaneCommand Runtime::lane_command(std::string lane, LaneState state, Operator by) const {
+  const bool has_routes = routes_.has_lane(lane);
+  return {std::move(lane), state, std::move(by), has_routes};
 }
 
 void Runtime::submit(Command command, CommandDone done) {
@@ -273,6 +283,9 @@ void Runtime::submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone d
   claim->request.lanes = {std::move(request.lane)};
   claim->request.capabilities = std::move(request.capabilities);
   claim->grant_ttl_ms = request.grant_ttl_ms;
+  claim->capability_hash = std::move(request.capability_hash);
+  claim->route_snapshot = std::move(request.route_snapshot);
+  claim->admission_summary = std::move(request.admission_summary);
   claim->granted = done;
   claim->done = [done = std::move(done)](const Result<std::vector<ClaimedExecution>>& nothing) {
     if (!nothing) return done(tl::unexpected(nothing.error()));

@@ -82,6 +82,8 @@ class Runtime {
   void wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, EndDone done);
   void wait_for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
                        EventsDone done);
+  Result<HandleClaims> claims_of(std::string_view handle);
+  LaneCommand lane_command(std::string lane, LaneState state, Operator by) const;
   Result<Fence> fence_of(std::string_view handle);
   Result<RedeemCommand> redeem_command(GrantKind kind, RedeemRequest request);
 

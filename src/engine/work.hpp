@@ -32,6 +32,9 @@ struct QueuedClaim {
   // Not 0: the best execution is not leased but reserved for this long. `granted` gets the grant, `done` nothing or an
   // error.
   std::uint32_t grant_ttl_ms = 0;
+  std::string capability_hash;  // that the reservation carries
+  std::string route_snapshot;
+  std::string admission_summary;
   GrantDone granted;
   std::int64_t wait_until_ms = 0;  // by the engine's steady clock
   int stale = 0;

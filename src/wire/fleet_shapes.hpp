@@ -25,12 +25,18 @@ struct Shape<WorkerRegistration> {
   using R = WorkerRegistration;
   static constexpr std::string_view name = "WorkerRegistration";
   static constexpr auto fields = std::tuple{
-      field("namespace", &R::name_space, "Where it is registered (default)."),
-      required("worker_id", &R::worker_id, "The pool."),
-      required("worker_instance_id", &R::worker_instance_id, "The process; unique in the namespace."),
-      field("lanes", &R::lanes, "Which queues it serves (default)."),
-      field("capabilities", &R::capabilities, "What it offers."),
-      field("liveness_ttl_ms", &R::liveness_ttl_ms, "Without a heartbeat for so long it counts as dead (30000)."),
+      field("namespace", &R::name_space, "Where it is registered (default).").within(1, limits::max_namespace_bytes),
+      required("worker_id", &R::worker_id, "The pool.").within(1, limits::max_worker_id_bytes),
+      required("worker_instance_id", &R::worker_instance_id, "The process; unique in the namespace.")
+          .within(1, limits::max_worker_id_bytes),
+      field("lanes", &R::lanes, "Which queues it serves (default).")
+          .within(1, limits::max_claim_lanes)
+          .each_up_to(limits::max_lane_bytes),
+      field("capabilities", &R::capabilities, "What it offers.")
+          .up_to(limits::max_capabilities)
+          .each_up_to(limits::max_capabilities_bytes),
+      field("liveness_ttl_ms", &R::liveness_ttl_ms, "Without a heartbeat for so long it counts as dead (30000).")
+          .within(limits::min_liveness_ttl_ms, limits::max_liveness_ttl_ms),
   };
 };
 
@@ -50,8 +56,8 @@ struct Shape<HeartbeatRequest> {
   using R = HeartbeatRequest;
   static constexpr std::string_view name = "HeartbeatRequest";
   static constexpr auto fields = std::tuple{
-      field("namespace", &R::name_space, "Where it is registered (default)."),
-      required("worker_instance_id", &R::worker_instance_id, "The process."),
+      field("namespace", &R::name_space, "Where it is registered (default).").within(1, limits::max_namespace_bytes),
+      required("worker_instance_id", &R::worker_instance_id, "The process.").within(1, limits::max_worker_id_bytes),
       field("leases", &R::leases, "Handles of leases to renew in the same call, up to 1,000."),
   };
 };
@@ -114,6 +120,8 @@ struct Shape<ListExpiredLeasesReply> {
   };
 };
 
+inline constexpr std::string_view about_grant_note = "A text of the scheduler, kept with the grant and shown with it.";
+
 template <>
 struct Shape<Grant> {
   static constexpr std::string_view name = "Grant";
@@ -126,6 +134,9 @@ struct Shape<Grant> {
       field("grant_key", &Grant::grant_key, "What the worker redeems, once. A secret; opaque."),
       field("grant_id", &Grant::grant_id, "Follows from the key; safe to log."),
       moment("expires_at", &Grant::expires_at, "Redeem it before."),
+      field("capability_hash", &Grant::capability_hash, about_grant_note),
+      field("route_snapshot", &Grant::route_snapshot, about_grant_note),
+      field("admission_summary", &Grant::admission_summary, about_grant_note),
   };
 };
 
@@ -135,10 +146,17 @@ struct Shape<GrantRequest> {
   static constexpr std::string_view name = "GrantRequest";
   static constexpr auto fields = std::tuple{
       required("execution_id", &R::execution_id, "What to reserve."),
-      required("worker_id", &R::worker_id, "The pool that may redeem it."),
-      required("worker_instance_id", &R::worker_instance_id, "The process that it is made for."),
-      field("capabilities", &R::capabilities, "What the worker offers."),
-      field("grant_ttl_ms", &R::grant_ttl_ms, "Good for so long, 1 to 60000 (5000)."),
+      required("worker_id", &R::worker_id, "The pool that may redeem it.").within(1, limits::max_worker_id_bytes),
+      required("worker_instance_id", &R::worker_instance_id, "The process that it is made for.")
+          .within(1, limits::max_worker_id_bytes),
+      field("capabilities", &R::capabilities, "What the worker offers.")
+          .up_to(limits::max_capabilities)
+          .each_up_to(limits::max_capabilities_bytes),
+      field("grant_ttl_ms", &R::grant_ttl_ms, "Good for so long, 1 to 60000 (5000).")
+          .within(1, limits::max_grant_ttl_ms),
+      field("capability_hash", &R::capability_hash, about_grant_note).up_to(limits::max_capability_hash_bytes),
+      field("route_snapshot", &R::route_snapshot, about_grant_note).up_to(limits::max_grant_note_bytes),
+      field("admission_summary", &R::admission_summary, about_grant_note).up_to(limits::max_grant_note_bytes),
   };
 };
 
@@ -147,12 +165,20 @@ struct Shape<ClaimForWorkerRequest> {
   using R = ClaimForWorkerRequest;
   static constexpr std::string_view name = "ClaimForWorkerRequest";
   static constexpr auto fields = std::tuple{
-      field("namespace", &R::name_space, "Only executions of this namespace; absent: of any."),
-      field("lane", &R::lane, "Which queue (default)."),
-      required("worker_id", &R::worker_id, "The pool that may redeem it."),
-      required("worker_instance_id", &R::worker_instance_id, "The process that it is made for."),
-      field("capabilities", &R::capabilities, "What the worker offers."),
-      field("grant_ttl_ms", &R::grant_ttl_ms, "Good for so long, 1 to 60000 (5000)."),
+      field("namespace", &R::name_space, "Only executions of this namespace; absent: of any.")
+          .within(1, limits::max_namespace_bytes),
+      field("lane", &R::lane, "Which queue (default).").within(1, limits::max_lane_bytes),
+      required("worker_id", &R::worker_id, "The pool that may redeem it.").within(1, limits::max_worker_id_bytes),
+      required("worker_instance_id", &R::worker_instance_id, "The process that it is made for.")
+          .within(1, limits::max_worker_id_bytes),
+      field("capabilities", &R::capabilities, "What the worker offers.")
+          .up_to(limits::max_capabilities)
+          .each_up_to(limits::max_capabilities_bytes),
+      field("grant_ttl_ms", &R::grant_ttl_ms, "Good for so long, 1 to 60000 (5000).")
+          .within(1, limits::max_grant_ttl_ms),
+      field("capability_hash", &R::capability_hash, about_grant_note).up_to(limits::max_capability_hash_bytes),
+      field("route_snapshot", &R::route_snapshot, about_grant_note).up_to(limits::max_grant_note_bytes),
+      field("admission_summary", &R::admission_summary, about_grant_note).up_to(limits::max_grant_note_bytes),
   };
 };
 
@@ -162,12 +188,21 @@ struct Shape<RedeemRequest> {
   static constexpr std::string_view name = "RedeemRequest";
   static constexpr auto fields = std::tuple{
       required("execution_id", &R::execution_id, "What the grant reserves."),
-      required("grant_key", &R::grant_key, "The key of the grant."),
-      field("worker_namespace", &R::worker_namespace, "Where the worker is registered, if it is (default)."),
-      required("worker_id", &R::worker_id, "The pool; it must be the grant's."),
-      required("worker_instance_id", &R::worker_instance_id, "The process; it may be another one."),
-      field("capabilities", &R::capabilities, "What the worker offers."),
-      field("lease_ttl_ms", &R::lease_ttl_ms, "How long the lease lasts without being renewed (30000)."),
+      required("grant_key", &R::grant_key, "The key of the grant.").within(1, limits::max_grant_key_chars),
+      field("worker_namespace", &R::worker_namespace, "Where the worker is registered, if it is (default).")
+          .within(1, limits::max_namespace_bytes),
+      required("worker_id", &R::worker_id, "The pool; it must be the grant's.").within(1, limits::max_worker_id_bytes),
+      required("worker_instance_id", &R::worker_instance_id, "The process; it may be another one.")
+          .within(1, limits::max_worker_id_bytes),
+      field("capabilities", &R::capabilities, "What the worker offers.")
+          .up_to(limits::max_capabilities)
+          .each_up_to(limits::max_capabilities_bytes),
+      field("lease_ttl_ms", &R::lease_ttl_ms, "How long the lease lasts without being renewed (30000).")
+          .within(limits::min_lease_ttl_ms, limits::max_lease_ttl_ms),
+      field(
+          "max_reclaim_count", &R::max_reclaim_count,
+          "Only for a reclaim: one that was reclaimed this often fails instead. The limit of its policy holds as well.")
+          .up_to(limits::max_max_reclaims),
   };
 };
 

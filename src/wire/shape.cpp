@@ -25,7 +25,33 @@ std::string schema_reference(std::string_view name) {
   return R"({"$ref":"#/components/schemas/)" + std::string(name) + R"("})";
 }
 
+tl::unexpected<Error> out_of_bounds(const Value& number, const At& at, const Bounds& bounds) {
+  return refuse(at, "is " + std::string(number.raw()) + "; allowed are " + std::to_string(bounds.min) + " to " +
+                        std::to_string(bounds.max));
+}
+
 namespace detail {
+
+std::string with_bounds(std::string schema, const Bounds& bounds, const char* min_name, const char* max_name) {
+  if (!bounds.given()) return schema;
+  schema.pop_back();
+  const auto add = [&](const char* name, std::int64_t value) {
+    schema += std::string(",\"") + name + "\":" + std::to_string(value);
+  };
+  const bool is_number = std::string_view(min_name) == "minimum";
+  if (is_number || bounds.min > 0) add(min_name, bounds.min);
+  add(max_name, bounds.max);
+  return schema + "}";
+}
+
+std::string number_schema(const Bounds& bounds) {
+  return with_bounds(R"({"type":"integer","format":"int64"})", bounds, "minimum", "maximum");
+}
+
+// OpenAPI counts characters and we count bytes: no text of more characters has fewer bytes.
+std::string text_schema(const Bounds& bounds) {
+  return with_bounds(R"({"type":"string"})", bounds, "minLength", "maxLength");
+}
 
 std::string described(const std::string& schema, std::string_view about) {
   if (about.empty()) return schema;

@@ -84,6 +84,15 @@ std::string allowed_names() {
   return names;
 }
 
+// What a number may be, how many bytes a text may have, or how many entries an array or an object.
+struct Bounds {
+  std::int64_t min = 0;
+  std::int64_t max = -1;
+
+  constexpr bool given() const { return max >= min; }
+};
+tl::unexpected<Error> out_of_bounds(const Value& number, const At& at, const Bounds& bounds);
+
 template <class Object, class Member>
 struct Field {
   std::string_view name;
@@ -91,6 +100,22 @@ struct Field {
   std::string_view about;
   bool required = false;
   bool omit_zero = false;
+  Bounds bounds{};
+  std::int64_t longest_entry = 0;  // of an array of texts, in bytes; 0: nothing is said
+
+  // The same field with its bounds, which the schema shows, and so does the error about a number that the type cannot
+  // hold. The bounds themselves are checked by core/ingress.
+  constexpr Field within(std::int64_t min, std::int64_t max) const {
+    Field bounded = *this;
+    bounded.bounds = {min, max};
+    return bounded;
+  }
+  constexpr Field up_to(std::int64_t max) const { return within(0, max); }
+  constexpr Field each_up_to(std::int64_t bytes) const {
+    Field bounded = *this;
+    bounded.longest_entry = bytes;
+    return bounded;
+  }
 };
 
 template <class Object, class Member>
@@ -196,10 +221,7 @@ struct Codec<ExecutionId> {
 template <class T>
 struct Codec<std::optional<T>> {
   static Result<void> read(const Value& value, const At& at, std::optional<T>& out) {
-    if (value.kind() == Value::Kind::null) {
-      out.reset();
-      return {};
-    }
+    // Null is no value: a filter or a guard that was meant to be set would be dropped silently.
     return Codec<T>::read(value, at, out.emplace());
   }
   static void write(Writer& writer, const std::optional<T>& value) { Codec<T>::write(writer, *value); }
@@ -311,9 +333,37 @@ struct Codec<T> {
 
 namespace detail {
 
+template <class T>
+constexpr bool is_number = std::integral<T> && !std::same_as<T, bool>;
+template <class T>
+constexpr bool is_number<std::optional<T>> = is_number<T>;
+template <class T>
+constexpr bool is_text = std::same_as<T, std::string> || std::same_as<T, std::optional<std::string>>;
+template <class T>
+constexpr bool is_array = false;
+template <class T>
+constexpr bool is_array<std::vector<T>> = true;
+template <class T>
+constexpr bool is_array<std::optional<std::vector<T>>> = true;
+
+// Whether the type has room for a number. What is no whole number is left to its codec.
+template <class T>
+bool fits(const Value& value) {
+  if (value.kind() != Value::Kind::number) return true;
+  const auto number = value.whole_number();
+  if constexpr (requires { typename T::value_type; })
+    return !number || std::in_range<typename T::value_type>(*number);
+  else
+    return !number || std::in_range<T>(*number);
+}
+
 // `Whole` may be derived from the object that the field was declared in.
 template <class Object, class Member, class Whole>
 Result<void> read_field(const Field<Object, Member>& field, const Value& value, const At& at, Whole& out) {
+  // Only what the type cannot hold is refused here: of many items in one body the others may be good.
+  if constexpr (is_number<Member>) {
+    if (field.bounds.given() && !fits<Member>(value)) return out_of_bounds(value, at, field.bounds);
+  }
   return Codec<Member>::read(value, at, out.*(field.member));
 }
 template <class Functions, class Object>
@@ -351,8 +401,24 @@ void write_field(Writer& writer, const Special<Functions>&, const Object& object
   Functions::write(writer, object);
 }
 
+// The schemas of what has bounds.
+std::string number_schema(const Bounds& bounds);
+std::string text_schema(const Bounds& bounds);
+std::string with_bounds(std::string schema, const Bounds& bounds, const char* min_name, const char* max_name);
+
 template <class Object, class Member>
-std::string field_schema(const Field<Object, Member>&, Schemas& schemas) {
+std::string field_schema(const Field<Object, Member>& field, Schemas& schemas) {
+  if (field.longest_entry > 0) {
+    const std::string entries = R"({"type":"array","items":)" + text_schema({1, field.longest_entry}) + "}";
+    return with_bounds(entries, field.bounds, "minItems", "maxItems");
+  }
+  if (field.bounds.given()) {
+    if constexpr (is_number<Member>) return number_schema(field.bounds);
+    if constexpr (is_text<Member>) return text_schema(field.bounds);
+    const bool array = is_array<Member>;
+    return with_bounds(Codec<Member>::schema(schemas), field.bounds, array ? "minItems" : "minProperties",
+                       array ? "maxItems" : "maxProperties");
+  }
   return Codec<Member>::schema(schemas);
 }
 template <class Functions>

@@ -6,6 +6,7 @@
 #include <flowfabric/operations.hpp>
 
 #include "base/hashing.hpp"
+#include "base/limits.hpp"
 #include "wire/shape.hpp"
 
 namespace flowfabric::wire {
@@ -231,13 +232,17 @@ struct Shape<RetryPolicy> {
   using R = RetryPolicy;
   static constexpr std::string_view name = "RetryPolicy";
   static constexpr auto fields = std::tuple{
-      field("max_retries", &R::max_retries, "Attempts after the first (3)."),
+      field("max_retries", &R::max_retries, "Attempts after the first (3).").up_to(limits::max_max_retries),
       field("backoff", &R::backoff, "How delays grow (exponential)."),
-      field("initial_delay_ms", &R::initial_delay_ms, "The first delay; every delay when backoff is fixed (1000)."),
-      field("max_delay_ms", &R::max_delay_ms, "No delay is longer (60000)."),
-      field("multiplier_percent", &R::multiplier_percent, "Each delay in percent of the one before (200)."),
+      field("initial_delay_ms", &R::initial_delay_ms, "The first delay; every delay when backoff is fixed (1000).")
+          .up_to(limits::max_duration_ms),
+      field("max_delay_ms", &R::max_delay_ms, "No delay is longer (60000).").up_to(limits::max_duration_ms),
+      field("multiplier_percent", &R::multiplier_percent, "Each delay in percent of the one before (200).")
+          .within(limits::min_multiplier_percent, limits::max_multiplier_percent),
       field("jitter", &R::jitter, "full: anything from 0 to the delay (none)."),
-      field("retryable_categories", &R::retryable_categories, "Only these are retried; empty: all."),
+      field("retryable_categories", &R::retryable_categories, "Only these are retried; empty: all.")
+          .up_to(limits::max_retry_categories)
+          .each_up_to(limits::max_category_bytes),
   };
 };
 
@@ -246,11 +251,11 @@ struct Shape<RetentionPolicy> {
   using R = RetentionPolicy;
   static constexpr std::string_view name = "RetentionPolicy";
   static constexpr auto fields = std::tuple{
-      field("completed_ms", &R::completed_ms, "How long completed executions are kept."),
-      field("failed_ms", &R::failed_ms, "How long failed executions are kept."),
-      field("cancelled_ms", &R::cancelled_ms, "How long cancelled executions are kept."),
-      field("expired_ms", &R::expired_ms, "How long expired executions are kept."),
-      field("skipped_ms", &R::skipped_ms, "How long skipped executions are kept."),
+      field("completed_ms", &R::completed_ms, "How long completed executions are kept.").up_to(limits::max_duration_ms),
+      field("failed_ms", &R::failed_ms, "How long failed executions are kept.").up_to(limits::max_duration_ms),
+      field("cancelled_ms", &R::cancelled_ms, "How long cancelled executions are kept.").up_to(limits::max_duration_ms),
+      field("expired_ms", &R::expired_ms, "How long expired executions are kept.").up_to(limits::max_duration_ms),
+      field("skipped_ms", &R::skipped_ms, "How long skipped executions are kept.").up_to(limits::max_duration_ms),
   };
 };
 
@@ -259,13 +264,17 @@ struct Shape<Policy> {
   static constexpr std::string_view name = "Policy";
   static constexpr auto fields = std::tuple{
       field("retry", &Policy::retry, "Absent: a failed attempt ends the execution."),
-      field("attempt_timeout_ms", &Policy::attempt_timeout_ms, "How long one attempt may take."),
+      field("attempt_timeout_ms", &Policy::attempt_timeout_ms, "How long one attempt may take.")
+          .within(1, limits::max_duration_ms),
       field("on_lease_lost", &Policy::on_lease_lost,
             "requeue: others get it (default). manual: it waits for a reclaim."),
-      field("reclaim_grace_ms", &Policy::reclaim_grace_ms, "How long it rests after a lost lease (0)."),
-      field("max_reclaims", &Policy::max_reclaims, "More lost leases end it (1000)."),
-      field("max_replays", &Policy::max_replays, "How often it may be started over (10)."),
-      field("dedup_window_ms", &Policy::dedup_window_ms, "How long the idempotency key is remembered (a day)."),
+      field("reclaim_grace_ms", &Policy::reclaim_grace_ms, "How long it rests after a lost lease (0).")
+          .up_to(limits::max_duration_ms),
+      field("max_reclaims", &Policy::max_reclaims, "More lost leases end it (1000).").up_to(limits::max_max_reclaims),
+      field("max_replays", &Policy::max_replays, "How often it may be started over (10).")
+          .up_to(limits::max_max_replays),
+      field("dedup_window_ms", &Policy::dedup_window_ms, "How long the idempotency key is remembered (a day).")
+          .within(1, limits::max_duration_ms),
       field("retention", &Policy::retention, "How long it is kept after its end; else the namespace decides."),
   };
 };
@@ -277,20 +286,25 @@ struct Shape<CreateRequest> {
   using R = CreateRequest;
   static constexpr std::string_view name = "CreateRequest";
   static constexpr auto fields = std::tuple{
-      field("namespace", &R::name_space, "Whose work it is (default)."),
-      field("lane", &R::lane, "The queue that it waits in (default)."),
-      required("kind", &R::kind, "Selects the handler."),
+      field("namespace", &R::name_space, "Whose work it is (default).").within(1, limits::max_namespace_bytes),
+      field("lane", &R::lane, "The queue that it waits in (default).").within(1, limits::max_lane_bytes),
+      required("kind", &R::kind, "Selects the handler.").within(1, limits::max_kind_bytes),
       LabelledJson<&R::payload, &R::payload_encoding>{"payload", about_json_in},
       LabelledBase64<&R::payload, &R::payload_encoding>{"payload_base64", about_base64_in},
-      field("payload_encoding", &R::payload_encoding, "The label of the payload, for the handler."),
-      field("priority", &R::priority, "Higher first, -32768 to 32767 (0)."),
-      field("tags", &R::tags, "Up to 64; keys like `team.name`."),
-      field("required_capabilities", &R::required_capabilities, "What a worker must offer to claim it."),
+      field("payload_encoding", &R::payload_encoding, "The label of the payload, for the handler.")
+          .up_to(limits::max_encoding_bytes),
+      field("priority", &R::priority, "Higher first, -32768 to 32767 (0).")
+          .within(limits::min_priority, limits::max_priority),
+      field("tags", &R::tags, "Up to 64; keys like `team.name`.").up_to(limits::max_tags),
+      field("required_capabilities", &R::required_capabilities, "What a worker must offer to claim it.")
+          .up_to(limits::max_capabilities)
+          .each_up_to(limits::max_capabilities_bytes),
       field("policy", &R::policy, "Retries, timeouts, lost leases, retention. Frozen from now on."),
-      moment("delay_until", &R::delay_until, "Not claimable before."),
-      moment("deadline_at", &R::deadline_at, "Must have ended by then."),
-      field("creator", &R::creator, "Who asked for it."),
-      field("idempotency_key", &R::idempotency_key, "Unique in the namespace: repeating the call makes nothing new."),
+      moment("delay_until", &R::delay_until, "Not claimable before.").up_to(limits::max_timestamp_ms),
+      moment("deadline_at", &R::deadline_at, "Must have ended by then.").up_to(limits::max_timestamp_ms),
+      field("creator", &R::creator, "Who asked for it.").up_to(limits::max_creator_bytes),
+      field("idempotency_key", &R::idempotency_key, "Unique in the namespace: repeating the call makes nothing new.")
+          .up_to(limits::max_idempotency_key_bytes),
       field("id", &R::id, "A UUID of yours; made here when absent."),
       field("traceparent", &R::traceparent,
             "W3C trace context, handed to whoever claims it. Absent: the header of that name."),
@@ -302,7 +316,8 @@ struct Shape<Created> {
   static constexpr std::string_view name = "Created";
   static constexpr auto fields = std::tuple{
       field("execution_id", &Created::execution_id, "Its id."),
-      field("public_state", &Created::public_state, "Where it stands."),
+      field("public_state", &Created::public_state,
+            "Its state now; absent for a duplicate whose execution retention has removed since."),
       field("duplicate", &Created::duplicate, "An earlier request with this idempotency key or id made it."),
   };
 };
@@ -312,15 +327,23 @@ struct Shape<ClaimRequest> {
   using R = ClaimRequest;
   static constexpr std::string_view name = "ClaimRequest";
   static constexpr auto fields = std::tuple{
-      field("worker_namespace", &R::worker_namespace, "Where the worker is registered, if it is (default)."),
-      required("worker_id", &R::worker_id, "The pool."),
-      required("worker_instance_id", &R::worker_instance_id, "The process."),
-      field("namespace", &R::name_space, "Only executions of this namespace; absent: of any."),
-      field("lanes", &R::lanes, "Which queues, up to 64 (default)."),
-      field("capabilities", &R::capabilities, "What the worker offers."),
-      field("max_executions", &R::max_executions, "At most so many, 1 to 1000 (1)."),
-      field("lease_ttl_ms", &R::lease_ttl_ms, "How long a lease lasts without being renewed (30000)."),
-      field("wait_ms", &R::wait_ms, "Park so long while there is nothing, up to 60000 (0)."),
+      field("worker_namespace", &R::worker_namespace, "Where the worker is registered, if it is (default).")
+          .within(1, limits::max_namespace_bytes),
+      required("worker_id", &R::worker_id, "The pool.").within(1, limits::max_worker_id_bytes),
+      required("worker_instance_id", &R::worker_instance_id, "The process.").within(1, limits::max_worker_id_bytes),
+      field("namespace", &R::name_space, "Only executions of this namespace; absent: of any.")
+          .within(1, limits::max_namespace_bytes),
+      field("lanes", &R::lanes, "Which queues, up to 64 (default).")
+          .within(1, limits::max_claim_lanes)
+          .each_up_to(limits::max_lane_bytes),
+      field("capabilities", &R::capabilities, "What the worker offers.")
+          .up_to(limits::max_capabilities)
+          .each_up_to(limits::max_capabilities_bytes),
+      field("max_executions", &R::max_executions, "At most so many, 1 to 1000 (1).").within(1, limits::max_claim),
+      field("lease_ttl_ms", &R::lease_ttl_ms, "How long a lease lasts without being renewed (30000).")
+          .within(limits::min_lease_ttl_ms, limits::max_lease_ttl_ms),
+      field("wait_ms", &R::wait_ms, "Park so long while there is nothing, up to 60000 (0).")
+          .up_to(limits::max_http_wait_ms),
   };
 };
 
@@ -407,6 +430,7 @@ struct Shape<RenewVerdict> {
   static constexpr auto fields = std::tuple{
       moment("expires_at", &RenewVerdict::expires_at, "When the lease runs out now."),
       field("lease_epoch", &RenewVerdict::lease_epoch, "Of the lease."),
+      field("handle", &RenewVerdict::handle, "Use this one from now on: it is signed with the newest key."),
   };
 };
 
@@ -417,7 +441,7 @@ struct Shape<CompleteRequest> {
   static constexpr auto fields = std::tuple{
       LabelledJson<&R::result, &R::result_encoding>{"result", about_json_in},
       LabelledBase64<&R::result, &R::result_encoding>{"result_base64", about_base64_in},
-      field("result_encoding", &R::result_encoding, "The label of the result."),
+      field("result_encoding", &R::result_encoding, "The label of the result.").up_to(limits::max_encoding_bytes),
   };
 };
 
@@ -426,8 +450,9 @@ struct Shape<FailRequest> {
   using R = FailRequest;
   static constexpr std::string_view name = "FailRequest";
   static constexpr auto fields = std::tuple{
-      field("category", &R::category, "What kind of failure; policies select by it (error)."),
-      field("message", &R::message, "For people."),
+      field("category", &R::category, "What kind of failure; policies select by it (error).")
+          .within(1, limits::max_category_bytes),
+      field("message", &R::message, "For people.").up_to(limits::max_message_bytes),
       PlainJson<&R::detail>{"detail", "Any JSON; kept byte for byte, up to 64 KiB."},
       PlainBase64<&R::detail>{"detail_base64", about_base64_in},
       field("retryable", &R::retryable, "Who decides whether it is tried again (by_policy)."),
@@ -500,6 +525,21 @@ struct Shape<Progress> {
 };
 
 template <>
+struct Shape<GrantInfo> {
+  static constexpr std::string_view name = "GrantInfo";
+  static constexpr auto fields = std::tuple{
+      field("kind", &GrantInfo::kind, "What it is good for."),
+      field("grant_id", &GrantInfo::grant_id, "Follows from the key, which is not shown."),
+      field("worker_id", &GrantInfo::worker_id, "The pool that it is for."),
+      field("worker_instance_id", &GrantInfo::worker_instance_id, "The process that it was issued for."),
+      moment("expires_at", &GrantInfo::expires_at, "When it ends unless it is redeemed."),
+      field("capability_hash", &GrantInfo::capability_hash, "As the scheduler gave it."),
+      field("route_snapshot", &GrantInfo::route_snapshot, "As the scheduler gave it."),
+      field("admission_summary", &GrantInfo::admission_summary, "As the scheduler gave it."),
+  };
+};
+
+template <>
 struct Shape<ExecutionDescription> {
   using D = ExecutionDescription;
   static constexpr std::string_view name = "ExecutionDescription";
@@ -513,6 +553,7 @@ struct Shape<ExecutionDescription> {
       field("policy", &D::policy, "Frozen when it was made."),
       field("lease", &D::lease, "While somebody holds it."),
       field("lease_epoch", &D::lease_epoch, "Grows with every lease and every loss."),
+      field("grant", &D::grant, "While a grant reserves it."),
       field("attempt", &D::attempt, "The current or last one."),
       field("attempts", &D::attempts, "Oldest first, up to a page."),
       field("retry_count", &D::retry_count, "Attempts that followed a failure, in this life."),
@@ -598,36 +639,47 @@ struct Shape<ListReply> {
   };
 };
 
+// A filter by tag: an object with one key.
+struct TagFilter {
+  template <class Object>
+  static Result<void> read(const Value& value, const At& at, Object& out) {
+    Tags pairs;
+    FF_TRY_VOID(Codec<Tags>::read(value, at, pairs));
+    if (pairs.size() != 1) return refuse(at, "must have exactly one key");
+    out.tag = *pairs.begin();
+    return {};
+  }
+  template <class Object>
+  static bool present(const Object& object) {
+    return object.tag.has_value();
+  }
+  template <class Object>
+  static void write(Writer& writer, const Object& object) {
+    Codec<Tags>::write(writer, {*object.tag});
+  }
+  static std::string schema(Schemas&) {
+    return R"({"type":"object","additionalProperties":{"type":"string"},"minProperties":1,"maxProperties":1})";
+  }
+};
+
 // What a list can be narrowed by; where it begins and how long it is are said elsewhere.
 template <>
 struct Shape<ListRequest> {
   using R = ListRequest;
   static constexpr std::string_view name = "ExecutionFilter";
-  struct Tag {
-    static Result<void> read(const Value& value, const At& at, R& out) {
-      Tags pairs;
-      FF_TRY_VOID(Codec<Tags>::read(value, at, pairs));
-      if (pairs.size() != 1) return refuse(at, "must have exactly one key");
-      out.tag = *pairs.begin();
-      return {};
-    }
-    static bool present(const R& request) { return request.tag.has_value(); }
-    static void write(Writer& writer, const R& request) { Codec<Tags>::write(writer, {*request.tag}); }
-    static std::string schema(Schemas&) {
-      return R"({"type":"object","additionalProperties":{"type":"string"},"minProperties":1,"maxProperties":1})";
-    }
-  };
   static constexpr auto fields = std::tuple{
-      field("namespace", &R::name_space, "Only executions of this namespace."),
-      field("lane", &R::lane, "Only executions of this lane."),
-      field("kind", &R::kind, "Only executions of this kind."),
-      field("states", &R::states, "Only executions in one of these public states."),
-      Special<Tag>{"tag", "Only executions with this tag: one key with its value."},
+      field("namespace", &R::name_space, "Only executions of this namespace.").within(1, limits::max_namespace_bytes),
+      field("lane", &R::lane, "Only executions of this lane.").within(1, limits::max_lane_bytes),
+      field("kind", &R::kind, "Only executions of this kind.").within(1, limits::max_kind_bytes),
+      field("states", &R::states, "Only executions in one of these public states.").up_to(limits::max_listed_states),
+      Special<TagFilter>{"tag", "Only executions with this tag: one key with its value."},
       field("flow", &R::flow, "Only executions of this flow."),
-      field("created_from", &R::created_from, "Only executions made then or later."),
-      field("created_before", &R::created_before, "Only executions made earlier."),
-      field("finished_from", &R::finished_from, "Only executions that ended then or later."),
-      field("finished_before", &R::finished_before, "Only executions that ended earlier."),
+      field("created_from", &R::created_from, "Only executions made then or later.").up_to(limits::max_timestamp_ms),
+      field("created_before", &R::created_before, "Only executions made earlier.").up_to(limits::max_timestamp_ms),
+      field("finished_from", &R::finished_from, "Only executions that ended then or later.")
+          .up_to(limits::max_timestamp_ms),
+      field("finished_before", &R::finished_before, "Only executions that ended earlier.")
+          .up_to(limits::max_timestamp_ms),
   };
 };
 
@@ -685,6 +737,8 @@ struct Shape<LaneInfo> {
       moment("changed_at", &LaneInfo::changed_at, "When its state changed last."),
       field("changed_by", &LaneInfo::changed_by, "Who changed it."),
       field("reason", &LaneInfo::reason, "Why."),
+      moment("registered_at", &LaneInfo::registered_at, "When its first execution was created."),
+      field("registered_by", &LaneInfo::registered_by, "The creator of that execution."),
   };
 };
 

@@ -69,10 +69,20 @@ TEST(Shapes, NumbersAtTheEdges) {
   EXPECT_EQ(from_json<std::int64_t>("-9223372036854775808"), INT64_MIN);
 }
 
-TEST(Shapes, NullIsAbsence) {
-  const auto read = from_json<CreateRequest>(R"({"kind":"k","id":null,"policy":{"retry":null}})");
-  ASSERT_TRUE(read) << read.error().message;
-  EXPECT_FALSE(read->id || read->policy.retry);
+TEST(Shapes, NullIsRefusedByName) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"kind":"k","id":null})", "id"},
+      {R"({"kind":"k","lane":null})", "lane"},
+      {R"({"kind":"k","delay_until":null})", "delay_until"},
+      {R"({"kind":"k","tags":null})", "tags"},
+      {R"({"kind":"k","tags":{"app.k":null}})", "tags.app.k"},
+      {R"({"kind":"k","policy":null})", "policy"},
+      {R"({"kind":"k","policy":{"retry":null}})", "policy.retry"},
+      {R"({"kind":"k","policy":{"attempt_timeout_ms":null}})", "policy.attempt_timeout_ms"},
+  };
+  for (const auto& [json, field] : cases) EXPECT_EQ(refusal<CreateRequest>(json).field, field);
+  EXPECT_EQ(refusal<ListRequest>(R"({"namespace":null})").message, "namespace: must be a string, not null");
+  EXPECT_EQ(from_json<CreateRequest>(R"({"kind":"k","payload":null})")->payload, "null") << "a payload may be any JSON";
 }
 
 // ---- Bytes of users

@@ -241,6 +241,7 @@ TEST_P(Executions, MistakesAreOneLine) {
                                                        {{"executions", "tags", unknown_id}, 3},
                                                        {{"executions", "replay", unknown_id}, 3},
                                                        {{"executions", "revoke-lease", unknown_id}, 3},
+                                                       {{"lanes", "pause", "nowhere"}, 3},
                                                        {{"lanes", "pause"}, 2},
                                                        {{"lanes", "pause", std::string(65, 'x')}, 2}};
   for (const auto& [words, code] : mistakes) {

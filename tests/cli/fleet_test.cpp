@@ -140,6 +140,8 @@ TEST_P(Fleet, RetentionRemovesAfterAsking) {
   EXPECT_EQ(run_json({"executions", "list"}).at("executions").as_array().size(), 7u);
   EXPECT_EQ(run({"retention", "run", "--yes"}).out, "0 executions removed\n") << "their retention is not over";
   EXPECT_EQ(run({"retention", "run", "--older-than", "1d", "--yes"}).out, "0 executions removed\n");
+  EXPECT_EQ(run({"retention", "run", "--older-than", "0s", "--tag", "no.such=tag", "--yes"}).out,
+            "0 executions removed\n");
   EXPECT_EQ(run_json({"retention", "run", "--older-than", "0s", "--lane", "mail", "--yes"}).at("removed").as_int64(),
             0);
   EXPECT_EQ(run({"retention", "run", "--older-than", "0s", "--yes"}).out, "2 executions removed\n");
@@ -148,11 +150,14 @@ TEST_P(Fleet, RetentionRemovesAfterAsking) {
 }
 
 TEST_P(Fleet, MistakesAreOneLine) {
-  const std::vector<std::pair<Words, int>> mistakes = {
-      {{"workers", "mark-dead", "--yes"}, 2},          {{"workers", "mark-dead", "two words", "--yes"}, 2},
-      {{"workers", "list", "--cursor", "x"}, 2},       {{"leases", "expired", "--limit", "0"}, 2},
-      {{"leases", "expired", "--cursor", "x"}, 2},     {{"keys", "rotate", "--grace", "99999d", "--yes"}, 2},
-      {{"retention", "run", "--lane", "", "--yes"}, 2}};
+  const std::vector<std::pair<Words, int>> mistakes = {{{"workers", "mark-dead", "--yes"}, 2},
+                                                       {{"workers", "mark-dead", "two words", "--yes"}, 2},
+                                                       {{"workers", "list", "--cursor", "x"}, 2},
+                                                       {{"leases", "expired", "--limit", "0"}, 2},
+                                                       {{"leases", "expired", "--cursor", "x"}, 2},
+                                                       {{"keys", "rotate", "--grace", "99999d", "--yes"}, 2},
+                                                       {{"retention", "run", "--tag", "no-value", "--yes"}, 2},
+                                                       {{"retention", "run", "--lane", "", "--yes"}, 2}};
   for (const auto& [words, code] : mistakes) {
     const Finished plain = run(words);
     EXPECT_EQ(plain.code, code) << words[1] << plain.err;

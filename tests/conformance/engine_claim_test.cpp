@@ -356,7 +356,7 @@ TEST_P(EngineClaims, C6_work_that_no_single_worker_covers_waits_and_says_why) {
 TEST_P(EngineClaims, C7_a_paused_lane_takes_in_and_hands_nothing_out) {
   engine().make();
   const LaneInfo info = set_lane(engine(), "default", LaneState::paused);
-  EXPECT_EQ(info, (LaneInfo{"default", LaneState::paused, now(), "ops", "maintenance"}));
+  EXPECT_EQ(info, (LaneInfo{"default", LaneState::paused, now(), "ops", "maintenance", now(), ""}));
   const ExecutionId id = engine().make();
   EXPECT_TRUE(claim(ask(5)).empty());
   EXPECT_TRUE(value_of(second().claim(ask(5))).empty()) << "in every engine";
@@ -550,6 +550,37 @@ TEST_P(EngineClaims, a_stopping_engine_answers_everybody) {
   EXPECT_EQ(refusal(waiting.get()), Errc::shutting_down);
   EXPECT_EQ(refusal(engine().create(job())), Errc::shutting_down);
   EXPECT_EQ(refusal(engine().claim(ask())), Errc::shutting_down);
+}
+
+TEST_P(EngineClaims, a_lane_that_never_was_is_not_found) {
+  const auto set = [&](Driver& driver, const std::string& lane) {
+    return driver.call(driver.runtime().lane_command(lane, LaneState::paused, {"ops", ""}));
+  };
+  second();
+  EXPECT_EQ(refusal(set(engine(), "mial")), Errc::not_found);
+  EXPECT_TRUE(value_of(reads::lanes(engine().store(), engine().runtime().routes())).empty());
+  CreateRequest request = job("mail");
+  request.creator = "ada";
+  make(request);
+  const TimestampMs began = now();
+  clock_.advance_ms(5);
+  const auto paused = std::get<LaneInfo>(value_of(set(second(), "mail")));
+  EXPECT_EQ(paused, (LaneInfo{"mail", LaneState::paused, now(), "ops", "", began, "ada"}))
+      << "whether or not the other engine knows the route by now";
+  EXPECT_TRUE(claim(ask(1, {"mail"})).empty());
+}
+
+TEST_P(EngineClaims, engines_that_make_a_lane_at_once_agree_on_it) {
+  second();
+  const auto first = [&](Driver& driver) {
+    for (int i = 0; i < 20; ++i) value_of(driver.create(job("lane-" + std::to_string(i))));
+  };
+  std::thread other([&] { first(second()); });
+  first(engine());
+  other.join();
+  const auto lanes = value_of(reads::lanes(engine().store(), engine().runtime().routes()));
+  EXPECT_EQ(lanes.size(), 20u);
+  for (const LaneInfo& lane : lanes) EXPECT_EQ(lane.registered_at, now());
 }
 
 }  // namespace

@@ -255,5 +255,13 @@ TEST_P(EngineExpiredLeases, limits_and_cursors_are_checked) {
   }
 }
 
+TEST_P(EngineExpiredLeases, as_of_0_means_0) {
+  engine().make();
+  engine().take("default", 1000);
+  clock_.advance_ms(1000);
+  EXPECT_EQ(value_of(engine().list_expired_leases()).leases.size(), 1u);
+  EXPECT_TRUE(listed_as_of(0).empty());
+}
+
 }  // namespace
 }  // namespace flowfabric::test

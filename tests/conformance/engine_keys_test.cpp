@@ -66,6 +66,27 @@ TEST_P(EngineKeys, handles_of_an_old_key_are_accepted_for_the_grace_and_refused_
   EXPECT_FALSE(is_held_by(old));
 }
 
+TEST_P(EngineKeys, a_renewal_and_a_heartbeat_answer_with_a_handle_of_the_current_key) {
+  for (const bool by_heartbeat : {false, true}) {
+    SCOPED_TRACE(by_heartbeat);
+    const ClaimedExecution claimed = hold(engine());
+    const Fence lease = engine().fence(claimed);
+    value_of(engine().rotate_keys(5000));
+    engine().advance(4000);
+    const Handle fresh = by_heartbeat ? value_of(heartbeat(beat("w-1", {claimed.handle})).leases.at(0)).handle
+                                      : value_of(engine().renew(claimed)).handle;
+    EXPECT_NE(fresh, claimed.handle);
+    engine().advance(5000);
+    EXPECT_FALSE(accepts(engine(), claimed.handle));
+    ASSERT_TRUE(accepts(engine(), fresh)) << "the attempt outlives the grace";
+    ASSERT_TRUE(accepts(second(), fresh));
+    const Fence fence = value_of(engine().runtime().fence_of(fresh));
+    EXPECT_EQ(fence, lease);
+    call<Done>(CompleteCommand{fence, {"done", {}}});
+    EXPECT_EQ(state(claimed.execution_id), PublicState::completed);
+  }
+}
+
 TEST_P(EngineKeys, no_grace_makes_everything_that_is_out_worthless_at_once) {
   const ClaimedExecution claimed = hold(engine());
   const ExecutionId id = engine().make();
@@ -266,6 +287,25 @@ TEST_P(EngineKeys, the_threaded_engine_rotates_too) {
   EXPECT_EQ(value_of(threaded->rotate_keys(0)).keys.size(), 1u);
   EXPECT_EQ(refusal(threaded->renew(claimed.handle)), Errc::invalid_handle);
   threaded->stop();
+}
+
+TEST_P(EngineKeys, the_threaded_engine_renews_handles_and_knows_their_namespace_without_a_read) {
+  const auto watch = std::make_shared<Watch>();
+  const auto threaded = value_of(start_engine(std::make_unique<WatchedStore>(open_store(), watch), {}));
+  CreateRequest request = job();
+  request.name_space = "team";
+  value_of(threaded->create(request));
+  const ClaimedExecution claimed = value_of(threaded->claim(ask())).at(0);
+  const std::vector<std::optional<std::string>> expected = {"team", std::nullopt, "team"};
+  value_of(threaded->rotate_keys(60000));
+  const Handle fresh = value_of(threaded->renew(claimed.handle)).handle;
+  EXPECT_NE(fresh, claimed.handle);
+  EXPECT_EQ(value_of(threaded->namespace_of(claimed.execution_id)), "team");
+  EXPECT_EQ(value_of(threaded->namespaces_of({claimed.handle, "nonsense", fresh})), expected);
+  threaded->stop();
+  const int before = watch->calls;
+  EXPECT_EQ(value_of(threaded->namespaces_of({claimed.handle, "nonsense", fresh})), expected);
+  EXPECT_EQ(watch->calls, before) << "the handles say it themselves";
 }
 
 }  // namespace

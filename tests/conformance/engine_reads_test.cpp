@@ -326,5 +326,43 @@ TEST_P(EngineReads, a_tailing_subscription_loses_nothing_while_two_engines_write
   }
 }
 
+TEST_P(EngineReads, an_exactly_full_last_page_has_no_cursor) {
+  for (int i = 0; i < 4; ++i) engine().make();
+  ListRequest request;
+  request.limit = 2;
+  const ListReply first = value_of(reads::list(engine().store(), request));
+  EXPECT_EQ(first.executions.size(), 2u);
+  ASSERT_FALSE(first.next_cursor.empty());
+  request.cursor = first.next_cursor;
+  const ListReply last = value_of(reads::list(engine().store(), request));
+  EXPECT_EQ(last.executions.size(), 2u);
+  EXPECT_EQ(last.next_cursor, "");
+
+  const ExecutionId id = last.executions.back().execution_id;
+  value_of(engine().complete(engine().take()));
+  const auto pages = [&](std::uint32_t limit, const std::string& cursor = {}) {
+    return value_of(reads::history(engine().store(), id, cursor, limit));
+  };
+  EXPECT_EQ(pages(3).events.size(), 3u);
+  EXPECT_EQ(pages(3).next_cursor, "");
+  const EventPage begin = pages(2);
+  ASSERT_FALSE(begin.next_cursor.empty());
+  EXPECT_EQ(pages(1, begin.next_cursor).next_cursor, "");
+}
+
+TEST_P(EngineReads, the_result_shows_a_failure_only_of_what_failed) {
+  const auto cancelled = make(retried_job());
+  value_of(engine().fail(engine().take(), "smtp"));
+  call<CancelReply>(CancelCommand{cancelled, {}});
+  const auto result = value_of(reads::result(engine().store(), cancelled));
+  EXPECT_EQ(result.outcome, Outcome::cancelled);
+  EXPECT_FALSE(result.failure) << "it is that of an attempt";
+  EXPECT_EQ(engine().describe(cancelled).failure->category, "smtp");
+  EXPECT_EQ(value_of(reads::attempt_result(engine().store(), cancelled, 0)).failure->category, "smtp");
+  const auto failed = make(job());
+  value_of(engine().fail(engine().take(), "smtp"));
+  EXPECT_EQ(value_of(reads::result(engine().store(), failed)).failure->category, "smtp");
+}
+
 }  // namespace
 }  // namespace flowfabric::test

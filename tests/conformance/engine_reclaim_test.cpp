@@ -78,7 +78,9 @@ TEST_P(EngineReclaims, a_revoked_lease_and_one_of_a_dead_worker_can_be_reclaimed
   EXPECT_NE(not_reclaimable(orphan).find("w-1"), std::string::npos);
   engine().advance(1);
   value_of(engine().mark_dead("w-1"));
-  EXPECT_EQ(reclaimed(redeem(granted(orphan))).execution_id, orphan);
+  RedeemRequest by_another = redeem(granted(orphan));
+  by_another.worker_instance_id = "w-2";
+  EXPECT_EQ(reclaimed(by_another).execution_id, orphan);
 }
 
 TEST_P(EngineReclaims, a_lease_that_ran_out_can_be_reclaimed_before_the_clock_comes_by) {
@@ -115,7 +117,7 @@ TEST_P(EngineReclaims, a_large_payload_comes_along) {
 TEST_P(EngineReclaims, C13_only_a_lost_lease_can_be_reclaimed) {
   EXPECT_EQ(refusal(engine().issue_reclaim_grant(grant_for(ExecutionId{3, Uuid{{9}}}))), Errc::not_found);
   const ExecutionId waiting = engine().make();
-  EXPECT_NE(not_reclaimable(waiting).find("has lost no lease"), std::string::npos);
+  EXPECT_NE(not_reclaimable(waiting).find("has not lost a lease"), std::string::npos);
   const ClaimedExecution claimed = engine().take("default", 60000, "w-live");
   const Facts before = facts(waiting);
   EXPECT_NE(not_reclaimable(waiting).find("w-live"), std::string::npos) << "a live lease can never be reclaimed";
@@ -278,7 +280,7 @@ TEST_P(EngineReclaims, a_manual_execution_goes_back_to_waiting_for_somebody) {
   const ExecutionId id = lost(manual_job());
   granted(id, 1000);
   engine().advance(1000);
-  EXPECT_EQ(state(id), PublicState::active);
+  EXPECT_EQ(state(id), PublicState::waiting);
   EXPECT_EQ(engine().describe(id).state.ownership_state, Ownership::lease_expired_reclaimable);
   EXPECT_TRUE(claim(ask()).empty());
   EXPECT_EQ(value_of(engine().list_expired_leases()).leases.size(), 1u);
@@ -416,6 +418,64 @@ TEST_P(EngineReclaims, race_of_cancel_and_reclaim_has_one_winner) {
     EXPECT_EQ(state(id), PublicState::cancelled);
     EXPECT_EQ(ends_in(engine().history(id)), 1);
   }
+}
+
+// ---- What is shown -------------------------------------------------------------------------------------------------
+
+TEST_P(EngineReclaims, a_manual_execution_without_a_lease_is_not_shown_as_active) {
+  const ExecutionId expired = lost(manual_job());
+  const ExecutionId revoked = make(manual_job());
+  engine().take();
+  EXPECT_EQ(call<RevokeReply>(RevokeCommand{revoked, {}, {}}).public_state, PublicState::waiting);
+  for (const ExecutionId& id : {expired, revoked}) {
+    const ExecutionDescription shown = engine().describe(id);
+    EXPECT_EQ(shown.summary.public_state, PublicState::waiting);
+    EXPECT_EQ(shown.state.blocking_reason, BlockingReason::waiting_for_reclaim);
+  }
+  ListRequest active;
+  active.states = {PublicState::active};
+  EXPECT_TRUE(value_of(reads::list(engine().store(), active)).executions.empty());
+  EXPECT_TRUE(claim(ask(5)).empty()) << "and it is not claimable";
+  reclaimed(redeem(granted(revoked)));
+  EXPECT_EQ(state(revoked), PublicState::active);
+}
+
+TEST_P(EngineReclaims, a_grant_is_shown_with_its_instance_and_the_texts_of_the_scheduler) {
+  const ExecutionId id = lost(manual_job());
+  GrantRequest request = grant_for(id);
+  request.worker_instance_id = "w-7";
+  request.capability_hash = "c0ffee";
+  request.route_snapshot = std::string(limits::max_grant_note_bytes, 'r');
+  request.admission_summary = "admitted\nby hand";
+  const Grant grant = std::get<Granted>(value_of(engine().issue_reclaim_grant(request))).grant;
+  const GrantInfo expected{
+      GrantKind::reclaim,     grant.grant_id,           "worker", "w-7", grant.expires_at, request.capability_hash,
+      request.route_snapshot, request.admission_summary};
+  EXPECT_EQ(second().describe(id).grant, expected);
+  engine().advance(request.grant_ttl_ms);
+  EXPECT_FALSE(engine().describe(id).grant);
+}
+
+TEST_P(EngineReclaims, a_reservation_of_the_next_carries_the_texts_too) {
+  engine().make();
+  ClaimForWorkerRequest request = best_for();
+  request.capability_hash = "c0ffee";
+  request.route_snapshot = "route";
+  request.admission_summary = "summary";
+  const auto grant = value_of(engine().claim_for_worker(request));
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->capability_hash + grant->route_snapshot + grant->admission_summary, "c0ffeeroutesummary");
+  EXPECT_EQ(engine().describe(grant->execution_id).grant->worker_instance_id, request.worker_instance_id);
+}
+
+TEST_P(EngineReclaims, a_caller_may_allow_fewer_reclaims_than_the_policy) {
+  const ExecutionId id = lost(manual_job());
+  RedeemRequest request = redeem(granted(id));
+  request.max_reclaim_count = 0;
+  EXPECT_EQ(std::get<ReclaimCapExceeded>(reclaim(request)).count, 0u);
+  EXPECT_EQ(state(id), PublicState::failed);
+  EXPECT_EQ(engine().history(id).back(), EventType::failed);
+  EXPECT_TRUE(value_of(engine().list_expired_leases()).leases.empty());
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // How long things are remembered: retention of ended executions, idempotency keys.
+#include <flowfabric/engine.hpp>
+
 #include "base/limits.hpp"
 #include "conformance/engine_suite.hpp"
+#include "engine/engine_impl.hpp"
 
 namespace flowfabric::test {
 namespace {
@@ -137,7 +140,7 @@ TEST_P(EngineRetention, a_live_execution_is_never_removed) {
   engine().jump(60 * day);
   EXPECT_EQ(state(ready), PublicState::waiting);
   EXPECT_EQ(state(delayed), PublicState::delayed);
-  EXPECT_EQ(state(stuck), PublicState::active);
+  EXPECT_EQ(state(stuck), PublicState::waiting);
 }
 
 TEST_P(EngineRetention, removal_takes_everything_and_expires_no_cursor) {
@@ -332,6 +335,50 @@ TEST_P(EngineRetention, idempotency_duplicates_from_two_engines_make_one_executi
     EXPECT_NE(here[i]->duplicate, there[i]->duplicate) << "exactly one of them made it";
   }
   EXPECT_EQ(claim_all().size(), static_cast<std::size_t>(keys));
+}
+
+TEST_P(EngineRetention, idempotency_a_repeat_says_when_the_execution_has_been_removed) {
+  CreateRequest request = job();
+  request.idempotency_key = "k";
+  request.policy.retention.completed_ms = 1000;
+  const auto first = value_of(engine().create(request));
+  value_of(engine().complete(engine().take()));
+  EXPECT_EQ(value_of(engine().create(request)), (Created{first.execution_id, PublicState::completed, true}));
+  engine().advance(1000);
+  ASSERT_FALSE(exists(first.execution_id));
+  for (Driver* driver : {&engine(), &second()}) {
+    EXPECT_EQ(value_of(driver->create(request)), (Created{first.execution_id, std::nullopt, true}));
+  }
+  EXPECT_TRUE(claim(ask()).empty()) << "nothing new within the window";
+}
+
+// ---- Runs of an operator -------------------------------------------------------------------------------------------
+
+TEST_P(EngineRetention, a_run_without_an_age_removes_what_ended_in_this_very_millisecond) {
+  const auto threaded = value_of(start_engine(open_store(), {}));
+  const auto end_one = [&](CreateRequest request) {
+    const ExecutionId id = value_of(threaded->create(std::move(request))).execution_id;
+    value_of(threaded->cancel(id));
+    return id;
+  };
+  CreateRequest tagged = job();
+  tagged.tags = {{"app.team", "a"}};
+  const ExecutionId mine = end_one(tagged);
+  tagged.tags = {{"app.team", "b"}};
+  const ExecutionId other = end_one(tagged);
+  RetentionRun run;
+  run.older_than_ms = 1;
+  EXPECT_EQ(value_of(threaded->run_retention(run)), 0u) << "the clock stands still: they ended just now";
+  run.older_than_ms = 0;
+  run.tag = {"app.team", "a"};
+  EXPECT_EQ(value_of(threaded->run_retention(run)), 1u);
+  EXPECT_EQ(refusal(threaded->describe_execution(mine)), Errc::not_found);
+  EXPECT_TRUE(threaded->describe_execution(other));
+  run.tag = {"no-dot", "a"};
+  EXPECT_EQ(threaded->run_retention(run).error().field, "tag");
+  run.tag.reset();
+  EXPECT_EQ(value_of(threaded->run_retention(run)), 1u);
+  threaded->stop();
 }
 
 }  // namespace

@@ -182,14 +182,14 @@ TEST_P(EngineWorkerDeaths, a_manual_policy_leaves_the_lost_lease_to_somebody) {
   const Claims claims = claim_as(engine(), "w-1");
   engine().advance(1000);
   value_of(engine().mark_dead("w-1"));
-  EXPECT_EQ(state(id), PublicState::active);
+  EXPECT_EQ(state(id), PublicState::waiting);
   EXPECT_EQ(engine().describe(id).state.ownership_state, Ownership::lease_revoked);
   const auto listed = value_of(engine().list_expired_leases()).leases;
   ASSERT_EQ(listed.size(), 1u);
   EXPECT_EQ(listed[0].lease_id, claims[0].lease.lease_id);
   EXPECT_EQ(listed[0].cause, LeaseLoss::revoked);
   EXPECT_EQ(listed[0].expires_at, now());
-  EXPECT_TRUE(claim(ask()).empty());
+  EXPECT_TRUE(claim(ask_as("w-2")).empty());
 }
 
 TEST_P(EngineWorkerDeaths, deaths_count_towards_the_cap) {

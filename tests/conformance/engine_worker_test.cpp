@@ -119,8 +119,8 @@ TEST_P(EngineWorkers, C16_bad_registrations_are_refused_by_name) {
       {"worker_instance_id", spoiled([](R& r) { r.worker_instance_id = "a\x7f"; })},
       {"worker_instance_id", spoiled([](R& r) { r.worker_instance_id = "\xff"; })},
       {"lanes", spoiled([](R& r) { r.lanes = {}; })},
-      {"lane", spoiled([](R& r) { r.lanes = {"ok", ""}; })},
-      {"lane", spoiled([](R& r) { r.lanes = {std::string(65, 'l')}; })},
+      {"lanes[1]", spoiled([](R& r) { r.lanes = {"ok", ""}; })},
+      {"lanes[0]", spoiled([](R& r) { r.lanes = {std::string(65, 'l')}; })},
       {"capabilities", spoiled([&](R& r) { r.capabilities = many_tokens; })},
       {"capabilities", spoiled([](R& r) { r.capabilities = {std::string(4097, 'c')}; })},
       {"capabilities", spoiled([](R& r) { r.capabilities = {"a,b"}; })},
@@ -275,7 +275,7 @@ TEST_P(EngineWorkers, a_heartbeat_gives_each_lease_its_verdict) {
                              short_lived[0].handle, claims[4].handle, claims[4].handle}));
   EXPECT_EQ(reply.outcome, Beaten::refreshed);
   ASSERT_EQ(reply.leases.size(), 8u);
-  EXPECT_EQ(value_of(reply.leases[0]), (RenewVerdict{now() + 5000, claims[0].lease.lease_epoch}));
+  EXPECT_EQ(value_of(reply.leases[0]), (RenewVerdict{now() + 5000, claims[0].lease.lease_epoch, claims[0].handle}));
   EXPECT_EQ(refusal(reply.leases[1]), Errc::lease_revoked);
   EXPECT_EQ(refusal(reply.leases[2]), Errc::already_terminal);
   EXPECT_EQ(refusal(reply.leases[3]), Errc::already_terminal);
@@ -730,6 +730,50 @@ TEST_P(EngineWorkers, C25_registered_workers_cost_nothing_while_idle) {
   driver.advance(1800000);
   EXPECT_LE(watch->calls, 61) << "one or two words a keep-alive";
   EXPECT_EQ(watch->commits, 0);
+}
+
+// ---- Who may claim -------------------------------------------------------------------------------------------------
+
+TEST_P(EngineWorkers, a_draining_or_dead_instance_claims_nothing_until_it_registers_again) {
+  for (const bool dead : {false, true}) {
+    SCOPED_TRACE(dead);
+    value_of(engine().register_worker(worker("w-1")));
+    if (dead) {
+      value_of(second().mark_dead("w-1"));
+    } else {
+      value_of(second().drain("w-1"));
+    }
+    const ExecutionId id = engine().make();
+    const auto refused = engine().claim(ask_as("w-1"));
+    EXPECT_EQ(refusal(refused), Errc::not_eligible);
+    EXPECT_EQ(refused.error().field, "worker_instance_id");
+    const Grant grant = value_of(engine().issue_claim_grant(grant_for(id)));
+    EXPECT_EQ(refusal(engine().claim_from_grant(redeem(grant))), Errc::not_eligible);
+    RedeemRequest other = redeem(grant);
+    other.worker_instance_id = "w-2";
+    value_of(engine().claim_from_grant(other));
+    const ExecutionId next = engine().make();
+    value_of(engine().register_worker(worker("w-1")));
+    const Claims claimed = claim_as(engine(), "w-1");
+    ASSERT_EQ(ids_of(claimed), std::vector{next});
+    value_of(engine().complete(claimed[0]));
+  }
+}
+
+TEST_P(EngineWorkers, work_that_a_drained_instance_was_woken_for_goes_to_the_next_one) {
+  value_of(engine().register_worker(worker("w-1")));
+  ClaimRequest first = ask_as("w-1");
+  first.wait_ms = 60000;
+  const auto drained = engine().claim_later(first);
+  ClaimRequest next = ask_as("w-2");
+  next.wait_ms = 60000;
+  const auto waiting = engine().claim_later(next);
+  value_of(engine().drain("w-1"));
+  const ExecutionId id = engine().make();
+  ASSERT_TRUE(drained.done());
+  EXPECT_EQ(refusal(drained.get()), Errc::not_eligible);
+  ASSERT_TRUE(waiting.done());
+  EXPECT_EQ(ids_of(value_of(waiting.get())), std::vector{id});
 }
 
 }  // namespace

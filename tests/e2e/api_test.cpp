@@ -325,5 +325,66 @@ TEST_F(Api, MistakesHaveOneShape) {
   refuses(client.get(path_of(id) + "/attempts?from=-1"), 400, "invalid_argument", "from");
 }
 
+TEST_F(Api, NullIsRefusedByName) {
+  const std::string id = create();
+  claim();
+  const auto ended = create();
+  client.post(path_of(ended) + "/cancel");
+  refuses(client.post("/v1/retention/run", R"({"older_than_ms":0,"namespace":null})"), 400, "invalid_argument",
+          "namespace");
+  refuses(client.post("/v1/retention/run", R"({"older_than_ms":null})"), 400, "invalid_argument", "older_than_ms");
+  refuses(client.post("/v1/retention/run", R"({"tag":null})"), 400, "invalid_argument", "tag");
+  EXPECT_EQ(state(ended), "cancelled");
+  refuses(client.post(path_of(id) + "/revoke-lease", R"({"expected_lease_id":null})"), 400, "invalid_argument",
+          "expected_lease_id");
+  EXPECT_EQ(state(id), "active");
+  refuses(client.post("/v1/claims", R"({"worker_id":"w","worker_instance_id":"i","namespace":null})"), 400,
+          "invalid_argument", "namespace");
+  refuses(client.post("/v1/executions/bulk", R"({"action":"cancel","filter":{"lane":null}})"), 400, "invalid_argument",
+          "filter.lane");
+  refuses(client.post("/v1/executions", R"({"kind":"k","idempotency_key":null})"), 400, "invalid_argument",
+          "idempotency_key");
+  EXPECT_EQ(client.post("/v1/executions", R"({"kind":"k","payload":null})").status, 201) << "a payload may be any JSON";
+}
+
+TEST_F(Api, ErrorsNameTheFieldAndItsBounds) {
+  const std::string worker = R"({"worker_id":"w","worker_instance_id":"i",)";
+  const auto message = [](const Reply& reply) { return text(reply.json.at("error").at("message")); };
+  const Reply ttl = client.post("/v1/claims", worker + R"("lease_ttl_ms":-1})");
+  refuses(ttl, 400, "invalid_argument", "lease_ttl_ms");
+  EXPECT_EQ(message(ttl), "lease_ttl_ms: is -1; allowed are 100 to 86400000");
+  const Reply priority = client.post("/v1/executions", R"({"kind":"k","priority":99999999999})");
+  EXPECT_EQ(message(priority), "priority: is 99999999999; allowed are -32768 to 32767");
+  refuses(client.post("/v1/claims", worker + R"("lanes":["ok",""]})"), 400, "invalid_argument", "lanes[1]");
+  const std::string id = create();
+  refuses(client.send("PATCH", path_of(id) + "/tags", R"({"set":{"bad":""}})"), 400, "invalid_argument", "set");
+  refuses(client.send("PATCH", path_of(id) + "/tags", R"({"remove":["bad"]})"), 400, "invalid_argument", "remove[0]");
+  refuses(client.get("/v1/executions?flow=x"), 400, "invalid_argument", "flow");
+  claim();
+  refuses(client.post(path_of(id) + "/revoke-lease", R"({"expected_lease_id":"01890000-0000-7000-8000-000000000001"})"),
+          409, "stale_lease", "expected_lease_id");
+  const Reply reason = client.post(path_of(id) + "/cancel", R"({"reason":")" + std::string(5000, 'r') + "\"}");
+  EXPECT_EQ(message(reason), "reason: has 5000 bytes; allowed are 0 to 1024");
+}
+
+TEST_F(Api, ACancelledExecutionIsCancelledWhoeverAsks) {
+  const std::string id = create();
+  const std::string handle = claim_handle();
+  client.post(path_of(id) + "/cancel", R"({"reason":"by an operator"})");
+  const Reply again = client.post("/v1/leases/cancel", R"({"handle":")" + handle + R"(","reason":"by the worker"})");
+  EXPECT_EQ(again.body, R"({"already_cancelled":true})");
+}
+
+TEST_F(Api, RetentionByTag) {
+  const std::string mine = create(R"({"kind":"k","tags":{"app.team":"a"}})");
+  const std::string other = create(R"({"kind":"k","tags":{"app.team":"b"}})");
+  client.post(path_of(mine) + "/cancel");
+  client.post(path_of(other) + "/cancel");
+  const Reply removed = client.post("/v1/retention/run", R"({"older_than_ms":0,"tag":{"app.team":"a"}})");
+  EXPECT_EQ(removed.body, R"({"removed":1})");
+  EXPECT_EQ(client.get(path_of(mine)).status, 404);
+  EXPECT_EQ(client.get(path_of(other)).status, 200);
+}
+
 }  // namespace
 }  // namespace flowfabric::e2e

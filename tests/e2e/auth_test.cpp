@@ -102,7 +102,7 @@ TEST_F(Auth, TheEventLogNamesTheKey) {
   const std::string boss = key("boss", ApiRole::operating);
   const std::string id = text(call(boss, "POST", "/v1/executions", R"({"kind":"k"})").json.at("execution_id"));
   ASSERT_EQ(call(boss, "POST", path_of(id) + "/cancel", R"({"reason":"enough"})").status, 200);
-  ASSERT_EQ(call(boss, "PUT", "/v1/lanes/mail", R"({"state":"paused"})").status, 200);
+  ASSERT_EQ(call(boss, "PUT", "/v1/lanes/default", R"({"state":"paused"})").status, 200);
   const Reply history = call(boss, "GET", path_of(id) + "/history");
   EXPECT_EQ(text(history.json.at("events").as_array().back().at("actor")), "boss");
   const auto page = server.engine().read_events({{}, {}, {}, {EventType::lane_changed}}, "earliest", 10, 0).value();
@@ -192,6 +192,28 @@ class ScopedWorker : public Auth {
   }
   static std::string with(const std::string& handle) { return R"({"handle":")" + handle + R"("})"; }
 };
+
+TEST_F(ScopedWorker, NeedsNoLookAtTheExecutionToUseAHandle) {
+  const std::string own = create(team_);
+  const auto read = [&] {
+    const std::string figures = server.engine().metrics();
+    std::string lines;
+    for (const char* operation : {"describe_execution", "namespace_of"}) {
+      const std::size_t at =
+          figures.find(std::string("flowfabric_operations_total{operation=\"") + operation + "\",outcome=\"ok\"}");
+      if (at != std::string::npos) lines += figures.substr(at, figures.find('\n', at) - at) + "\n";
+    }
+    return lines;
+  };
+  const std::string before = read();
+  const std::string handle = claim(team_);
+  EXPECT_EQ(call(team_, "POST", "/v1/leases/progress", R"({"handle":")" + handle + R"(","percent":1})").status, 200);
+  EXPECT_EQ(call(team_, "POST", "/v1/leases/complete", with(handle)).status, 200);
+  EXPECT_EQ(read(), before);
+  EXPECT_EQ(call(team_, "GET", path_of(own) + "/state").status, 200);
+  EXPECT_NE(read().find("namespace_of"), std::string::npos) << "one record is read for an id";
+  EXPECT_EQ(read().find("describe_execution"), before.find("describe_execution"));
+}
 
 TEST_F(ScopedWorker, ClaimsAndCompletesWorkOfItsOwn) {
   create_elsewhere();

@@ -139,7 +139,8 @@ class Tour {
 
   void reserve() {
     const std::string wanted = create(R"({"lane":"print","kind":"page","policy":{"on_lease_lost":"manual"}})");
-    const std::string request = R"({"execution_id":")" + wanted + "\"," + worker_;
+    const std::string printer = R"("worker_id":"printer","worker_instance_id":"printer-1")";
+    const std::string request = R"({"execution_id":")" + wanted + "\"," + printer;
     const auto grant = post("/v1/claim-grants", request + "}").json;
     const auto redeeming = [&](const json::value& of) {
       return request + R"(,"grant_key":")" + text(of.at("grant_key")) + "\"}";
@@ -150,7 +151,7 @@ class Tour {
     const auto again = post("/v1/reclaim-grants", request + "}").json;
     post("/v1/reclaim-grants/redeem", redeeming(again.at("grant")));
     create(R"({"lane":"print","kind":"page"})");
-    post("/v1/claim-grants/next", "{" + worker_ + R"(,"lane":"print"})");
+    post("/v1/claim-grants/next", "{" + printer + R"(,"lane":"print"})");
   }
 
   void care() {

@@ -107,6 +107,7 @@ TEST_F(FleetApi, ALostLeaseIsReclaimed) {
   EXPECT_EQ(text(lost.at(0).at("cause")), "revoked");
   EXPECT_TRUE(client.get("/v1/leases/expired?namespace=other").json.at("leases").as_array().empty());
   EXPECT_TRUE(client.get("/v1/leases/expired?as_of=1&limit=10000").json.at("leases").as_array().empty());
+  EXPECT_TRUE(client.get("/v1/leases/expired?as_of=0").json.at("leases").as_array().empty());
   EXPECT_EQ(client.get("/v1/leases/expired?limit=10001").field(), "limit");
   const auto granted = client.post("/v1/reclaim-grants", R"({"execution_id":")" + id + "\"," + worker + "}").json;
   EXPECT_EQ(text(granted.at("outcome")), "granted");
@@ -128,6 +129,9 @@ TEST_F(FleetApi, LanesNamespacesAndCounts) {
   EXPECT_EQ(text(lane.at("changed_by")), "local");
   EXPECT_EQ(client.get("/v1/lanes").json.at("lanes").as_array().size(), 1u);
   EXPECT_EQ(client.get("/v1/lanes/none").code(), "not_found");
+  EXPECT_EQ(client.put("/v1/lanes/none", R"({"state":"paused"})").code(), "not_found");
+  EXPECT_EQ(client.get("/v1/lanes").json.at("lanes").as_array().size(), 1u) << "asking makes no lane";
+  EXPECT_GT(lane.at("registered_at").as_int64(), 0);
   EXPECT_EQ(client.put("/v1/lanes/mail", R"({"state":"closed"})").field(), "state");
   EXPECT_EQ(client.put("/v1/lanes/mail", R"({})").field(), "state");
   EXPECT_EQ(client.get("/v1/counts").json.at("lanes").at(0).at("counts").at("waiting").as_int64(), 1);
@@ -190,6 +194,7 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   client.post("/v1/workers/heartbeat", R"({"worker_instance_id":"w-1"})");
   client.post("/v1/workers/w-1/drain");
   client.post("/v1/workers/w-1/mark-dead");
+  client.post("/v1/workers", "{" + worker + "}");
   const std::string reserved = create();
   const auto grant = client.post("/v1/claim-grants", R"({"execution_id":")" + reserved + "\"," + worker + "}").json;
   client.post("/v1/claim-grants/redeem", redeem_body(reserved, grant));
@@ -206,6 +211,48 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   for (const std::string& operation : client.operations()) {
     EXPECT_TRUE(client.succeeded().contains(operation) || is_elsewhere(operation)) << operation;
   }
+}
+
+TEST_F(FleetApi, AnAttemptOutlivesARotationOfKeysByRenewing) {
+  const std::string id = create();
+  const std::string old = claim();
+  ASSERT_EQ(client.post("/v1/signing-keys/rotate", R"({"grace_ms":3600000})").status, 200);
+  const auto renewed = client.post("/v1/leases/renew", R"({"handles":[")" + old + R"("]})").json;
+  const std::string next = text(renewed.at("results").at(0).at("value").at("handle"));
+  EXPECT_NE(next, old);
+  const auto beaten =
+      client.post("/v1/workers/heartbeat", R"({"worker_instance_id":"w-1","leases":[")" + next + R"("]})").json;
+  EXPECT_EQ(text(beaten.at("leases").at(0).at("value").at("handle")), next);
+  EXPECT_EQ(client.post("/v1/leases/complete", R"({"handle":")" + next + "\"}").status, 200);
+}
+
+TEST_F(FleetApi, ADrainedWorkerClaimsNothing) {
+  create();
+  client.post("/v1/workers", "{" + worker + "}");
+  client.post("/v1/workers/w-1/drain");
+  const Reply refused = client.post("/v1/claims", "{" + worker + "}");
+  EXPECT_EQ(refused.status, 409) << refused.body;
+  EXPECT_EQ(refused.code(), "not_eligible");
+  EXPECT_EQ(refused.field(), "worker_instance_id");
+}
+
+TEST_F(FleetApi, GrantsCarryTheTextsOfTheScheduler) {
+  const std::string id = create();
+  const auto grant = client
+                         .post("/v1/claim-grants", R"({"execution_id":")" + id + "\"," + worker +
+                                                       R"(,"capability_hash":"c0ffee","route_snapshot":"{}",)" +
+                                                       R"("admission_summary":"ok"})")
+                         .json;
+  EXPECT_EQ(text(grant.at("capability_hash")), "c0ffee");
+  const auto shown = client.get(path_of(id)).json.at("grant");
+  EXPECT_EQ(text(shown.at("worker_instance_id")), "w-1");
+  EXPECT_EQ(text(shown.at("route_snapshot")), "{}");
+  EXPECT_EQ(text(shown.at("admission_summary")), "ok");
+  EXPECT_FALSE(shown.as_object().contains("grant_key"));
+  const Reply capped = client.post("/v1/claim-grants/redeem", R"({"execution_id":")" + id + "\"," + worker +
+                                                                  R"(,"max_reclaim_count":1,"grant_key":")" +
+                                                                  text(grant.at("grant_key")) + "\"}");
+  EXPECT_EQ(capped.field(), "max_reclaim_count") << capped.body;
 }
 
 }  // namespace

@@ -320,6 +320,8 @@ void ask_for_everything(Engine& engine) {
   engine.wait(id, 0);
   engine.now();
   engine.namespaces_of({});
+  engine.namespace_of(id);
+  engine.release(handle);
   engine.subscribe();
   engine.read_events({}, {}, 1, 0);
   engine.rotate_keys(0);
@@ -381,6 +383,7 @@ TEST(EngineMetrics, LeaseLossesAreToldApartByTheirCause) {
   while (losses("worker_dead") < 1 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+  must(engine->register_worker(registration));  // the dead claim nothing
   claim(100);
   while (losses("expired") < 1 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

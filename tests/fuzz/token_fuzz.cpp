@@ -2,6 +2,7 @@
 // as the bytes inside it, and, behind a good signature, as what only we can have signed.
 #include "base/check.hpp"
 #include "base/hashing.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "core/api_keys.hpp"
 #include "core/tokens.hpp"
@@ -27,10 +28,14 @@ Store& store() {
 // Without a signature of ours nothing is accepted, and what is accepted is what we would sign.
 void check_handle(std::string_view text, bool is_signed) {
   tokens().knows_key_of(text);
-  const auto fence = tokens().verify_handle(text, now);
-  if (!fence) return FF_CHECK(fence.error().code == Errc::invalid_handle);
+  const auto claims = tokens().verify_handle(text, now);
+  if (!claims) return FF_CHECK(claims.error().code == Errc::invalid_handle);
   FF_CHECK(is_signed);
-  FF_CHECK(tokens().verify_handle(tokens().sign_handle(*fence, HandleKind::fresh), now) == fence);
+  const std::string name_space = claims->name_space.value_or("");
+  const Handle again = tokens().sign_handle(claims->fence, HandleKind::fresh, name_space);
+  // A longer namespace than there can be is nothing that we would sign.
+  if (name_space.size() > limits::max_namespace_bytes) return;
+  FF_CHECK(tokens().verify_handle(again, now) == HandleClaims{claims->fence, name_space});
 }
 
 void check_grant(std::string_view text, bool is_signed) {

@@ -10,7 +10,8 @@ namespace flowfabric::test {
 std::string show(const Error& error) { return fmt::format("{} ({})", to_string(error.code), error.field); }
 std::string show(const Done&) { return "done"; }
 std::string show(const Created& reply) {
-  return fmt::format("created {} {} {}", to_string(reply.execution_id), to_string(reply.public_state), reply.duplicate);
+  return fmt::format("created {} {} {}", to_string(reply.execution_id),
+                     reply.public_state ? to_string(*reply.public_state) : "removed", reply.duplicate);
 }
 std::string show(const Tags& tags) {
   std::string text = "tags";
@@ -26,7 +27,7 @@ std::string show(const ClaimedExecution& claim) {
                      claim.handle);
 }
 std::string show(const RenewVerdict& reply) {
-  return fmt::format("until {} epoch {}", reply.expires_at, reply.lease_epoch);
+  return fmt::format("until {} epoch {} {}", reply.expires_at, reply.lease_epoch, reply.handle);
 }
 std::string show(const FailReply& reply) {
   return fmt::format("decision {} at {} next {} {}", int(reply.decision), reply.retry_at, reply.next_attempt_index,
@@ -42,7 +43,8 @@ std::string show(const ReplayReply& reply) {
   return fmt::format("replay {} {}", reply.replay_count, to_string(reply.public_state));
 }
 std::string show(const LaneInfo& info) {
-  return fmt::format("lane {} {} at {} by {}", info.lane, to_string(info.state), info.changed_at, info.changed_by);
+  return fmt::format("lane {} {} at {} by {}, registered {} by {}", info.lane, to_string(info.state), info.changed_at,
+                     info.changed_by, info.registered_at, info.registered_by);
 }
 std::string show(const NamespaceInfo& info) {
   return fmt::format("namespace {} {}", info.name_space, info.retention.completed_ms.value_or(-1));

@@ -36,8 +36,8 @@ void must_equal(const A& fact, const B& told, const char* what) {
 
 PublicState Life::state() const {
   switch (stage_) {
-    case Stage::held:
-    case Stage::lost: return PublicState::active;
+    case Stage::held: return PublicState::active;
+    case Stage::lost: return PublicState::waiting;
     case Stage::ended: break;
     default:
       if (delayed_) return PublicState::delayed;

@@ -231,6 +231,9 @@ void World::judge_success(Process& process, const Held& held, const Command& com
     violated("no write by a stale holder", "{} of {} under epoch {}, which ended in commit {}", name_of(command),
              to_string(held.fence.execution_id), held.fence.lease_epoch, span.ended_commit);
   }
+  // A cancellation of what was cancelled before, whoever did it, has written nothing.
+  const auto* cancelled = std::get_if<CancelReply>(&reply);
+  if (cancelled != nullptr && cancelled->already_cancelled) return;
   if (span.ended_commit == 0 || !is_end_by(command, span)) {
     violated("no write by a stale holder", "{} of {} under epoch {} was acknowledged; {} ended that lease",
              name_of(command), to_string(held.fence.execution_id), held.fence.lease_epoch,

@@ -200,6 +200,15 @@ std::string referred(const json::value& schema) {
   return reference.substr(reference.rfind('/') + 1);
 }
 
+// " (1 to 64 bytes)", from two keywords of a schema; nothing without the upper one.
+std::string bounds_of(const json::object& schema, const char* min_name, const char* max_name, const char* unit) {
+  const json::value* max = schema.if_contains(max_name);
+  if (max == nullptr) return {};
+  const json::value* min = schema.if_contains(min_name);
+  const std::string from = min == nullptr ? "up to " : std::to_string(min->as_int64()) + " to ";
+  return " (" + from + std::to_string(max->as_int64()) + unit + ")";
+}
+
 std::string type_of(const json::value& schema) {
   const auto& object = schema.as_object();
   if (object.contains("$ref")) return "[" + referred(schema) + "](#" + anchor(referred(schema)) + ")";
@@ -210,14 +219,17 @@ std::string type_of(const json::value& schema) {
   }
   const std::string type = member(schema, "type");
   if (type.empty()) return "any JSON";
-  if (type == "array") return "array of " + type_of(object.at("items"));
+  if (type == "array") {
+    return "array of " + type_of(object.at("items")) + bounds_of(object, "minItems", "maxItems", " entries");
+  }
   if (const json::value* values = object.if_contains("additionalProperties");
       values != nullptr && values->is_object()) {
-    return "object of " + type_of(*values);
+    return "object of " + type_of(*values) + bounds_of(object, "minProperties", "maxProperties", " keys");
   }
   if (member(schema, "format") == "uuid") return "UUID";
   if (object.contains("contentEncoding")) return "base64";
-  return type;
+  if (type == "integer") return type + bounds_of(object, "minimum", "maximum", "");
+  return type + bounds_of(object, "minLength", "maxLength", " bytes");
 }
 
 bool is_required(const json::value& schema, const json::string_view& name) {

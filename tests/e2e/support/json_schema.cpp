@@ -54,6 +54,16 @@ class Checker {
       }
     } else if (keyword == "minimum") {
       if (value.is_int64() && value.as_int64() < rule.as_int64()) complain(at, "is too small");
+    } else if (keyword == "maximum") {
+      if (value.is_int64() && value.as_int64() > rule.as_int64()) complain(at, "is too great");
+    } else if (keyword == "minLength") {
+      if (value.is_string() && value.as_string().size() < rule.to_number<std::size_t>()) complain(at, "is too short");
+    } else if (keyword == "maxLength") {
+      if (value.is_string() && value.as_string().size() > rule.to_number<std::size_t>()) complain(at, "is too long");
+    } else if (keyword == "minItems") {
+      if (value.is_array() && value.as_array().size() < rule.to_number<std::size_t>()) complain(at, "has too little");
+    } else if (keyword == "maxItems") {
+      if (value.is_array() && value.as_array().size() > rule.to_number<std::size_t>()) complain(at, "has too much");
     } else if (keyword == "minProperties") {
       if (value.is_object() && value.as_object().size() < rule.to_number<std::size_t>()) complain(at, "has too little");
     } else if (keyword == "maxProperties") {

@@ -1,0 +1,65 @@
+// The keys of records: a kind, an id and a partition.
+#include "base/check.hpp"
+#include "base/hashing.hpp"
+#include "base/limits.hpp"
+#include "core/records.hpp"
+
+namespace flowfabric {
+
+Key make_key(RecordKind kind, std::string_view id, std::uint16_t partition) {
+  Key key;
+  key.bytes.reserve(id.size() + 3);
+  key.bytes += static_cast<char>(kind);
+  key.bytes += id;
+  key.bytes += static_cast<char>(partition >> 8);
+  key.bytes += static_cast<char>(partition & 255);
+  FF_CHECK(key.bytes.size() <= limits::max_key_bytes);
+  return key;
+}
+
+Key execution_key(const ExecutionId& id) {
+  return make_key(RecordKind::execution, {reinterpret_cast<const char*>(id.uuid.bytes.data()), id.uuid.bytes.size()},
+                  id.partition);
+}
+
+ExecutionId execution_id_of(const Key& key) {
+  FF_CHECK(key.kind() == RecordKind::execution && key.bytes.size() == 19);
+  ExecutionId id;
+  id.partition = key.partition();
+  const std::string_view bytes = key.id();
+  for (std::size_t i = 0; i < 16; ++i) id.uuid.bytes[i] = static_cast<std::uint8_t>(bytes[i]);
+  return id;
+}
+
+Key lane_key(std::string_view lane) { return make_key(RecordKind::lane, lane, partition_of(lane)); }
+
+Key namespace_key(std::string_view name_space) {
+  return make_key(RecordKind::name_space, name_space, partition_of(name_space));
+}
+
+std::uint16_t worker_partition(std::string_view worker_instance_id) {
+  return static_cast<std::uint16_t>(fnv1a64(worker_instance_id) % partition_count);
+}
+
+// Neither part has control characters, so the zero between them and the zero that a partition below 256 begins with come
+// before anything else: keys order as (namespace, instance id) does, also where one name begins with another.
+Key worker_key(std::string_view name_space, std::string_view worker_instance_id) {
+  std::string id(name_space);
+  id += '\0';
+  id += worker_instance_id;
+  return make_key(RecordKind::worker, id, worker_partition(worker_instance_id));
+}
+
+Key api_keys_key() { return make_key(RecordKind::api_keys, "http", partition_of("http")); }
+Key keyring_key() { return make_key(RecordKind::keyring, "handles", partition_of("handles")); }
+
+Key idempotency_key(std::string_view name_space, std::string_view key) {
+  std::string joined(name_space);
+  joined += '\0';
+  joined += key;
+  const Sha256 digest = sha256(joined);
+  const std::string_view id(reinterpret_cast<const char*>(digest.data()), digest.size());
+  return make_key(RecordKind::idempotency, id, partition_of(id));
+}
+
+}  // namespace flowfabric
