@@ -76,6 +76,8 @@ class Engine {
   Result<FailReply> fail(const Handle& handle, FailRequest request);
   // Gives the lease up; the same attempt goes on after `delay_until`.
   Result<DelayReply> delay(const Handle& handle, TimestampMs delay_until);
+  // The same, `delay_ms` from now by the store's clock.
+  Result<DelayReply> delay_for(const Handle& handle, std::int64_t delay_ms);
   // Gives the lease back now. The next claim goes on with the same attempt; no retry and no reclaim is counted.
   Result<void> release(const Handle& handle);
   Result<CancelReply> cancel_held(const Handle& handle, std::string reason);
@@ -155,6 +157,8 @@ class Engine {
   Result<std::vector<LaneCounts>> count_executions(const std::optional<std::string>& name_space = {});
   Result<std::vector<LaneInfo>> list_lanes();
   Result<NamespaceInfo> get_namespace(const std::string& name_space);
+  // Those that have settings, by name.
+  Result<std::vector<NamespaceInfo>> list_namespaces();
   // Waits until the execution has ended; `timed_out` when it has not within `wait_ms`.
   Result<ExecutionResult> wait(const ExecutionId& id, std::uint32_t wait_ms);
   // The store's clock.
@@ -179,7 +183,7 @@ class Engine {
   // Signs with a new key from now on; what older keys signed is accepted for `grace_ms` more.
   Result<KeyRotation> rotate_keys(std::int64_t grace_ms, Operator by = {});
   Result<std::vector<SigningKeyInfo>> list_keys();
-  // Returns how many executions it removed; the event log says so too.
+  // Returns how many executions it removed; the event log says so too. A dry run returns how many it would remove.
   Result<std::uint64_t> run_retention(const RetentionRun& run = {}, Operator by = {});
   Result<std::vector<std::string>> check_integrity();
   // Stops: refuses what is new, finishes what is queued, answers who waits. Idempotent.

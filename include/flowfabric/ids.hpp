@@ -26,8 +26,9 @@ struct Uuid {
 std::string to_string(const Uuid& uuid);
 Result<Uuid> parse_uuid(std::string_view text);
 
-// An execution's name: a UUID and the partition that it lives in. The text form is `{fp:N}:uuid`, N without leading
-// zeros and below `partition_count`; any other spelling is refused, so equal ids have equal text.
+// Identifies an execution: a UUID and the partition that holds it. The text form is `fpN-uuid`, with N decimal, without
+// leading zeros and below `partition_count`. It needs no quoting in URLs and shells. The earlier form `{fp:N}:uuid` is
+// still read; everything that is written has the form `fpN-uuid`, so equal ids have equal text.
 struct ExecutionId {
   std::uint16_t partition = 0;
   Uuid uuid;

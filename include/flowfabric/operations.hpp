@@ -26,6 +26,9 @@ struct CreateRequest {
   Policy policy{};
   TimestampMs delay_until = 0;
   TimestampMs deadline_at = 0;  // must end before this, whatever phase it is in
+  // The same two counted from the creation, by the store's clock. Each excludes its absolute form.
+  std::optional<std::int64_t> delay_ms{};
+  std::optional<std::int64_t> deadline_ms{};
   std::string creator{};
   std::string idempotency_key{};
   std::optional<Uuid> id{};   // minted (UUIDv7) when absent
@@ -412,6 +415,7 @@ struct RetentionRun {
   std::optional<std::string> name_space{};
   std::optional<std::string> lane{};
   std::optional<std::pair<std::string, std::string>> tag{};
+  bool dry_run = false;  // only count them
 };
 
 // ---- Reading -------------------------------------------------------------------------------------------------------

@@ -269,7 +269,7 @@ struct Event {
   std::string name_space{};
   std::string lane{};
   std::string kind{};
-  std::string worker_instance_id{};  // of worker events
+  std::string worker_instance_id{};  // of worker events, and whoever took the lease: claimed, resumed, lease_reclaimed
   std::optional<std::uint32_t> attempt_index{};
   std::uint64_t lease_epoch = 0;
   PublicState state_before = PublicState::waiting;

@@ -15,6 +15,7 @@ struct StateReply {
 };
 struct AttemptsReply {
   std::vector<Attempt> attempts{};
+  std::string next_cursor{};
 };
 struct ReasonsReply {
   std::vector<Reason> reasons{};
@@ -51,6 +52,9 @@ struct LaneBody {
   LaneState state = LaneState::active;
   std::string reason{};
 };
+struct NamespacesReply {
+  std::vector<NamespaceInfo> namespaces{};
+};
 struct NamespaceBody {
   RetentionPolicy retention{};
   std::string reason{};
@@ -70,6 +74,9 @@ struct CompleteBody : CompleteRequest {
 struct FailBody : FailRequest {
   Handle handle{};
 };
+struct HandleBody {
+  Handle handle{};
+};
 struct ProgressBody {
   Handle handle{};
   std::optional<std::uint8_t> percent{};
@@ -77,7 +84,8 @@ struct ProgressBody {
 };
 struct DelayBody {
   Handle handle{};
-  TimestampMs delay_until = 0;
+  std::optional<TimestampMs> delay_until{};
+  std::optional<std::int64_t> delay_ms{};
 };
 struct CancelHeldBody {
   Handle handle{};
@@ -170,7 +178,8 @@ inline constexpr std::string_view about_handle = "Of the claim; shows that you h
 FF_SHAPE(api::CreateManyBody, "CreateMany",
          required("executions", &T::executions, "Up to 1,000.").up_to(limits::max_http_items))
 FF_SHAPE(api::StateReply, "StateReply", field("public_state", &T::public_state, "Where it stands."))
-FF_SHAPE(api::AttemptsReply, "AttemptsReply", field("attempts", &T::attempts, "Oldest first."))
+FF_SHAPE(api::AttemptsReply, "AttemptsReply", field("attempts", &T::attempts, "Oldest first."),
+         field("next_cursor", &T::next_cursor, "Where the next page begins; empty at the end."))
 FF_SHAPE(api::ReasonsReply, "ReasonsReply", field("reasons", &T::reasons, "Empty while it runs."))
 FF_SHAPE(api::TagsReply, "TagsReply", field("tags", &T::tags, "All tags."))
 
@@ -190,6 +199,7 @@ FF_SHAPE(api::CountsReply, "CountsReply", field("lanes", &T::lanes, "Every lane 
 FF_SHAPE(api::LanesReply, "LanesReply", field("lanes", &T::lanes, "By name."))
 FF_SHAPE(api::LaneBody, "LaneBody", required("state", &T::state, "What it takes and hands out from now on."),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
+FF_SHAPE(api::NamespacesReply, "NamespacesReply", field("namespaces", &T::namespaces, "By name."))
 FF_SHAPE(api::NamespaceBody, "NamespaceBody",
          required("retention", &T::retention, "How long its ended executions are kept, unless they say it."),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
@@ -197,11 +207,14 @@ FF_SHAPE(api::NamespaceBody, "NamespaceBody",
 FF_SHAPE(api::ClaimReply, "ClaimReply", field("executions", &T::executions, "Best first; empty: no work."))
 FF_SHAPE(api::HandlesBody, "HandlesBody",
          required("handles", &T::handles, "Up to 1,000.").up_to(limits::max_http_items))
+FF_SHAPE(api::HandleBody, "HandleBody", required("handle", &T::handle, about_handle))
 FF_SHAPE(api::ProgressBody, "ProgressBody", required("handle", &T::handle, about_handle),
          field("percent", &T::percent, "0 to 100; absent keeps the last one.").up_to(100),
          field("message", &T::message, "For people; absent keeps the last one.").up_to(limits::max_message_bytes))
 FF_SHAPE(api::DelayBody, "DelayBody", required("handle", &T::handle, about_handle),
-         required("delay_until", &T::delay_until, "When the attempt goes on.").up_to(limits::max_timestamp_ms))
+         field("delay_until", &T::delay_until, "When the attempt goes on; or").up_to(limits::max_timestamp_ms),
+         field("delay_ms", &T::delay_ms, "how long from now, by the store's clock. Exactly one of the two.")
+             .up_to(limits::max_duration_ms))
 FF_SHAPE(api::CancelHeldBody, "CancelHeldBody", required("handle", &T::handle, about_handle),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(api::Completion, "Completion", required("handle", &T::handle, about_handle),

@@ -1,5 +1,6 @@
 #include "api/call.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/check.hpp"
@@ -82,10 +83,19 @@ std::optional<std::string> Call::query(std::string_view name) const {
   return name == "namespace" ? caller_.name_space : std::nullopt;
 }
 
-std::vector<std::string> Call::query_all(std::string_view name) const {
+Result<std::vector<std::string>> Call::query_list(std::string_view name) const {
   std::vector<std::string> values;
   for (const auto& [key, value] : exchange_->request().query) {
-    if (key == name) values.push_back(value);
+    if (key != name) continue;
+    for (std::size_t at = 0; at <= value.size();) {
+      const std::size_t end = std::min(value.find(',', at), value.size());
+      if (end == at) {
+        return fail(Errc::invalid_argument, std::string(name) + ": has an empty entry in \"" + value + "\"",
+                    std::string(name));
+      }
+      values.push_back(value.substr(at, end - at));
+      at = end + 1;
+    }
   }
   return values;
 }
@@ -101,25 +111,10 @@ Result<std::int64_t> Call::query_number(std::string_view name, std::int64_t othe
               std::string(name));
 }
 
-Result<std::uint32_t> Call::query_duration_ms(std::string_view name, std::uint32_t otherwise, std::uint32_t max) const {
-  const auto text = query(name);
-  if (!text) return otherwise;
-  std::uint64_t value = 0;
-  const char* end = text->data() + text->size();
-  const auto [stopped, problem] = std::from_chars(text->data(), end, value);
-  const std::string_view unit(stopped, static_cast<std::size_t>(end - stopped));
-  const bool known = problem == std::errc{} && (unit.empty() || unit == "ms" || unit == "s");
-  if (known && unit == "s" && value <= max) value *= 1000;
-  if (known && value <= max) return static_cast<std::uint32_t>(value);
-  return fail(Errc::invalid_argument,
-              std::string(name) + ": must be a duration like 500ms or 30s, up to " + std::to_string(max / 1000) +
-                  "s; not \"" + *text + "\"",
-              std::string(name));
-}
-
-void Call::answer(int status, std::string json) {
+void Call::answer(int status, std::string json, net::Headers headers) {
   net::Response response;
   response.status = status;
+  response.headers = std::move(headers);
   response.body = std::move(json);
   exchange_->respond(std::move(response));
 }

@@ -59,13 +59,12 @@ class Call : public std::enable_shared_from_this<Call> {
   Result<void> check_reach(const std::vector<Handle>& handles) const;
   // What stands in the query. The namespace of a caller that reaches only one is that one, said or not.
   std::optional<std::string> query(std::string_view name) const;
-  std::vector<std::string> query_all(std::string_view name) const;
+  // Every value of a parameter that is a list: a,b and repeating the parameter say the same.
+  Result<std::vector<std::string>> query_list(std::string_view name) const;
   Result<std::int64_t> query_number(std::string_view name, std::int64_t otherwise) const;
-  // A duration with a unit (500ms, 30s) or a number of milliseconds.
-  Result<std::uint32_t> query_duration_ms(std::string_view name, std::uint32_t otherwise, std::uint32_t max) const;
 
   // From any thread, once.
-  void answer(int status, std::string json);
+  void answer(int status, std::string json, net::Headers headers = {});
   // The same for an answer that hands out leases. If it cannot be delivered they are released: else they would hold the
   // work back until they expire, for a client that has never heard of them.
   void hand_over(int status, std::string json, std::vector<Handle> leases);

@@ -57,9 +57,26 @@ std::vector<Route> lane_routes() {
   };
 }
 
+// A caller that reaches one namespace only sees no other.
+Result<NamespacesReply> namespaces_of(Call& call, Nothing) {
+  FF_TRY(namespaces, call.engine().list_namespaces());
+  if (const auto& reach = call.caller().name_space) {
+    std::erase_if(namespaces, [&](const NamespaceInfo& info) { return info.name_space != *reach; });
+  }
+  return NamespacesReply{std::move(namespaces)};
+}
+
+Route namespaces_route() {
+  Route route = blocking_route<Nothing, NamespacesReply>(ApiRole::viewer, "GET", "/v1/namespaces",
+                                                         "All namespaces that have settings.", namespaces_of);
+  route.keeps_to_namespace = true;
+  return route;
+}
+
 std::vector<Route> namespace_routes() {
   const std::string one = "/v1/namespaces/{namespace}";
   return {
+      namespaces_route(),
       blocking_route<Nothing, NamespaceInfo>(
           ApiRole::viewer, "GET", one, "The settings of a namespace.",
           [](Call& call, Nothing) { return call.engine().get_namespace(call.parameter("namespace")); }),
@@ -89,9 +106,9 @@ std::vector<Route> key_routes() {
           ApiRole::operating, "POST", "/v1/retention/run", "Remove executions that ended long ago.",
           [](Call& call, RetentionBody body) -> Result<RetentionReply> {
             const RetentionRun run{body.older_than_ms, std::move(body.name_space), std::move(body.lane),
-                                   std::move(body.tag)};
-            FF_TRY(removed, call.engine().run_retention(run, call.as_operator(std::move(body.reason))));
-            return RetentionReply{removed};
+                                   std::move(body.tag), body.dry_run};
+            FF_TRY(matched, call.engine().run_retention(run, call.as_operator(std::move(body.reason))));
+            return RetentionReply{matched, body.dry_run ? 0 : matched};
           }),
   };
 }

@@ -55,7 +55,7 @@ Result<void> check_query(const Route& route, const net::Request& request) {
     const QueryParameter* known = find_query(route, name);
     if (known == nullptr) return fail(Errc::invalid_argument, name + ": there is no such parameter here", name);
     const bool twice = std::any_of(request.query.begin(), at, [&](const auto& before) { return before.first == name; });
-    if (twice && !known->repeats) return fail(Errc::invalid_argument, name + ": comes twice", name);
+    if (twice && !known->is_list) return fail(Errc::invalid_argument, name + ": comes twice", name);
   }
   return {};
 }

@@ -46,22 +46,6 @@ void result_of(const CallPtr& call, Nothing, const Engine::Done<ExecutionResult>
 
 // ---------------------------------------------------------------- events
 
-// type=created,failed and type=created&type=failed say the same.
-Result<std::vector<EventType>> event_types(const net::Request& request) {
-  std::vector<EventType> types;
-  for (const auto& [name, value] : request.query) {
-    if (name != "type") continue;
-    std::size_t at = 0;
-    while (at <= value.size()) {
-      const std::size_t end = std::min(value.find(',', at), value.size());
-      FF_TRY(type, parse_event_type(std::string_view(value).substr(at, end - at)));
-      types.push_back(type);
-      at = end + 1;
-    }
-  }
-  return types;
-}
-
 Result<EventFilter> event_filter(Call& call) {
   EventFilter filter;
   filter.name_space = call.query("namespace");
@@ -70,8 +54,11 @@ Result<EventFilter> event_filter(Call& call) {
     FF_TRY(id, parse_execution_id(*text));
     filter.execution_id = id;
   }
-  FF_TRY(types, event_types(call.request()));
-  filter.types = std::move(types);
+  FF_TRY(types, call.query_list("type"));
+  for (const std::string& word : types) {
+    FF_TRY(type, parse_event_type(word));
+    filter.types.push_back(type);
+  }
   return filter;
 }
 
@@ -106,7 +93,7 @@ std::string resume_cursor(const Call& call, const net::Request& request) {
 }
 
 void stream(const std::shared_ptr<EventStreams>& streams, const CallPtr& call) {
-  for (const char* pointless : {"limit", "wait"}) {
+  for (const char* pointless : {"limit", "wait_ms"}) {
     if (!call->query(pointless)) continue;
     return call->refuse(Error{
         Errc::invalid_argument, std::string(pointless) + ": is for pages; a stream goes on by itself", pointless, {}});
@@ -121,9 +108,9 @@ const std::vector<QueryParameter> event_parameters = {
     {"namespace", "Events of this namespace only."},
     {"lane", "Events of this lane only."},
     {"execution_id", "Events of this execution only."},
-    {"type", "Event types, separated by commas or repeated.", true},
-    {"limit", "Of a page: 1 to 1000."},
-    {"wait", "How long a page may wait for its first event: 500ms, 30s, up to 60s."},
+    names_parameter<EventType>("type", "Events of these types only: `completed,failed`."),
+    number_parameter("limit", "Of a page: 1 to 1000 (100).", 1, limits::max_page),
+    wait_parameter("How long a page may wait for its first event, up to 60000 (0)."),
 };
 
 }  // namespace
@@ -131,7 +118,7 @@ const std::vector<QueryParameter> event_parameters = {
 std::vector<Route> event_routes(const StreamSettings& settings) {
   auto result = async_route<Nothing, ExecutionResult>(
       ApiRole::viewer, "GET", "/v1/executions/{execution_id}/result", "What it ended with.", result_of,
-      {{"wait", "How long to wait for its end: 500ms, 30s, up to 60s."}});
+      {wait_parameter("How long to wait for its end, up to 60000 (0).")});
   result.gives_bytes = true;
   result.also = {{202, "It has not ended yet, nor within the wait; ask again. The outcome is `none`."}};
   const auto streams = std::make_shared<EventStreams>(settings);

@@ -22,13 +22,39 @@ void carry_trace(Call& call, CreateRequest& request) {
   if (header && is_traceparent(*header)) request.traceparent = *header;
 }
 
-void create(const CallPtr& call, CreateRequest request, Engine::Done<Created> done) {
+// The header is for clients that set it on every request; the body or the query may name the key as well.
+Result<void> carry_idempotency_key(Call& call, CreateRequest& request) {
+  const auto header = call.request().headers.find("idempotency-key");
+  if (!header) return {};
+  if (header->empty()) return fail(Errc::invalid_argument, "idempotency-key: the header is empty", "idempotency-key");
+  if (!request.idempotency_key.empty() && request.idempotency_key != *header) {
+    return fail(Errc::invalid_argument, "idempotency_key: differs from the header Idempotency-Key; give one of them",
+                "idempotency_key");
+  }
+  request.idempotency_key = *header;
+  return {};
+}
+
+// 201 with the place of the new execution, 200 when an earlier request has made it.
+void answer_created(Call& call, const Result<Created>& created) {
+  if (!created) return call.refuse(created.error());
+  if (created->duplicate) return call.answer(200, wire::to_json(*created));
+  call.answer(201, wire::to_json(*created), {{"Location", "/v1/executions/" + to_string(created->execution_id)}});
+}
+
+void submit(const CallPtr& call, CreateRequest request) {
+  carry_trace(*call, request);
+  if (auto carried = carry_idempotency_key(*call, request); !carried) return call->refuse(carried.error());
+  call->engine().create_async(std::move(request),
+                              [call](const Result<Created>& created) { answer_created(*call, created); });
+}
+
+void create(const CallPtr& call, CreateRequest request, const Engine::Done<Created>& done) {
   if (!call->request().query.empty()) {
     const std::string& name = call->request().query.front().first;
     return done(fail(Errc::invalid_argument, name + ": belongs into the body when that is JSON", name));
   }
-  carry_trace(*call, request);
-  call->engine().create_async(std::move(request), std::move(done));
+  submit(call, std::move(request));
 }
 
 // The body is the payload, so the rest stands in the query.
@@ -56,13 +82,16 @@ Result<CreateRequest> create_request_of_bytes(Call& call) {
 void create_of_bytes(const CallPtr& call) {
   auto request = create_request_of_bytes(*call);
   if (!request) return call->refuse(request.error());
-  carry_trace(*call, *request);
-  call->engine().create_async(std::move(*request),
-                              [call](const Result<Created>& created) { detail::give(*call, 201, created); });
+  submit(call, std::move(*request));
 }
 
 Result<CreatedMany> create_many(Call& call, CreateManyBody body) {
   FF_TRY_VOID(check_count("executions", body.executions.size()));
+  if (call.request().headers.find("idempotency-key")) {
+    return fail(Errc::invalid_argument,
+                "idempotency-key: the header is for one execution; give each of the batch its own idempotency_key",
+                "idempotency-key");
+  }
   for (CreateRequest& request : body.executions) carry_trace(call, request);
   return CreatedMany{items(call.engine().create_many(std::move(body.executions)))};
 }
@@ -72,16 +101,27 @@ const std::vector<QueryParameter> beside_bytes = {
     {"namespace", "Only beside bytes: whose work it is (default)."},
     {"lane", "Only beside bytes: the queue that it waits in (default)."},
     {"payload_encoding", "Only beside bytes: their label."},
-    {"priority", "Only beside bytes: higher first, -32768 to 32767 (0)."},
+    number_parameter("priority", "Only beside bytes: higher first, -32768 to 32767 (0).", limits::min_priority,
+                     limits::max_priority),
     {"idempotency_key", "Only beside bytes: unique in the namespace."}};
 
-std::vector<Route> submitting_routes() {
-  return {
+Route creating_route() {
+  Route route =
       described(taking_bytes(async_route<CreateRequest, Created>(ApiRole::worker, "POST", "/v1/executions",
                                                                  "Create an execution.", create, beside_bytes, 201),
                              create_of_bytes),
                 "The body may also be the payload itself, as application/octet-stream; then the rest stands in the "
-                "query. What the query has no parameter for needs the JSON form."),
+                "query. What the query has no parameter for needs the JSON form. The header `Location` of a 201 is the "
+                "path of the "
+                "execution.");
+  route.headers = {{"Idempotency-Key", "The same as `idempotency_key`."}};
+  route.also = {{200, "An earlier request with this idempotency key or id made it."}};
+  return route;
+}
+
+std::vector<Route> submitting_routes() {
+  return {
+      creating_route(),
       blocking_route<CreateManyBody, CreatedMany>(ApiRole::worker, "POST", "/v1/executions/batch",
                                                   "Create up to 1,000 executions; each succeeds or fails by itself.",
                                                   create_many),
@@ -126,15 +166,27 @@ Result<EventPage> history_of(Call& call, Nothing) {
   return call.engine().execution_history(id, call.query("cursor").value_or(""), limit);
 }
 
+// A cursor of this listing is the index of the attempt that the next page begins with.
+Result<std::uint32_t> attempt_cursor(const Call& call) {
+  const std::string text = call.query("cursor").value_or("0");
+  std::uint32_t index = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, problem] = std::from_chars(text.data(), end, index);
+  if (problem == std::errc{} && stopped == end) return index;
+  return fail(Errc::invalid_argument, "cursor: this is not a cursor of this call", "cursor");
+}
+
 Result<AttemptsReply> attempts_of(Call& call, Nothing) {
   FF_TRY(id, call.execution_id());
-  FF_TRY(from, call.query_number("from", 0));
-  if (from < 0 || from > INT32_MAX) {
-    return fail(Errc::invalid_argument, "from: must be an attempt index, not " + std::to_string(from), "from");
-  }
+  FF_TRY(from, attempt_cursor(call));
   FF_TRY(limit, page_limit(call));
-  FF_TRY(attempts, call.engine().list_attempts(id, static_cast<std::uint32_t>(from), limit));
-  return AttemptsReply{std::move(attempts)};
+  FF_TRY(attempts, call.engine().list_attempts(id, from, limit));
+  AttemptsReply reply{std::move(attempts), {}};
+  if (reply.attempts.size() < limit) return reply;
+  const std::uint32_t next = reply.attempts.back().attempt_index + 1;
+  FF_TRY(more, call.engine().list_attempts(id, next, 1));
+  if (!more.empty()) reply.next_cursor = std::to_string(next);
+  return reply;
 }
 
 std::vector<Route> reading_routes() {
@@ -173,9 +225,8 @@ std::vector<Route> reading_routes() {
                                             }),
       blocking_route<Nothing, EventPage>(ApiRole::viewer, "GET", one + "/history", "Its events, oldest first.",
                                          history_of, paging_parameters()),
-      blocking_route<Nothing, AttemptsReply>(
-          ApiRole::viewer, "GET", one + "/attempts", "Its attempts, oldest first.", attempts_of,
-          {{"from", "The index of the first one to show (0)."}, {"limit", "How many at most, 1 to 1000 (100)."}}),
+      blocking_route<Nothing, AttemptsReply>(ApiRole::viewer, "GET", one + "/attempts", "Its attempts, oldest first.",
+                                             attempts_of, paging_parameters()),
       blocking_route<Nothing, TagsReply>(ApiRole::viewer, "GET", one + "/tags", "Its tags.",
                                          [](Call& call, Nothing) -> Result<TagsReply> {
                                            FF_TRY(id, call.execution_id());

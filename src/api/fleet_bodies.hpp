@@ -56,9 +56,11 @@ struct RetentionBody {
   std::optional<std::string> name_space{};
   std::optional<std::string> lane{};
   std::optional<std::pair<std::string, std::string>> tag{};
+  bool dry_run = false;
   std::string reason{};
 };
 struct RetentionReply {
+  std::uint64_t matched = 0;
   std::uint64_t removed = 0;
 };
 
@@ -109,7 +111,9 @@ FF_SHAPE(
     field("namespace", &T::name_space, "Only executions of this namespace.").within(1, limits::max_namespace_bytes),
     field("lane", &T::lane, "Only executions of this lane.").within(1, limits::max_lane_bytes),
     Special<TagFilter>{"tag", "Only executions with this tag: one key with its value."},
+    field("dry_run", &T::dry_run, "Only count them (false)."),
     field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
-FF_SHAPE(api::RetentionReply, "RetentionReply", field("removed", &T::removed, "How many executions are gone."))
+FF_SHAPE(api::RetentionReply, "RetentionReply", field("matched", &T::matched, "How many executions were selected."),
+         field("removed", &T::removed, "How many executions are gone."))
 
 }  // namespace flowfabric::wire

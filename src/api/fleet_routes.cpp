@@ -51,7 +51,7 @@ std::vector<Route> registry_routes() {
       {"namespace", "Only workers of this namespace."},
       {"lane", "Only workers that serve this lane."},
       {"capability", "Only workers that offer this."},
-      {"include_expired", "true: also those that lapsed or died within the last day."}};
+      flag_parameter("include_expired", "true: also those that lapsed or died within the last day.")};
   for (const QueryParameter& parameter : paging_parameters()) listing.push_back(parameter);
   const std::string one = "/v1/workers/{worker_instance_id}";
   return {
@@ -127,10 +127,10 @@ std::vector<Route> grant_routes() {
       blocking_route<Nothing, ListExpiredLeasesReply>(
           ApiRole::viewer, "GET", "/v1/leases/expired", "List leases that ran out and that nobody has followed.",
           expired_leases,
-          {{"as_of", "Those that had run out by then, in milliseconds since the epoch (now)."},
+          {moment_parameter("as_of", "Those that had run out by then, in milliseconds since the epoch (now)."),
            {"namespace", "Only executions of this namespace."},
            {"cursor", "Where the last page ended."},
-           {"limit", "How many at most, 1 to 10000 (1000)."}}),
+           number_parameter("limit", "How many at most, 1 to 10000 (1000).", 1, limits::max_expired_leases_page)}),
       blocking_route<GrantRequest, Grant>(
           ApiRole::worker, "POST", "/v1/claim-grants", "Reserve one execution for one worker.",
           [](Call& call, GrantRequest request) { return call.engine().issue_claim_grant(std::move(request)); }),

@@ -143,7 +143,7 @@ bool CountedExchange::answer_preflight(const std::string& methods) {
   response.content_type = "";
   response.headers.add("Access-Control-Allow-Methods", methods);
   response.headers.add("Access-Control-Allow-Headers",
-                       "authorization, content-type, last-event-id, traceparent, x-request-id");
+                       "authorization, content-type, idempotency-key, last-event-id, traceparent, x-request-id");
   response.headers.add("Access-Control-Max-Age", "600");
   respond(std::move(response));
   return true;
@@ -153,7 +153,7 @@ void CountedExchange::sign(net::Response& response) const {
   response.headers.add("X-Request-Id", request_id_);
   if (allowed_origin_.empty()) return;
   response.headers.add("Access-Control-Allow-Origin", allowed_origin_);
-  response.headers.add("Access-Control-Expose-Headers", "x-request-id, retry-after, flowfabric-encoding");
+  response.headers.add("Access-Control-Expose-Headers", "x-request-id, retry-after, location, flowfabric-encoding");
   response.headers.add("Vary", "Origin");
 }
 

@@ -35,6 +35,56 @@ std::string operation_id(const Route& route) {
   return id;
 }
 
+// Operations are grouped by what they are about, which the first segment of their path tells.
+struct Tag {
+  std::string_view name;
+  std::string_view about;
+  std::vector<std::string_view> segments;
+};
+
+const std::vector<Tag>& tags() {
+  static const std::vector<Tag> all = {
+      {"executions", "Submitting, reading and operating executions.", {"executions"}},
+      {"work", "Claiming work, keeping the lease, and ending it.", {"claims", "completions", "leases"}},
+      {"events", "The event log.", {"events"}},
+      {"workers", "The worker registry.", {"workers"}},
+      {"grants", "Reserving executions for workers.", {"claim-grants", "reclaim-grants"}},
+      {"lanes", "Lanes and what is on them.", {"lanes", "counts"}},
+      {"namespaces", "Settings of namespaces, and retention.", {"namespaces", "retention"}},
+      {"keys", "API keys and signing keys.", {"api-keys", "signing-keys", "whoami"}},
+  };
+  return all;
+}
+
+std::string_view tag_of(const Route& route) {
+  constexpr std::string_view root = "/v1/";
+  const std::string_view rest = std::string_view(route.pattern).substr(root.size());
+  const std::string_view segment = rest.substr(0, rest.find('/'));
+  for (const Tag& tag : tags()) {
+    if (std::find(tag.segments.begin(), tag.segments.end(), segment) != tag.segments.end()) return tag.name;
+  }
+  return segment;
+}
+
+void write_tags(wire::Writer& writer) {
+  writer.key("tags");
+  writer.begin_array();
+  for (const Tag& tag : tags()) {
+    writer.begin_object();
+    writer.key("name");
+    writer.text(tag.name);
+    writer.key("description");
+    writer.text(tag.about);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+constexpr std::string_view security = R"([{"api_key":[]}])";
+constexpr std::string_view security_schemes =
+    R"({"api_key":{"type":"http","scheme":"bearer","description":"The secret of an API key. A server that runs )"
+    R"(without authentication needs none."}})";
+
 // What stands in paths.
 std::string_view about_path_parameter(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
@@ -51,6 +101,14 @@ std::string_view about_path_parameter(std::string_view name) {
   return {};
 }
 
+QueryParameter path_parameter(const std::string& name) {
+  QueryParameter parameter{name, about_path_parameter(name)};
+  wire::Schemas none;
+  if (name == "execution_id") parameter.schema = wire::Codec<ExecutionId>::schema(none);
+  if (name == "attempt_index") parameter.schema = wire::Codec<std::uint32_t>::schema(none);
+  return parameter;
+}
+
 void write_parameter(wire::Writer& writer, std::string_view where, const QueryParameter& parameter) {
   writer.begin_object();
   writer.key("name");
@@ -65,12 +123,18 @@ void write_parameter(wire::Writer& writer, std::string_view where, const QueryPa
     writer.key("description");
     writer.text(parameter.about);
   }
+  if (parameter.is_list) {  // a,b
+    writer.key("style");
+    writer.text("form");
+    writer.key("explode");
+    writer.boolean(false);
+  }
   writer.key("schema");
-  writer.raw(parameter.repeats ? R"({"type":"array","items":{"type":"string"}})" : R"({"type":"string"})");
+  writer.raw(parameter.is_list ? R"({"type":"array","items":)" + parameter.schema + "}" : parameter.schema);
   writer.end_object();
 }
 
-// As JSON, and in other types that have no schema.
+// As JSON, and in other types: bytes, or a stream of texts.
 void write_content(wire::Writer& writer, const std::string& schema, const std::vector<std::string_view>& more) {
   writer.key("content");
   writer.begin_object();
@@ -78,7 +142,8 @@ void write_content(wire::Writer& writer, const std::string& schema, const std::v
   writer.raw(R"({"schema":)" + schema + "}");
   for (const std::string_view type : more) {
     writer.key(type);
-    writer.raw("{}");
+    writer.raw(type == bytes_type ? R"({"schema":{"type":"string","format":"binary"}})"
+                                  : R"({"schema":{"type":"string"}})");
   }
   writer.end_object();
 }
@@ -126,6 +191,10 @@ void write_operation(wire::Writer& writer, const Route& route, wire::Schemas& sc
   for (const char c : route.method) method += static_cast<char>(c | 0x20);
   writer.key(method);
   writer.begin_object();
+  writer.key("tags");
+  writer.begin_array();
+  writer.text(tag_of(route));
+  writer.end_array();
   writer.key("operationId");
   writer.text(operation_id(route));
   writer.key("summary");
@@ -133,12 +202,15 @@ void write_operation(wire::Writer& writer, const Route& route, wire::Schemas& sc
   writer.key("description");
   writer.text((route.description.empty() ? "" : route.description + " ") + "Needs the role " +
               std::string(to_string(route.needs)) + ".");
+  writer.key("security");
+  writer.raw(security);
   writer.key("parameters");
   writer.begin_array();
   for (const std::string& name : path_parameters(route.pattern)) {
-    write_parameter(writer, "path", {name, about_path_parameter(name)});
+    write_parameter(writer, "path", path_parameter(name));
   }
   for (const QueryParameter& parameter : route.query) write_parameter(writer, "query", parameter);
+  for (const QueryParameter& parameter : route.headers) write_parameter(writer, "header", parameter);
   if (route.streams) write_parameter(writer, "header", {"Last-Event-ID", "Where a stream goes on: the last id seen."});
   writer.end_array();
   if (route.request_schema) write_request_body(writer, route, schemas);
@@ -159,6 +231,9 @@ std::string openapi_json(const std::vector<Route>& routes) {
   writer.text("3.1.0");
   writer.key("info");
   writer.raw(R"({"title":"FlowFabric","version":")" FLOWFABRIC_VERSION R"("})");
+  writer.key("security");
+  writer.raw(security);
+  write_tags(writer);
   writer.key("paths");
   writer.begin_object();
   for (const auto& [pattern, of_pattern] : by_pattern) {
@@ -179,6 +254,8 @@ std::string openapi_json(const std::vector<Route>& routes) {
     writer.raw(schema);
   }
   writer.end_object();
+  writer.key("securitySchemes");
+  writer.raw(security_schemes);
   writer.key("responses");
   writer.raw(R"({"Error":{"description":"Refused.","content":{"application/json":{"schema":)" + error + "}}}}");
   writer.end_object();

@@ -80,6 +80,51 @@ TEST(OpenApi, OperationsHaveTheirOwnIds) {
   EXPECT_EQ(ids.size(), all_routes().size());
 }
 
+// What a generated client needs to log in, and to group what it offers.
+TEST(OpenApi, EveryOperationHasSecurityAndATag) {
+  const auto& scheme = document().at("components").at("securitySchemes").at("api_key");
+  EXPECT_EQ(text(scheme.at("type")), "http");
+  EXPECT_EQ(text(scheme.at("scheme")), "bearer");
+  std::set<std::string> tags;
+  for (const auto& tag : document().at("tags").as_array()) tags.insert(text(tag.at("name")));
+  for (const auto& [pattern, operations] : document().at("paths").as_object()) {
+    for (const auto& [method, operation] : operations.as_object()) {
+      EXPECT_TRUE(operation.at("security").at(0).as_object().contains("api_key")) << method << " " << pattern;
+      ASSERT_EQ(operation.at("tags").as_array().size(), 1u) << method << " " << pattern;
+      EXPECT_TRUE(tags.contains(text(operation.at("tags").at(0)))) << method << " " << pattern;
+    }
+  }
+}
+
+TEST(OpenApi, ParametersHaveTheirTypes) {
+  const std::map<std::string, std::string> wanted = {{"limit", "integer"},
+                                                     {"wait_ms", "integer"},
+                                                     {"created_from", "integer"},
+                                                     {"attempt_index", "integer"},
+                                                     {"include_expired", "boolean"},
+                                                     {"state", "array"},
+                                                     {"type", "array"},
+                                                     {"cursor", "string"},
+                                                     {"as_of", "integer"}};
+  std::set<std::string> seen;
+  for (const auto& [pattern, operations] : document().at("paths").as_object()) {
+    for (const auto& [method, operation] : operations.as_object()) {
+      for (const auto& parameter : operation.at("parameters").as_array()) {
+        const std::string name = text(parameter.at("name"));
+        const auto known = wanted.find(name);
+        if (known == wanted.end()) continue;
+        seen.insert(name);
+        EXPECT_EQ(text(parameter.at("schema").at("type")), known->second) << pattern << " " << name;
+        if (known->second == "array") {
+          EXPECT_FALSE(parameter.at("explode").as_bool()) << "lists are written a,b";
+          EXPECT_TRUE(parameter.at("schema").at("items").as_object().contains("enum"));
+        }
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), wanted.size());
+}
+
 TEST(Routes, AreUniqueAndSayWhoMayCallThem) {
   std::set<std::string> seen;
   for (const Route& route : all_routes()) {

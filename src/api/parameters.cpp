@@ -40,7 +40,8 @@ Result<ListRequest> list_request(const Call& call) {
   request.name_space = call.query("namespace");
   request.lane = call.query("lane");
   request.kind = call.query("kind");
-  for (const std::string& word : call.query_all("state")) {
+  FF_TRY(states, call.query_list("state"));
+  for (const std::string& word : states) {
     FF_TRY(state, parse_public_state(word));
     request.states.push_back(state);
   }
@@ -68,7 +69,11 @@ Result<ListRequest> list_request(const Call& call) {
   return request;
 }
 
-Result<std::uint32_t> query_wait_ms(const Call& call) { return call.query_duration_ms("wait", 0, max_parked_ms); }
+Result<std::uint32_t> query_wait_ms(const Call& call) {
+  FF_TRY(wait_ms, call.query_number("wait_ms", 0));
+  if (wait_ms < 0 || wait_ms > max_parked_ms) return out_of_range("wait_ms", wait_ms, 0, max_parked_ms);
+  return static_cast<std::uint32_t>(wait_ms);
+}
 
 Result<LabelledBytes> result_bytes(ExecutionResult result) {
   if (result.outcome != Outcome::success) {
@@ -83,8 +88,25 @@ Result<void> check_count(const std::string& field, std::size_t count, std::size_
               field + ": has " + std::to_string(count) + " entries; allowed are at most " + std::to_string(max), field);
 }
 
+QueryParameter number_parameter(std::string_view name, std::string_view about, std::int64_t min, std::int64_t max) {
+  return {name, about,
+          R"({"type":"integer","format":"int64","minimum":)" + std::to_string(min) + R"(,"maximum":)" +
+              std::to_string(max) + "}"};
+}
+
+QueryParameter moment_parameter(std::string_view name, std::string_view about) {
+  return number_parameter(name, about, 0, limits::max_timestamp_ms);
+}
+
+QueryParameter flag_parameter(std::string_view name, std::string_view about) {
+  return {name, about, R"({"type":"boolean"})"};
+}
+
+QueryParameter wait_parameter(std::string_view about) { return number_parameter("wait_ms", about, 0, max_parked_ms); }
+
 std::vector<QueryParameter> paging_parameters() {
-  return {{"cursor", "Where the last page ended."}, {"limit", "How many at most, 1 to 1000 (100)."}};
+  return {{"cursor", "Where the last page ended."},
+          number_parameter("limit", "How many at most, 1 to 1000 (100).", 1, limits::max_page)};
 }
 
 std::vector<QueryParameter> listing_parameters() {
@@ -92,13 +114,13 @@ std::vector<QueryParameter> listing_parameters() {
       {"namespace", "Only executions of this namespace."},
       {"lane", "Only executions of this lane."},
       {"kind", "Only executions of this kind."},
-      {"state", "Only executions in this public state; several: in one of these.", true},
+      names_parameter<PublicState>("state", "Only executions in one of these public states: `waiting,active`."),
       {"tag", "Only executions with this tag: key=value."},
       {"flow", "Only executions of this flow."},
-      {"created_from", "Only executions made then or later, in milliseconds since the epoch."},
-      {"created_before", "Only executions made earlier."},
-      {"finished_from", "Only executions that ended then or later."},
-      {"finished_before", "Only executions that ended earlier."},
+      moment_parameter("created_from", "Only executions made then or later, in milliseconds since the epoch."),
+      moment_parameter("created_before", "Only executions made earlier."),
+      moment_parameter("finished_from", "Only executions that ended then or later."),
+      moment_parameter("finished_before", "Only executions that ended earlier."),
   };
   for (const QueryParameter& parameter : paging_parameters()) all.push_back(parameter);
   return all;

@@ -6,6 +6,7 @@
 #include "api/call.hpp"
 #include "api/route.hpp"
 #include "base/limits.hpp"
+#include "wire/shapes.hpp"
 
 namespace flowfabric::api {
 
@@ -18,11 +19,23 @@ Result<std::optional<TimestampMs>> query_moment(const Call& call, std::string_vi
 Result<bool> query_flag(const Call& call, std::string_view name);
 // Every filter, the cursor and the limit.
 Result<ListRequest> list_request(const Call& call);
-// The parameter `wait`; 0 without it.
+// The parameter `wait_ms`; 0 without it.
 Result<std::uint32_t> query_wait_ms(const Call& call);
 // The bytes of a result, when there is one.
 Result<LabelledBytes> result_bytes(ExecutionResult result);
 Result<void> check_count(const std::string& field, std::size_t count, std::size_t max = max_items);
+
+// Parameters that are more than a text.
+QueryParameter number_parameter(std::string_view name, std::string_view about, std::int64_t min, std::int64_t max);
+QueryParameter moment_parameter(std::string_view name, std::string_view about);
+QueryParameter flag_parameter(std::string_view name, std::string_view about);
+// A list of names of an enum.
+template <class Enum>
+QueryParameter names_parameter(std::string_view name, std::string_view about) {
+  wire::Schemas none;
+  return {name, about, wire::Codec<Enum>::schema(none), true};
+}
+QueryParameter wait_parameter(std::string_view about);
 
 std::vector<QueryParameter> paging_parameters();
 std::vector<QueryParameter> listing_parameters();

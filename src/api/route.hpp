@@ -20,7 +20,8 @@ struct Nothing {};
 struct QueryParameter {
   std::string_view name{};
   std::string_view about{};
-  bool repeats = false;  // may come several times
+  std::string schema = R"({"type":"string"})";  // of one value
+  bool is_list = false;                         // a,b and repeating the parameter say the same
 };
 
 // A good answer other than the usual one.
@@ -35,6 +36,7 @@ struct Route {
   std::string pattern{};  // "/v1/executions/{execution_id}"
   std::string summary{};
   std::vector<QueryParameter> query{};
+  std::vector<QueryParameter> headers{};
   int status = 200;
   // Empty when there is no body.
   std::function<std::string(wire::Schemas&)> request_schema{};

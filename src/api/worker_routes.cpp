@@ -46,6 +46,21 @@ void fail_attempt(const CallPtr& call, FailBody body, Engine::Done<FailReply> do
   call->engine().fail_async(handle, std::move(body), std::move(done));
 }
 
+void release(const CallPtr& call, const HandleBody& body, Engine::Done<Nothing> done) {
+  call->engine().release_async(body.handle, [done = std::move(done)](const Result<void>& outcome) {
+    if (!outcome) return done(tl::unexpected(outcome.error()));
+    done(Nothing{});
+  });
+}
+
+Result<DelayReply> delay(Call& call, const DelayBody& body) {
+  if (body.delay_until.has_value() == body.delay_ms.has_value()) {
+    return fail(Errc::invalid_argument, "delay_ms: give either delay_ms or delay_until", "delay_ms");
+  }
+  return body.delay_ms ? call.engine().delay_for(body.handle, *body.delay_ms)
+                       : call.engine().delay(body.handle, *body.delay_until);
+}
+
 Result<Verdicts> renew(Call& call, const HandlesBody& body) {
   FF_TRY_VOID(check_count("handles", body.handles.size()));
   return Verdicts{items(call.engine().renew_many(body.handles))};
@@ -132,10 +147,11 @@ std::vector<Route> worker_routes() {
                                               return Nothing{};
                                             }),
       blocking_route<DelayBody, DelayReply>(ApiRole::worker, "POST", "/v1/leases/delay",
-                                            "Give the lease up and go on later with the same attempt.",
-                                            [](Call& call, const DelayBody& body) -> Result<DelayReply> {
-                                              return call.engine().delay(body.handle, body.delay_until);
-                                            }),
+                                            "Give the lease up and go on later with the same attempt.", delay),
+      described(async_route<HandleBody, Nothing>(ApiRole::worker, "POST", "/v1/leases/release",
+                                                 "Give the lease back now.", release),
+                "The execution is claimable at once, and the next claim continues the same attempt. No retry and no "
+                "reclaim is counted. For workers that stop, or that got more work than they can do."),
       blocking_route<CancelHeldBody, CancelReply>(
           ApiRole::worker, "POST", "/v1/leases/cancel", "End the execution before it is done.",
           [](Call& call, CancelHeldBody body) -> Result<CancelReply> {

@@ -37,6 +37,7 @@ inline constexpr std::size_t max_inline_bytes = 1024;
 inline constexpr std::int32_t min_priority = -32768;
 inline constexpr std::int32_t max_priority = 32767;
 inline constexpr std::int64_t max_duration_ms = 10LL * 366 * 24 * 3600 * 1000;  // ten years
+inline constexpr std::int64_t min_timestamp_ms = 946684800000;                  // the beginning of the year 2000
 inline constexpr std::int64_t max_timestamp_ms = 253402300799999;               // the end of the year 9999
 inline constexpr std::uint32_t min_lease_ttl_ms = 100;
 inline constexpr std::uint32_t max_lease_ttl_ms = 24 * 3600 * 1000;

@@ -125,14 +125,17 @@ Result<int> run_retention(const Arguments& arguments) {
     FF_TRY(older_than_ms, parse_duration(*text, "--older-than"));
     run.older_than_ms = older_than_ms;
   }
-  FF_TRY(agreed, confirm(retention_question(run), arguments));
-  if (!agreed) return exit_declined;
+  run.dry_run = arguments.has("--dry-run");
+  if (!run.dry_run) {
+    FF_TRY(agreed, confirm(retention_question(run), arguments));
+    if (!agreed) return exit_declined;
+  }
   FF_TRY(target, find_target(arguments));
-  FF_TRY(removed, target->run_retention(run, acting_operator(arguments)));
+  FF_TRY(matched, target->run_retention(run, acting_operator(arguments)));
   if (arguments.has("--json")) {
-    fmt::print("{}\n", retention_to_json(removed));
+    fmt::print("{}\n", retention_to_json(matched, run.dry_run ? 0 : matched));
   } else {
-    fmt::print("{} removed\n", counted(removed, "execution"));
+    fmt::print("{} {}\n", counted(matched, "execution"), run.dry_run ? "would be removed" : "removed");
   }
   return 0;
 }
@@ -173,6 +176,7 @@ std::vector<Command> care_commands() {
                            {"--namespace", "NAME", "only executions of this namespace"},
                            {"--lane", "NAME", "only executions of this lane"},
                            {"--tag", "KEY=VALUE", "only executions with this tag"},
+                           {"--dry-run", "", "only count what would be removed"},
                            yes_option()})},
        run_retention},
   };

@@ -14,8 +14,23 @@ struct Command {
   std::function<Result<int>(const Arguments&)> run{};
 };
 
+// Commands of two words share the first, which names their group.
+struct CommandGroup {
+  std::string name{};
+  std::string summary{};
+};
+const std::vector<CommandGroup>& command_groups();
+// The whole table.
+const std::vector<Command>& all_commands();
+// "flowfabric 0.1.0 (build 0123456789ab)"
+std::string version_text();
+
 std::vector<Command> store_commands();      // migrate, integrity
 std::vector<Command> execution_commands();  // executions list, show, ...: one at a time
+std::vector<Command> create_commands();     // executions create
+std::vector<Command> event_commands();      // events
+std::vector<Command> namespace_commands();  // namespaces list, show, set
+std::vector<Command> about_commands();      // version, completion, man
 std::vector<Command> bulk_commands();       // executions cancel, replay, priority: many at a time
 std::vector<Command> top_commands();
 std::vector<Command> lane_commands();

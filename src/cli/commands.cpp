@@ -19,20 +19,15 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// The first word of commands that have two words.
-struct Group {
-  std::string name;
-  std::string summary;
-};
-
-const std::vector<Group>& groups() {
-  static const std::vector<Group> all = {{"executions", "list, show and change executions"},
-                                         {"lanes", "list, pause, resume and drain lanes"},
-                                         {"workers", "list and drain registered workers, mark them dead"},
-                                         {"leases", "list expired leases"},
-                                         {"keys", "list and rotate the signing keys"},
-                                         {"api-keys", "create, list and revoke keys for the HTTP API"},
-                                         {"retention", "remove executions that ended long ago"}};
+const std::vector<CommandGroup>& groups() {
+  static const std::vector<CommandGroup> all = {{"executions", "list, show and change executions"},
+                                                {"lanes", "list, pause, resume, drain and disable lanes"},
+                                                {"namespaces", "show and change the settings of namespaces"},
+                                                {"workers", "list and drain registered workers, mark them dead"},
+                                                {"leases", "list expired leases"},
+                                                {"keys", "list and rotate the signing keys"},
+                                                {"api-keys", "create, list and revoke keys for the HTTP API"},
+                                                {"retention", "remove executions that ended long ago"}};
   return all;
 }
 
@@ -71,7 +66,8 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> table = {demo_command(), serve_command()};
     for (auto part : {top_commands(), store_commands(), execution_commands(), bulk_commands(), lane_commands(),
-                      worker_commands(), care_commands(), api_key_commands()}) {
+                      worker_commands(), care_commands(), api_key_commands(), create_commands(), event_commands(),
+                      namespace_commands(), about_commands()}) {
       std::move(part.begin(), part.end(), std::back_inserter(table));
     }
     return table;
@@ -85,9 +81,9 @@ const Command* find_command(const std::string& name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-const Group* find_group(const std::string& name) {
+const CommandGroup* find_group(const std::string& name) {
   const auto& all = groups();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Group& g) { return g.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const CommandGroup& g) { return g.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -106,25 +102,25 @@ constexpr std::string_view about_places =
 
 constexpr std::string_view about_exit_codes =
     "Exit codes: 0 success, 1 problems found or confirmation declined, 2 wrong arguments, 3 not found, 4 not possible\n"
-    "in this state, 5 temporary failure, try again, 6 wrong schema version, 7 damaged data, 70 internal error,\n"
-    "130 interrupted.\n";
+    "in this state, 5 temporary failure, try again, 6 wrong schema version, 7 damaged data, 8 API key missing or\n"
+    "without permission, 70 internal error, 130 interrupted.\n";
 
 constexpr std::string_view about_json =
-    "--json prints one document: the field names of the C++ interface, ids as text, times in milliseconds since the\n"
-    "epoch (0: not set), null for absent values. Errors are {\"error\": {\"code\", \"message\", \"field\"}} on "
-    "stderr.\n";
+    "--json prints one document, with the fields of the HTTP API: ids are text, times are milliseconds since the "
+    "epoch,\n"
+    "and fields that are not set are left out. Errors are {\"error\": {\"code\", \"message\", \"field\"}} on stderr.\n";
 
 std::string overview() {
   std::string text = "usage: flowfabric COMMAND [arguments]\n\n";
   for (const Command& command : commands()) {
     if (!in_a_group(command.spec)) text += row(synopsis(command.spec), command.spec.summary);
   }
-  for (const Group& group : groups()) text += row(group.name + " ...", group.summary);
+  for (const CommandGroup& group : groups()) text += row(group.name + " ...", group.summary);
   text += row("help COMMAND", "show the help of a command");
   return text + std::string(about_stores) + std::string(about_exit_codes) + "--version prints the version.\n";
 }
 
-std::string group_overview(const Group& group) {
+std::string group_overview(const CommandGroup& group) {
   std::string text = fmt::format("usage: flowfabric {} COMMAND [arguments]\n\n", group.name);
   for (const Command& command : commands()) {
     if (command.spec.name.starts_with(group.name + " ")) text += row(synopsis(command.spec), command.spec.summary);
@@ -155,7 +151,7 @@ int run_help(const Words& words) {
   if (words.empty()) return print(overview());
   const std::string name = join(words, " ");
   if (const Command* command = find_command(name)) return print(usage(command->spec));
-  const Group* group = find_group(words.front());
+  const CommandGroup* group = find_group(words.front());
   if (group == nullptr) return refuse_command(name, "", false);
   return words.size() == 1 ? print(group_overview(*group)) : refuse_command(name, group->name, false);
 }
@@ -171,7 +167,7 @@ int run_command(const Command& command, const Words& words) {
 }
 
 // `words` begin with the name of the group.
-int run_in_group(const Group& group, const Words& words) {
+int run_in_group(const CommandGroup& group, const Words& words) {
   if (words.size() == 1) {
     fmt::print(stderr, "{}", group_overview(group));
     return describe(Errc::invalid_argument).exit_code;
@@ -185,6 +181,9 @@ int run_in_group(const Group& group, const Words& words) {
 
 }  // namespace
 
+const std::vector<CommandGroup>& command_groups() { return groups(); }
+const std::vector<Command>& all_commands() { return commands(); }
+
 int run(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     fmt::print(stderr, "{}", overview());
@@ -193,8 +192,8 @@ int run(const std::vector<std::string>& arguments) {
   const std::string& name = arguments.front();
   const Words rest(arguments.begin() + 1, arguments.end());
   if (asks_for_help(name) || name == "help") return run_help(rest);
-  if (name == "--version") return print(fmt::format("flowfabric {}\n", FLOWFABRIC_VERSION));
-  if (const Group* group = find_group(name)) return run_in_group(*group, arguments);
+  if (name == "--version") return print(version_text() + "\n");
+  if (const CommandGroup* group = find_group(name)) return run_in_group(*group, arguments);
   if (const Command* command = find_command(name)) return run_command(*command, rest);
   return refuse_command(name, "", wants_json(rest));
 }

@@ -1,6 +1,14 @@
 #include "cli/commands.hpp"
 
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
 #include <gtest/gtest.h>
+
+#include "cli/command.hpp"
+#include "cli/man_page.hpp"
 
 #include "support/temp_dir.hpp"
 
@@ -25,7 +33,10 @@ Outcome call(const std::vector<std::string>& arguments) {
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Commands, HelpAndVersion) {
-  EXPECT_EQ(call({"--version"}).out, "flowfabric " FLOWFABRIC_VERSION "\n");
+  const std::string version = call({"version"}).out;
+  EXPECT_TRUE(version.starts_with("flowfabric " FLOWFABRIC_VERSION " (build ")) << version;
+  EXPECT_EQ(call({"--version"}).out, version);
+  EXPECT_TRUE(contains(call({"version", "--json"}).out, "{\"version\":\"" FLOWFABRIC_VERSION "\",\"build\":\""));
   const Outcome overview = call({"--help"});
   for (const char* name :
        {"demo", "migrate", "integrity", "top", "executions", "lanes", "workers", "leases", "keys", "retention"}) {
@@ -39,8 +50,10 @@ TEST(Commands, HelpAndVersion) {
 
 TEST(Commands, EveryVerbHasHelpThatItsGroupMentions) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> groups = {
-      {"executions", {"list", "show", "explain", "cancel", "replay", "revoke-lease", "priority", "tags", "history"}},
-      {"lanes", {"list", "pause", "resume", "drain"}},
+      {"executions",
+       {"create", "list", "show", "explain", "cancel", "replay", "revoke-lease", "priority", "tags", "history"}},
+      {"lanes", {"list", "pause", "resume", "drain", "disable"}},
+      {"namespaces", {"list", "show", "set"}},
       {"workers", {"list", "mark-dead", "drain"}},
       {"leases", {"expired"}},
       {"keys", {"list", "rotate"}},
@@ -74,12 +87,82 @@ TEST(Commands, HelpFitsATerminal) {
   }
 }
 
+// Runs a completion script in bash with this command line, the cursor at its end.
+std::string completed(const std::string& script, const std::vector<std::string>& words) {
+  const test::TempDir folder;
+  std::string line = "COMP_WORDS=(";
+  for (const std::string& word : words) line += "'" + word + "' ";
+  std::ofstream(folder.file("complete.sh"))
+      << script << line << ")\nCOMP_CWORD=" << words.size() - 1 << "\n_flowfabric\nprintf '%s ' \"${COMPREPLY[@]}\"\n";
+  FILE* pipe = popen(("bash " + folder.file("complete.sh")).c_str(), "r");
+  std::string out;
+  for (int c = 0; (c = std::fgetc(pipe)) != EOF;) out += static_cast<char>(c);
+  EXPECT_EQ(pclose(pipe), 0) << script;
+  return out;
+}
+
+TEST(Commands, BashCompletesCommandsAndOptions) {
+  const std::string script = call({"completion", "bash"}).out;
+  EXPECT_EQ(completed(script, {"flowfabric", "exec"}), "executions ");
+  EXPECT_EQ(completed(script, {"flowfabric", "lanes", "d"}), "drain disable ");
+  EXPECT_EQ(completed(script, {"flowfabric", "executions", "list", "--sta"}), "--state ");
+  EXPECT_EQ(completed(script, {"flowfabric", "events", "--fol"}), "--follow ");
+  EXPECT_EQ(completed(script, {"flowfabric", "completion", "z"}), "zsh ");
+  EXPECT_TRUE(contains(completed(script, {"flowfabric", "executions", "show", "--ca-file", "/et"}), "/etc"));
+}
+
+TEST(Commands, EveryShellKnowsEveryCommandAndOption) {
+  EXPECT_EQ(call({"completion", "tcsh"}).code, 2);
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const std::string script = call({"completion", shell}).out;
+    for (const Command& command : all_commands()) {
+      const std::size_t space = command.spec.name.find(' ');
+      EXPECT_TRUE(contains(script, command.spec.name.substr(space == std::string::npos ? 0 : space + 1))) << shell;
+      for (const OptionSpec& option : command.spec.options) {
+        EXPECT_TRUE(contains(script, shell == std::string("fish") ? "-l " + option.name.substr(2) : option.name))
+            << shell << " " << command.spec.name << " " << option.name;
+      }
+    }
+    const std::string known = "command -v " + std::string(shell) + " >/dev/null 2>&1";
+    if (std::system(known.c_str()) != 0) continue;
+    const test::TempDir folder;
+    std::ofstream(folder.file("script")) << script;
+    EXPECT_EQ(std::system((std::string(shell) + " -n " + folder.file("script")).c_str()), 0) << shell;
+  }
+}
+
+TEST(Commands, TheManPageHasEveryCommandAndIsGoodRoff) {
+  const std::string page = call({"man"}).out;
+  for (const Command& command : all_commands()) {
+    std::string name;
+    for (const char c : command.spec.name) name += c == '-' ? "\\-" : std::string(1, c);
+    EXPECT_TRUE(contains(page, ".SS flowfabric " + name)) << name;
+  }
+  if (std::system("command -v groff >/dev/null 2>&1") != 0) return;
+  const test::TempDir folder;
+  std::ofstream(folder.file("page")) << page;
+  FILE* pipe = popen(("groff -man -Tascii -ww -z " + folder.file("page") + " 2>&1").c_str(), "r");
+  std::string complaints;
+  for (int c = 0; (c = std::fgetc(pipe)) != EOF;) complaints += static_cast<char>(c);
+  pclose(pipe);
+  EXPECT_EQ(complaints, "");
+}
+
+TEST(Commands, EveryExitCodeIsDocumented) {
+  std::set<int> documented;
+  for (const ExitCode& exit : exit_codes()) documented.insert(exit.code);
+  for (int code = static_cast<int>(Errc::invalid_argument); code <= static_cast<int>(Errc::internal); ++code) {
+    EXPECT_TRUE(documented.contains(describe(static_cast<Errc>(code)).exit_code)) << code;
+  }
+  EXPECT_TRUE(documented.contains(0) && documented.contains(130));
+}
+
 TEST(Commands, UnknownVerbsNameTheGroup) {
   EXPECT_EQ(call({"executions", "canel"}).err,
             "flowfabric: unknown command \"executions canel\"; see flowfabric help executions\n");
   EXPECT_EQ(call({"executions", "canel", "--json"}).err,
             R"({"error":{"code":"invalid_argument","message":"unknown command \"executions canel\"; )"
-            R"(see flowfabric help executions","field":""}})"
+            R"(see flowfabric help executions","retryable":false}})"
             "\n");
   EXPECT_EQ(call({"help", "lanes", "list", "all"}).code, 2);
 }

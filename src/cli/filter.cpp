@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "cli/times.hpp"
 
 namespace flowfabric::cli {
 
@@ -14,8 +15,12 @@ std::vector<OptionSpec> filter_options() {
   return {{"--namespace", "NAME", "only executions of this namespace"},
           {"--lane", "NAME", "only executions of this lane"},
           {"--kind", "NAME", "only executions of this kind"},
-          {"--state", "STATE", "only executions in this public state", true},
-          {"--tag", "KEY=VALUE", "only executions with this tag"}};
+          {"--state", "STATES", "only executions in one of these public states, like waiting,active", true},
+          {"--tag", "KEY=VALUE", "only executions with this tag"},
+          {"--created-from", "TIME", "only executions created at this time or later"},
+          {"--created-before", "TIME", "only executions created earlier"},
+          {"--finished-from", "TIME", "only executions that ended at this time or later"},
+          {"--finished-before", "TIME", "only executions that ended earlier"}};
 }
 
 bool has_filter(const Arguments& arguments) {
@@ -31,12 +36,46 @@ Result<std::pair<std::string, std::string>> parse_tag(const std::string& text, c
   return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
 
+Result<std::vector<std::string>> read_list(const Arguments& arguments, const std::string& option) {
+  std::vector<std::string> all;
+  for (const std::string& given : arguments.all(option)) {
+    for (std::size_t at = 0; at <= given.size();) {
+      const std::size_t end = std::min(given.find(',', at), given.size());
+      if (end == at) {
+        return fail(Errc::invalid_argument, fmt::format("{}: \"{}\" has an empty entry", option, given), option);
+      }
+      all.push_back(given.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  return all;
+}
+
+namespace {
+
+Result<void> read_times(const Arguments& arguments, ListRequest& request) {
+  const std::pair<const char*, std::optional<TimestampMs>*> times[] = {{"--created-from", &request.created_from},
+                                                                       {"--created-before", &request.created_before},
+                                                                       {"--finished-from", &request.finished_from},
+                                                                       {"--finished-before", &request.finished_before}};
+  for (const auto& [option, into] : times) {
+    const auto given = arguments.maybe(option);
+    if (!given) continue;
+    FF_TRY(at, parse_time(*given, option));
+    *into = at;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<ListRequest> read_filter(const Arguments& arguments) {
   ListRequest request;
   request.name_space = arguments.maybe("--namespace");
   request.lane = arguments.maybe("--lane");
   request.kind = arguments.maybe("--kind");
-  for (const std::string& word : arguments.all("--state")) {
+  FF_TRY(states, read_list(arguments, "--state"));
+  for (const std::string& word : states) {
     auto state = parse_public_state(word);
     if (!state) return fail(Errc::invalid_argument, "--state: " + state.error().message, "--state");
     request.states.push_back(*state);
@@ -45,6 +84,7 @@ Result<ListRequest> read_filter(const Arguments& arguments) {
     FF_TRY(parsed, parse_tag(*tag, "--tag"));
     request.tag = std::move(parsed);
   }
+  FF_TRY_VOID(read_times(arguments, request));
   return request;
 }
 

@@ -13,6 +13,8 @@ namespace flowfabric::cli {
 std::vector<OptionSpec> filter_options();
 bool has_filter(const Arguments& arguments);
 Result<ListRequest> read_filter(const Arguments& arguments);
+// Every entry of an option that is a list: a,b and repeating the option say the same.
+Result<std::vector<std::string>> read_list(const Arguments& arguments, const std::string& option);
 
 // `app.team=billing`, split at the first equals sign.
 Result<std::pair<std::string, std::string>> parse_tag(const std::string& text, const std::string& field);

@@ -1,7 +1,6 @@
 // What the program prints with --json. Every function returns one document in one line.
 //
-// Objects have the field names of the public structs. Ids are text, times are milliseconds since the epoch (0: not
-// set), what is absent is null. Bytes that are valid UTF-8 are a text, others are {"base64": "..."}.
+// Objects are those of the HTTP API (wire/shapes.hpp): the same names, and what is not set is left out.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +25,12 @@ std::string to_json(const Error& error);
 std::string to_json(const ListReply& reply);
 std::string to_json(const ShownExecution& shown);
 std::string to_json(const EventPage& page);
+std::string to_json(const Event& event);
+std::string to_json(const Created& created);
 std::string to_json(const BulkReport& report);
 std::string to_json(const LaneInfo& lane);
+std::string to_json(const NamespaceInfo& name_space);
+std::string to_json(const std::vector<NamespaceInfo>& namespaces);
 std::string to_json(const std::vector<LaneView>& lanes);
 std::string to_json(const ListWorkersReply& reply);
 std::string to_json(const ListExpiredLeasesReply& reply);
@@ -39,7 +42,7 @@ std::string tags_to_json(const ExecutionId& id, const Tags& tags);
 std::string revocation_to_json(const ExecutionId& id, const RevokeReply& reply);
 std::string worker_to_json(const std::string& name_space, const std::string& worker_instance_id,
                            const std::string& outcome);
-std::string retention_to_json(std::uint64_t removed);
+std::string retention_to_json(std::uint64_t matched, std::uint64_t removed);
 std::string findings_to_json(const std::vector<std::string>& findings);
 
 }  // namespace flowfabric::cli

@@ -1,4 +1,4 @@
-// lanes list, pause, resume, drain.
+// lanes list, pause, resume, drain, disable.
 #include <set>
 
 #include <fmt/core.h>
@@ -95,6 +95,10 @@ std::vector<Command> lane_commands() {
       {{"lanes drain", lane, "refuse new executions and let a lane run empty",
         "Drains a lane: it hands out the executions it has but refuses new ones.", options_of_acting({})},
        run_lane_change(LaneState::draining)},
+      {{"lanes disable", lane, "close a lane",
+        "Disables a lane: it refuses new executions and hands none out. Running executions continue.",
+        options_of_acting({})},
+       run_lane_change(LaneState::disabled)},
   };
 }
 

@@ -5,6 +5,7 @@
 #include "api/bulk_bodies.hpp"
 #include "api/fleet_bodies.hpp"
 #include "base/check.hpp"
+#include "cli/secrets.hpp"
 #include "cli/target.hpp"
 #include "net/http_client.hpp"
 #include "net/target.hpp"
@@ -74,7 +75,8 @@ std::optional<double> metric(const std::string& text, const std::string& name) {
 
 class ServerTarget final : public Target {
  public:
-  ServerTarget(net::HttpClient http, std::string api_key) : http_(std::move(http)), api_key_(std::move(api_key)) {}
+  ServerTarget(net::HttpClient http, const Place& place)
+      : http_(std::move(http)), api_key_(place.api_key), name_(without_secrets(place.url)) {}
 
   // ---- Reading
 
@@ -100,6 +102,22 @@ class ServerTarget final : public Target {
   Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) override {
     Url url(path_of(id) + "/history");
     return get<EventPage>(page(url, cursor, limit));
+  }
+  Result<EventPage> events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
+                           std::uint32_t wait_ms) override {
+    Url url("/v1/events");
+    url.add("namespace", filter.name_space).add("lane", filter.lane);
+    if (filter.execution_id) url.add("execution_id", to_string(*filter.execution_id));
+    for (const EventType type : filter.types) url.add("type", std::string(to_string(type)));
+    if (wait_ms > 0) url.add("wait_ms", std::to_string(wait_ms));
+    return get<EventPage>(page(url, cursor, limit));
+  }
+  Result<std::vector<NamespaceInfo>> namespaces() override {
+    FF_TRY(reply, get<api::NamespacesReply>(Url("/v1/namespaces")));
+    return std::move(reply.namespaces);
+  }
+  Result<NamespaceInfo> name_space(const std::string& name) override {
+    return get<NamespaceInfo>(Url("/v1/namespaces/" + net::percent_encode(name)));
   }
   Result<Tags> tags(const ExecutionId& id) override {
     FF_TRY(reply, get<api::TagsReply>(Url(path_of(id) + "/tags")));
@@ -155,6 +173,11 @@ class ServerTarget final : public Target {
 
   // ---- Acting
 
+  Result<Created> create(CreateRequest request) override { return send<Created>("POST", "/v1/executions", request); }
+  Result<NamespaceInfo> set_namespace(const NamespaceInfo& info, const Operator& by) override {
+    return send<NamespaceInfo>("PUT", "/v1/namespaces/" + net::percent_encode(info.name_space),
+                               api::NamespaceBody{info.retention, by.reason});
+  }
   Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) override {
     const api::TagsBody body{std::move(changes.set), std::move(changes.remove), by.reason};
     FF_TRY(reply, send<api::TagsReply>("PATCH", path_of(id) + "/tags", body));
@@ -197,10 +220,11 @@ class ServerTarget final : public Target {
     return ask<ApiKeyInfo>("DELETE", "/v1/api-keys/" + net::percent_encode(key), {}, usual_patience);
   }
   Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) override {
-    const api::RetentionBody body{run.older_than_ms, run.name_space, run.lane, run.tag, by.reason};
+    const api::RetentionBody body{run.older_than_ms, run.name_space, run.lane, run.tag, run.dry_run, by.reason};
     FF_TRY(reply, send<api::RetentionReply>("POST", "/v1/retention/run", body, long_patience));
-    return reply.removed;
+    return reply.matched;
   }
+  std::string name() const override { return name_; }
 
  private:
   static Url& page(Url& url, const std::string& cursor, std::uint32_t limit) {
@@ -241,6 +265,7 @@ class ServerTarget final : public Target {
 
   net::HttpClient http_;
   std::string api_key_;
+  std::string name_;
   double due_lag_ = 0;  // seconds and number, as of the last pulse
   double due_count_ = 0;
 };
@@ -252,7 +277,7 @@ Result<std::unique_ptr<Target>> make_server_target(const Place& place) {
   options.url = place.url;
   options.ca_file = place.ca_file;
   FF_TRY(http, net::HttpClient::create(std::move(options)));
-  return std::make_unique<ServerTarget>(std::move(http), place.api_key);
+  return std::make_unique<ServerTarget>(std::move(http), place);
 }
 
 }  // namespace flowfabric::cli

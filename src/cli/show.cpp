@@ -180,6 +180,40 @@ Table history_table(const std::vector<Event>& events) {
   return table;
 }
 
+// What an event is about: an execution, a worker, a lane or a namespace.
+static std::string subject_of(const Event& event) {
+  if (event.execution_id) return to_string(*event.execution_id);
+  for (const std::string& name : {event.worker_instance_id, event.lane, event.name_space}) {
+    if (!name.empty()) return name;
+  }
+  return "-";
+}
+
+Table events_table(const std::vector<Event>& events) {
+  Table table({{"AT"},
+               {"EVENT"},
+               {"SUBJECT", false, true},
+               {"NAMESPACE", false, true},
+               {"LANE", false, true},
+               {"ACTOR", false, true},
+               {"REASON", false, true}});
+  for (const Event& event : events) {
+    table.add({time_cell(event.at),
+               {std::string(to_string(event.type))},
+               {subject_of(event)},
+               {dash_if_empty(event.name_space)},
+               {dash_if_empty(event.lane)},
+               {dash_if_empty(event.actor)},
+               {dash_if_empty(event.reason)}});
+  }
+  return table;
+}
+
+std::string event_line(const Event& event) {
+  return printable(fmt::format("{}  {:<16}  {}  {}  {}", format_time(event.at), to_string(event.type),
+                               subject_of(event), dash_if_empty(event.actor), dash_if_empty(event.reason)));
+}
+
 std::string explain_text(const ExecutionDescription& description) {
   return fmt::format("{}: {}\n{}", to_string(description.summary.execution_id),
                      to_string(description.summary.public_state), reasons_text(description));

@@ -11,6 +11,9 @@ namespace flowfabric::cli {
 
 Table list_table(const std::vector<ExecutionSummary>& executions);
 Table history_table(const std::vector<Event>& events);
+// The same for events of many executions.
+Table events_table(const std::vector<Event>& events);
+std::string event_line(const Event& event);
 std::string show_text(const ShownExecution& shown, const Look& look);
 std::string explain_text(const ExecutionDescription& description);
 

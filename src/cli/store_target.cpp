@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/check.hpp"
+#include "cli/secrets.hpp"
 #include "cli/target.hpp"
 #include "core/state.hpp"
 #include "engine/reads.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds release_patience{10000};
 constexpr std::chrono::milliseconds release_pause{20};
+constexpr std::chrono::milliseconds look_pause{200};
 
 class StoreTarget final : public Target {
  public:
@@ -37,6 +39,27 @@ class StoreTarget final : public Target {
   Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) override {
     FF_TRY(store, opened_store());
     return reads::history(*store, id, cursor, limit);
+  }
+  // Nobody tells a reader of the store about news, so it looks again and again.
+  Result<EventPage> events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
+                           std::uint32_t wait_ms) override {
+    FF_TRY(store, opened_store());
+    FF_TRY(from, reads::start_cursor(*store, cursor));
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
+    while (true) {
+      FF_TRY(read, reads::events(*store, filter, from, limit));
+      if (!read.page.events.empty() || std::chrono::steady_clock::now() >= until) return std::move(read.page);
+      from = read.page.next_cursor;
+      std::this_thread::sleep_for(look_pause);
+    }
+  }
+  Result<std::vector<NamespaceInfo>> namespaces() override {
+    FF_TRY(store, opened_store());
+    return reads::all_namespaces(*store);
+  }
+  Result<NamespaceInfo> name_space(const std::string& name) override {
+    FF_TRY(store, opened_store());
+    return reads::name_space(*store, name);
   }
   Result<Tags> tags(const ExecutionId& id) override {
     FF_TRY(store, opened_store());
@@ -84,6 +107,14 @@ class StoreTarget final : public Target {
     return pulse;
   }
 
+  Result<Created> create(CreateRequest request) override {
+    FF_TRY(engine, opened_engine());
+    return engine->create(std::move(request));
+  }
+  Result<NamespaceInfo> set_namespace(const NamespaceInfo& info, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->set_namespace(info, by);
+  }
   Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) override {
     FF_TRY(engine, opened_engine());
     return engine->change_tags(id, std::move(changes), by);
@@ -129,6 +160,7 @@ class StoreTarget final : public Target {
     FF_TRY(engine, opened_engine());
     return engine->run_retention(run, by);
   }
+  std::string name() const override { return without_secrets(url_); }
 
  private:
   Result<Store*> opened_store() {

@@ -49,6 +49,11 @@ class Target {
   virtual Result<ExecutionResult> result(const ExecutionId& id) = 0;
   virtual Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) = 0;
   virtual Result<Tags> tags(const ExecutionId& id) = 0;
+  // A page of the event log from the cursor on, or `earliest`, or empty for now. Waits up to `wait_ms` for the first event.
+  virtual Result<EventPage> events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
+                                   std::uint32_t wait_ms) = 0;
+  virtual Result<std::vector<NamespaceInfo>> namespaces() = 0;
+  virtual Result<NamespaceInfo> name_space(const std::string& name) = 0;
   virtual Result<std::vector<LaneView>> lanes(const std::optional<std::string>& name_space) = 0;
   virtual Result<ListWorkersReply> workers(const ListWorkersRequest& request) = 0;
   virtual Result<ListExpiredLeasesReply> expired_leases(const ListExpiredLeasesRequest& request) = 0;
@@ -58,6 +63,8 @@ class Target {
   virtual Result<Pulse> pulse() = 0;
 
   // ---- Acting. A server knows by itself who calls; it takes only the reason.
+  virtual Result<Created> create(CreateRequest request) = 0;
+  virtual Result<NamespaceInfo> set_namespace(const NamespaceInfo& info, const Operator& by) = 0;
   virtual Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) = 0;
   virtual Result<RevokeReply> revoke_lease(const ExecutionId& id, const Operator& by, std::optional<Uuid> expected) = 0;
   virtual Result<api::BulkTally> act_on(const api::BulkOrder& order, const std::vector<ExecutionId>& ids) = 0;
@@ -69,7 +76,11 @@ class Target {
   virtual Result<KeyRotation> rotate_keys(std::int64_t grace_ms, const Operator& by) = 0;
   virtual Result<NewApiKey> create_api_key(const ApiKeyRequest& request, const Operator& by) = 0;
   virtual Result<ApiKeyInfo> revoke_api_key(const std::string& key, const Operator& by) = 0;
+  // How many executions it removed, or in a dry run would remove.
   virtual Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) = 0;
+
+  // The store or server for people, without its password.
+  virtual std::string name() const = 0;
 };
 
 // Opens and connects nothing yet: the first call does.

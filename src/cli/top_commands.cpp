@@ -35,44 +35,84 @@ std::string rough(const std::optional<std::int64_t>& duration_ms) {
   return fmt::format("{} ms", *duration_ms);
 }
 
-Table lanes_table(const TopSnapshot& snapshot) {
-  Table table({{"LANE", false, true},
-               {"STATE"},
-               {"WAITING", true},
-               {"ACTIVE", true},
-               {"DELAYED", true},
-               {"OTHER", true},
-               {"COMPLETED", true},
-               {"FAILED", true},
-               {"CREATED/S", true},
-               {"FINISHED/S", true},
-               {"OLDEST", true}});
-  for (const LaneFigures& lane : snapshot.lanes) {
-    Cell failed = number_cell(lane.failed);
+// Wide enough for every column with numbers of six digits; the usual terminal of 80 columns gets the most important ones.
+constexpr std::size_t all_columns_need = 110;
+
+bool shows_everything(const Look& look) { return look.columns == 0 || look.columns >= all_columns_need; }
+
+// 1234567 is 1.2M where space is short.
+Cell count_cell(std::uint64_t count, bool in_full) {
+  Cell cell = number_cell(count);
+  if (!in_full && count >= 1'000'000) cell.text = fmt::format("{:.1f}M", static_cast<double>(count) / 1e6);
+  return cell;
+}
+
+std::vector<Column> lane_columns(bool in_full) {
+  std::vector<Column> columns = {
+      {"LANE", false, true}, {"STATE", false, true}, {"WAITING", true}, {"ACTIVE", true}, {"DELAYED", true}};
+  if (in_full) columns.insert(columns.end(), {{"OTHER", true}, {"COMPLETED", true}});
+  for (const char* title : {"FAILED", in_full ? "CREATED/S" : "NEW/S", in_full ? "FINISHED/S" : "END/S", "OLDEST"}) {
+    columns.push_back({title, true});
+  }
+  return columns;
+}
+
+Table lanes_table(const std::vector<LaneFigures>& lanes, bool in_full) {
+  Table table(lane_columns(in_full));
+  for (const LaneFigures& lane : lanes) {
+    Cell failed = count_cell(lane.failed, in_full);
     if (lane.failed > 0) failed.tone = Tone::bad;
-    table.add({{printable(lane.lane)},
-               {std::string(to_string(lane.state)), lane.state == LaneState::active ? Tone::plain : Tone::bad},
-               number_cell(lane.waiting),
-               number_cell(lane.active),
-               number_cell(lane.delayed),
-               number_cell(lane.other),
-               number_cell(lane.completed),
-               std::move(failed),
-               rate_cell(lane.created_per_s),
-               rate_cell(lane.finished_per_s),
-               {rough(lane.oldest_waiting_ms)}});
+    std::vector<Cell> row = {
+        {printable(lane.lane)},
+        {std::string(to_string(lane.state)), lane.state == LaneState::active ? Tone::plain : Tone::bad},
+        count_cell(lane.waiting, in_full),
+        count_cell(lane.active, in_full),
+        count_cell(lane.delayed, in_full)};
+    if (in_full) row.insert(row.end(), {count_cell(lane.other, true), count_cell(lane.completed, true)});
+    row.insert(row.end(), {std::move(failed),
+                           rate_cell(lane.created_per_s),
+                           rate_cell(lane.finished_per_s),
+                           {rough(lane.oldest_waiting_ms)}});
+    table.add(std::move(row));
   }
   return table;
 }
 
-std::string render(const TopSnapshot& snapshot, const Look& look) {
-  const Pulse& pulse = snapshot.pulse;
-  std::string text =
-      fmt::format("{}   workers {}, draining {}   parked claims {}   due lag {}\n\n", format_time(pulse.now),
-                  snapshot.workers_live, snapshot.workers_draining,
-                  pulse.parked_claims ? std::to_string(*pulse.parked_claims) : "-", rough(pulse.due_lag_ms));
-  return text + (snapshot.lanes.empty() ? "no lanes yet\n" : lanes_table(snapshot).render(look));
+std::string left_out(std::size_t lanes, bool columns) {
+  std::string text;
+  if (lanes > 0)
+    text += fmt::format("... and {}; a higher terminal or --sort shows others\n", counted(lanes, "more lane"));
+  if (columns) text += fmt::format("left out: OTHER, COMPLETED; shown from {} columns on\n", all_columns_need);
+  return text;
 }
+
+// The time and the store, whose URL may be longer than the line.
+std::string heading(const TopSnapshot& snapshot, const Look& look) {
+  Table table({{}, {"", false, true}});
+  table.add({{format_time(snapshot.pulse.now)}, {snapshot.store}});
+  return table.render(look);
+}
+
+}  // namespace
+
+std::string top_text(const TopSnapshot& snapshot, const Look& look, std::size_t rows) {
+  const Pulse& pulse = snapshot.pulse;
+  const bool in_full = shows_everything(look);
+  std::string text =
+      heading(snapshot, look) + fmt::format("workers {}, draining {}   parked claims {}   due lag {}\n\n",
+                                            snapshot.workers_live, snapshot.workers_draining,
+                                            pulse.parked_claims ? std::to_string(*pulse.parked_claims) : "-",
+                                            rough(pulse.due_lag_ms));
+  if (snapshot.lanes.empty()) return text + "no lanes yet\n";
+  constexpr std::size_t other_lines = 7;  // above and below the lanes
+  const std::size_t fitting = rows == 0 ? snapshot.lanes.size() : std::max(rows, other_lines + 1) - other_lines;
+  const std::size_t shown = std::min(snapshot.lanes.size(), fitting);
+  const std::vector<LaneFigures> lanes(snapshot.lanes.begin(),
+                                       snapshot.lanes.begin() + static_cast<std::ptrdiff_t>(shown));
+  return text + lanes_table(lanes, in_full).render(look) + left_out(snapshot.lanes.size() - shown, !in_full);
+}
+
+namespace {
 
 Result<milliseconds> interval_of(const Arguments& arguments) {
   FF_TRY(interval, parse_duration(arguments.text("--interval", "1s"), "--interval"));
@@ -87,7 +127,7 @@ Result<int> show_once(TopObserver& observer, milliseconds interval, bool as_json
   FF_TRY_VOID(observer.look());
   std::this_thread::sleep_for(interval);
   FF_TRY(snapshot, observer.look());
-  fmt::print("{}", as_json ? to_json(snapshot) + "\n" : render(snapshot, stdout_look()));
+  fmt::print("{}", as_json ? to_json(snapshot) + "\n" : top_text(snapshot, stdout_look(), 0));
   return 0;
 }
 
@@ -100,7 +140,7 @@ Result<int> show_forever(TopObserver& observer, milliseconds interval) {
   const Screen screen;
   std::string shown;
   while (true) {
-    if (snapshot) shown = render(*snapshot, stdout_look());
+    if (snapshot) shown = top_text(*snapshot, stdout_look(), Screen::rows());
     const std::string trouble = snapshot ? "" : "\n" + printable(snapshot.error().message) + "\n";
     const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     const milliseconds pause = std::max(interval, took * rest_factor);
@@ -113,8 +153,12 @@ Result<int> show_forever(TopObserver& observer, milliseconds interval) {
 
 Result<int> run_top(const Arguments& arguments) {
   FF_TRY(interval, interval_of(arguments));
+  const std::string order = arguments.text("--sort", "lane");
+  if (!is_top_order(order)) {
+    return fail(Errc::invalid_argument, "--sort: must be one of " + top_orders() + ", not \"" + order + "\"", "--sort");
+  }
   FF_TRY(target, find_target(arguments));
-  TopObserver observer(*target, arguments.maybe("--namespace"));
+  TopObserver observer(*target, arguments.maybe("--namespace"), order);
   const bool once = arguments.has("--once") || arguments.has("--json") || !can_have_screen();
   return once ? show_once(observer, interval, arguments.has("--json")) : show_forever(observer, interval);
 }
@@ -132,6 +176,7 @@ std::vector<Command> top_commands() {
         "view is refreshed less often.",
         options_of_reading({{"--interval", "DURATION", "refresh interval, 100ms to 1h (1s)"},
                             {"--namespace", "NAME", "only executions and workers of this namespace"},
+                            {"--sort", "COLUMN", "order of the lanes: " + top_orders() + " (lane)"},
                             {"--once", "", "print one snapshot and exit"}})},
        run_top}};
 }

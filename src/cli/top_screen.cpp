@@ -75,6 +75,8 @@ Screen::~Screen() {
   handle_stops(SIG_DFL);
 }
 
+std::size_t Screen::rows() { return screen_rows(); }
+
 void Screen::draw(const std::string& text) const {
   std::string out = "\x1b[H";
   const std::size_t height = screen_rows();

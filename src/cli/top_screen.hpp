@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 namespace flowfabric::cli {
@@ -15,6 +16,7 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
+  static std::size_t rows();
   // Lines that do not fit are left out.
   void draw(const std::string& text) const;
   // True when q or Ctrl-C was pressed, or the process was told to end; false when the time is over.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
+#include "base/text.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -21,7 +23,43 @@ double rate(std::uint64_t before, std::uint64_t now, double seconds) {
   return now <= before || seconds <= 0 ? 0 : static_cast<double>(now - before) / seconds;
 }
 
+struct TopOrder {
+  std::string name;
+  double (*figure)(const LaneFigures&);  // larger first
+};
+
+const std::vector<TopOrder> figure_orders = {
+    {"waiting", [](const LaneFigures& lane) { return static_cast<double>(lane.waiting); }},
+    {"active", [](const LaneFigures& lane) { return static_cast<double>(lane.active); }},
+    {"delayed", [](const LaneFigures& lane) { return static_cast<double>(lane.delayed); }},
+    {"completed", [](const LaneFigures& lane) { return static_cast<double>(lane.completed); }},
+    {"failed", [](const LaneFigures& lane) { return static_cast<double>(lane.failed); }},
+    {"created", [](const LaneFigures& lane) { return lane.created_per_s.value_or(0); }},
+    {"finished", [](const LaneFigures& lane) { return lane.finished_per_s.value_or(0); }},
+    {"oldest", [](const LaneFigures& lane) { return static_cast<double>(lane.oldest_waiting_ms.value_or(-1)); }}};
+
 }  // namespace
+
+bool is_top_order(const std::string& order) {
+  return order == "lane" || std::any_of(figure_orders.begin(), figure_orders.end(),
+                                        [&](const TopOrder& one) { return one.name == order; });
+}
+
+std::string top_orders() {
+  std::vector<std::string> names = {"lane"};
+  for (const TopOrder& order : figure_orders) names.push_back(order.name);
+  return join(names, ", ");
+}
+
+void sort_lanes(std::vector<LaneFigures>& lanes, const std::string& order) {
+  const auto found =
+      std::find_if(figure_orders.begin(), figure_orders.end(), [&](const TopOrder& one) { return one.name == order; });
+  std::sort(lanes.begin(), lanes.end(), [&](const LaneFigures& a, const LaneFigures& b) {
+    const double of_a = found == figure_orders.end() ? 0 : found->figure(a);
+    const double of_b = found == figure_orders.end() ? 0 : found->figure(b);
+    return of_a != of_b ? of_a > of_b : a.lane < b.lane;
+  });
+}
 
 LaneFigures figures_of(const LaneView& view) {
   LaneFigures lane;
@@ -45,6 +83,7 @@ LaneFigures figures_of(const LaneView& view) {
 
 Result<TopSnapshot> TopObserver::look() {
   TopSnapshot snapshot;
+  snapshot.store = target_.name();
   FF_TRY(pulse, target_.pulse());
   snapshot.pulse = pulse;
   FF_TRY(views, target_.lanes(name_space_));
@@ -55,6 +94,7 @@ Result<TopSnapshot> TopObserver::look() {
     FF_TRY(since, oldest_waiting(lane, pulse.now));
     if (since) lane.oldest_waiting_ms = std::max<std::int64_t>(0, pulse.now - *since);
   }
+  sort_lanes(snapshot.lanes, order_);
   return snapshot;
 }
 
@@ -96,7 +136,7 @@ Result<std::optional<TimestampMs>> TopObserver::oldest_waiting(const LaneFigures
   request.lane = lane.lane;
   request.states = {PublicState::waiting};
   request.limit = rows_a_page;
-  TimestampMs nothing_before = 0;
+  TimestampMs nothing_before = limits::min_timestamp_ms;  // earlier times are refused
   TimestampMs something_at = now;
   std::int64_t step = first_step_ms;
   for (int i = 0; i < max_pages; ++i) {

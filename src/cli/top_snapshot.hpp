@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/target.hpp"
+#include "cli/terminal.hpp"
 
 namespace flowfabric::cli {
 
@@ -30,17 +31,18 @@ struct LaneFigures {
 };
 
 struct TopSnapshot {
+  std::string store{};  // or the server
   Pulse pulse{};
   std::uint64_t workers_live = 0;
   std::uint64_t workers_draining = 0;
-  std::vector<LaneFigures> lanes{};  // by name
+  std::vector<LaneFigures> lanes{};  // in the order that was asked for
 };
 
 // Looks again and again, and remembers what makes the next look cheap.
 class TopObserver {
  public:
-  TopObserver(Target& target, std::optional<std::string> name_space)
-      : target_(target), name_space_(std::move(name_space)) {}
+  TopObserver(Target& target, std::optional<std::string> name_space, std::string order)
+      : target_(target), name_space_(std::move(name_space)), order_(std::move(order)) {}
 
   Result<TopSnapshot> look();
 
@@ -51,10 +53,19 @@ class TopObserver {
 
   Target& target_;
   const std::optional<std::string> name_space_;
+  const std::string order_;
   std::map<std::string, LaneFigures> before_;
   std::optional<std::chrono::steady_clock::time_point> looked_at_;
 };
 
 LaneFigures figures_of(const LaneView& view);
+
+// What lanes can be sorted by; all but the name put the largest first.
+bool is_top_order(const std::string& order);
+std::string top_orders();
+void sort_lanes(std::vector<LaneFigures>& lanes, const std::string& order);
+
+// The snapshot for people. `rows` is the height of the terminal, 0 for any. What does not fit is said to be left out.
+std::string top_text(const TopSnapshot& snapshot, const Look& look, std::size_t rows);
 
 }  // namespace flowfabric::cli

@@ -55,6 +55,7 @@ struct FailCommand {
 struct DelayCommand {
   Fence fence;
   TimestampMs delay_until = 0;
+  std::optional<std::int64_t> delay_ms{};  // instead of delay_until: from now
 };
 // Gives the lease back now: the same attempt goes on with whoever claims it next.
 struct ReleaseHeldCommand {
@@ -153,6 +154,7 @@ struct RemoveCommand {
   ExecutionId id;
   std::optional<TimestampMs> finished_before;
   std::optional<std::pair<std::string, std::string>> tag{};  // only if it has this one
+  bool dry_run = false;                                      // only say whether it would be removed
 };
 // An operator has had ended executions removed; for the event log.
 struct NoteRetentionCommand {

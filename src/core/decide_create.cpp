@@ -15,6 +15,14 @@ Reply duplicate_of(Workspace& workspace, const ExecutionId& id) {
   return reply;
 }
 
+// The times of a request, absolute; 0: none.
+TimestampMs delay_until_of(const CreateRequest& request, TimestampMs now) {
+  return request.delay_ms ? now + *request.delay_ms : request.delay_until;
+}
+TimestampMs deadline_of(const CreateRequest& request, TimestampMs now) {
+  return request.deadline_ms ? now + *request.deadline_ms : request.deadline_at;
+}
+
 Spec make_spec(Workspace& workspace, const CreateCommand& command, TimestampMs now) {
   const CreateRequest& request = command.request;
   Spec spec;
@@ -30,7 +38,8 @@ Spec make_spec(Workspace& workspace, const CreateCommand& command, TimestampMs n
   spec.route = command.route;
   spec.policy = request.policy;
   spec.namespace_retention = namespace_retention(workspace, request.name_space);
-  if (request.deadline_at != 0) spec.deadline_span_ms = std::max<std::int64_t>(request.deadline_at - now, 1);
+  const TimestampMs deadline_at = deadline_of(request, now);
+  if (deadline_at != 0) spec.deadline_span_ms = std::max<std::int64_t>(deadline_at - now, 1);
   spec.created_at = now;
   spec.request_digest = command.request_digest;
   return spec;
@@ -105,9 +114,9 @@ Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, con
   Facts& facts = transition.facts();
   facts.priority = request.priority;
   facts.tags = request.tags;
-  facts.deadline_at = request.deadline_at;
+  facts.deadline_at = deadline_of(request, context.now);
   facts.pending = PendingAttempt{};
-  make_runnable(transition, request.delay_until, DelayCause::submitted);
+  make_runnable(transition, delay_until_of(request, context.now), DelayCause::submitted);
   if (!transition.spec().payload_is_inline()) transition.add_satellite(SatelliteKind::payload, 0, request.payload);
   transition.record(EventType::created, request.creator, {}, facts.delay_until);
   // A create has no state before it; the event says so by repeating the state after.

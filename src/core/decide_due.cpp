@@ -6,13 +6,17 @@
 
 namespace flowfabric {
 
+// The end of an execution's retention, by its policy and the present settings of its namespace.
+TimestampMs retention_end(Workspace& workspace, const Execution& execution, const Context& context) {
+  const RetentionPolicy of_namespace = namespace_retention(workspace, execution.spec.name_space);
+  return execution.facts.finished_at +
+         retention_ms(execution.spec.policy, of_namespace, execution.facts.outcome, context.default_retention_ms);
+}
+
 // Removes an ended execution if it has been kept long enough, by its policy and what its namespace says today.
 void retire(Workspace& workspace, Slot& slot, const Context& context) {
-  Execution& execution = *slot.execution();
-  Facts& facts = execution.facts;
-  const RetentionPolicy of_namespace = namespace_retention(workspace, execution.spec.name_space);
-  facts.retain_until = facts.finished_at +
-                       retention_ms(execution.spec.policy, of_namespace, facts.outcome, context.default_retention_ms);
+  Facts& facts = slot.execution()->facts;
+  facts.retain_until = retention_end(workspace, *slot.execution(), context);
   slot.changed = true;
   slot.erased = facts.retain_until <= context.now;
 }

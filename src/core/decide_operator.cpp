@@ -208,6 +208,10 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, con
     const auto found = facts.tags.find(command.tag->first);
     if (found == facts.tags.end() || found->second != command.tag->second) return RemoveReply{false};
   }
+  if (command.dry_run) {
+    return RemoveReply{command.finished_before ? facts.finished_at < *command.finished_before
+                                               : retention_end(workspace, *slot->execution(), context) <= context.now};
+  }
   if (!command.finished_before) {
     retire(workspace, *slot, context);
   } else if (facts.finished_at < *command.finished_before) {

@@ -52,6 +52,8 @@ void worker_due(Slot& slot, bool holds_leases, const Context& context);
 
 // decide_due.cpp
 void retire(Workspace& workspace, Slot& slot, const Context& context);
+// When the retention of an ended execution is over.
+TimestampMs retention_end(Workspace& workspace, const Execution& execution, const Context& context);
 
 LaneState lane_state(Workspace& workspace, const std::string& lane);
 RetentionPolicy namespace_retention(Workspace& workspace, const std::string& name_space);

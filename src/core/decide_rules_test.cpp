@@ -99,6 +99,18 @@ TEST(Repeats, ReleaseAnswersAgain) {
   EXPECT_TRUE(stage.facts(id).lease) << "a repeat does not touch the lease of the next holder";
 }
 
+TEST(Repeats, ARelativeDelayAnswersAgain) {
+  Rehearsal stage;
+  const ExecutionId id = stage.create(ruled());
+  const Fence fence = fence_of(stage.lease(id));
+  const TimestampMs until = stage.now + 100;
+  EXPECT_EQ(stage.expect<DelayReply>(DelayCommand{fence, 0, 100}).delay_until, until);
+  stage.now += 5;
+  EXPECT_EQ(stage.expect<DelayReply>(DelayCommand{fence, 0, 100}).delay_until, until)
+      << "a repeat counts from the first";
+  EXPECT_EQ(stage.refusal(DelayCommand{fence, 0, 101}), Errc::stale_lease);
+}
+
 TEST(Repeats, CancellingWhatIsCancelledSaysSoWhateverTheReasonAndWhoeverDidIt) {
   for (const bool by_operator : {false, true}) {
     Rehearsal stage;

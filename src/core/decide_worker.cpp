@@ -26,7 +26,12 @@ std::uint64_t digest_of(const FailRequest& request) {
   return digest64(out.take());
 }
 
-std::uint64_t digest_of(const DelayCommand& command) { return static_cast<std::uint64_t>(command.delay_until); }
+std::uint64_t digest_of(const DelayCommand& command) {
+  if (!command.delay_ms) return static_cast<std::uint64_t>(command.delay_until);
+  Encoder out;
+  out.number(*command.delay_ms);
+  return digest64(out.take());
+}
 
 Release release_of(const Fence& fence, Release::Operation operation, std::uint64_t digest) {
   Release release;
@@ -166,11 +171,12 @@ Result<Reply> decide_one(Workspace& workspace, const DelayCommand& command, cons
 
   Transition transition(*slot, context);
   const std::string actor = transition.facts().lease->worker_instance_id;
-  put_attempt_aside(transition, command.delay_until);
-  release.delay_until = command.delay_until;
+  const TimestampMs delay_until = command.delay_ms ? context.now + *command.delay_ms : command.delay_until;
+  put_attempt_aside(transition, delay_until);
+  release.delay_until = delay_until;
   transition.facts().release = std::move(release);
-  transition.record(EventType::delayed, actor, {}, command.delay_until);
-  return DelayReply{command.delay_until};
+  transition.record(EventType::delayed, actor, {}, delay_until);
+  return DelayReply{delay_until};
 }
 
 Result<Reply> decide_one(Workspace& workspace, const ReleaseHeldCommand& command, const Context& context) {

@@ -237,9 +237,18 @@ Result<void> admit_priority(std::int32_t priority) {
   return admit_range<std::int32_t>(priority, "priority", limits::min_priority, limits::max_priority);
 }
 
+// A time in seconds lies in January 1970 when it is taken for milliseconds, so the bound below tells the two apart.
 Result<void> admit_time(TimestampMs at, const char* field) {
+  if (at == 0) return {};
+  if (at > 0 && at < limits::min_timestamp_ms) {
+    return refuse("is " + std::to_string(at) + ", before the year 2000; times are milliseconds since 1970-01-01, " +
+                      std::to_string(limits::min_timestamp_ms) + " to " + std::to_string(limits::max_timestamp_ms),
+                  field);
+  }
   return admit_range<std::int64_t>(at, field, 0, limits::max_timestamp_ms);
 }
+
+Result<void> admit_delay(std::int64_t delay_ms) { return admit_duration(delay_ms, "delay_ms"); }
 
 Result<void> admit_lease_ttl(std::uint32_t lease_ttl_ms) {
   return admit_range<std::uint32_t>(lease_ttl_ms, "lease_ttl_ms", limits::min_lease_ttl_ms, limits::max_lease_ttl_ms);
@@ -264,6 +273,24 @@ Result<void> admit(const Policy& policy) {
   return admit_retention(policy.retention, "policy.retention.");
 }
 
+namespace {
+
+Result<void> admit_times(const CreateRequest& request) {
+  FF_TRY_VOID(admit_time(request.delay_until, "delay_until"));
+  FF_TRY_VOID(admit_time(request.deadline_at, "deadline_at"));
+  if (request.delay_ms) {
+    if (request.delay_until != 0) return refuse("is given beside delay_until; give one of them", "delay_ms");
+    FF_TRY_VOID(admit_delay(*request.delay_ms));
+  }
+  if (request.deadline_ms) {
+    if (request.deadline_at != 0) return refuse("is given beside deadline_at; give one of them", "deadline_ms");
+    FF_TRY_VOID(admit_duration(*request.deadline_ms, "deadline_ms", 1));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
   FF_TRY_VOID(admit_namespace(request.name_space));
   FF_TRY_VOID(admit_path_segment(request.name_space, "namespace"));
@@ -280,8 +307,7 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
     return refuse("must be a W3C trace context like 00-<32 hex digits>-<16 hex digits>-<2 hex digits>", "traceparent");
   }
   FF_TRY_VOID(admit(request.policy));
-  FF_TRY_VOID(admit_time(request.delay_until, "delay_until"));
-  FF_TRY_VOID(admit_time(request.deadline_at, "deadline_at"));
+  FF_TRY_VOID(admit_times(request));
   FF_TRY_VOID(admit_text(request.creator, "creator", 0, limits::max_creator_bytes, Content::no_controls));
   return admit_text(request.idempotency_key, "idempotency_key", 0, limits::max_idempotency_key_bytes,
                     Content::any_text);
@@ -345,6 +371,14 @@ Result<void> admit(const ListRequest& request) {
   if (request.kind) FF_TRY_VOID(admit_text(*request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
   FF_TRY_VOID(admit_tag(request.tag));
   FF_TRY_VOID(admit_count(request.states.size(), "states", 0, limits::max_listed_states));
+  const std::pair<const std::optional<TimestampMs>*, const char*> times[] = {
+      {&request.created_from, "created_from"},
+      {&request.created_before, "created_before"},
+      {&request.finished_from, "finished_from"},
+      {&request.finished_before, "finished_before"}};
+  for (const auto& [at, field] : times) {
+    if (*at) FF_TRY_VOID(admit_time(**at, field));
+  }
   FF_TRY_VOID(admit_cursor(request.cursor));
   return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
 }

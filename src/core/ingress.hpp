@@ -44,7 +44,9 @@ Result<void> admit_lane(std::string_view lane, const std::string& field = "lane"
 Result<void> admit_namespace(std::string_view name_space, const char* field = "namespace");
 Result<void> admit_execution_id(const ExecutionId& id);
 Result<void> admit_priority(std::int32_t priority);
+// 0 (not set), or from the year 2000 to 9999.
 Result<void> admit_time(TimestampMs at, const char* field);
+Result<void> admit_delay(std::int64_t delay_ms);
 Result<void> admit_lease_ttl(std::uint32_t lease_ttl_ms);
 Result<void> admit_wait(std::uint32_t wait_ms);
 Result<void> admit_reason(std::string_view reason);

@@ -316,6 +316,14 @@ Result<FailReply> Engine::fail(const Handle& handle, FailRequest request) {
   });
 }
 
+Result<DelayReply> Engine::delay_for(const Handle& handle, std::int64_t delay_ms) {
+  return impl_->counted("delay", [&]() -> Result<DelayReply> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit_delay(delay_ms));
+    return call_as<DelayReply>(*impl_->runtime, DelayCommand{fence, 0, delay_ms});
+  });
+}
+
 Result<DelayReply> Engine::delay(const Handle& handle, TimestampMs delay_until) {
   return impl_->counted("delay", [&]() -> Result<DelayReply> {
     FF_TRY(fence, impl_->runtime->fence_of(handle));

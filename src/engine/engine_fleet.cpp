@@ -23,11 +23,11 @@ ListRequest ended_executions(const RetentionRun& run) {
 
 // Removes a page of them; adds to `removed`.
 Result<void> remove_all(Runtime& runtime, const std::vector<ExecutionSummary>& executions, const ListRequest& selected,
-                        std::uint64_t& removed) {
+                        bool dry_run, std::uint64_t& removed) {
   if (executions.empty()) return {};
   Answers<Result<RemoveReply>> answers(executions.size());
   for (std::size_t i = 0; i < executions.size(); ++i) {
-    runtime.submit(RemoveCommand{executions[i].execution_id, selected.finished_before, selected.tag},
+    runtime.submit(RemoveCommand{executions[i].execution_id, selected.finished_before, selected.tag, dry_run},
                    [&answers, i](Result<Reply> reply) { answers.give(i, reply_as<RemoveReply>(std::move(reply))); });
   }
   Result<void> end;
@@ -50,7 +50,7 @@ Result<void> remove_ended(Runtime& runtime, const RetentionRun& run, std::uint64
   }
   do {
     FF_TRY(page, reads::list(runtime.store(), request));
-    FF_TRY_VOID(remove_all(runtime, page.executions, request, removed));
+    FF_TRY_VOID(remove_all(runtime, page.executions, request, run.dry_run, removed));
     request.cursor = page.next_cursor;
   } while (!request.cursor.empty());
   return {};
@@ -195,6 +195,7 @@ Result<std::uint64_t> Engine::run_retention(const RetentionRun& run, Operator by
     FF_TRY_VOID(admit(by));
     std::uint64_t removed = 0;
     const Result<void> end = remove_ended(*impl_->runtime, run, removed);
+    if (run.dry_run) return end ? Result<std::uint64_t>(removed) : tl::unexpected(end.error());
     // What was removed before something went wrong stands in the log as well.
     const auto noted = call(*impl_->runtime, NoteRetentionCommand{run, removed, std::move(by)});
     if (!end) return tl::unexpected(end.error());

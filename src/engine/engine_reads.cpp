@@ -93,6 +93,10 @@ Result<NamespaceInfo> Engine::get_namespace(const std::string& name_space) {
   return impl_->counted("get_namespace", [&] { return reads::name_space(impl_->runtime->store(), name_space); });
 }
 
+Result<std::vector<NamespaceInfo>> Engine::list_namespaces() {
+  return impl_->counted("list_namespaces", [&] { return reads::all_namespaces(impl_->runtime->store()); });
+}
+
 Result<TimestampMs> Engine::now() {
   return impl_->counted("now", [&]() -> Result<TimestampMs> {
     FF_TRY(now_us, impl_->runtime->store().now_us());

@@ -80,6 +80,10 @@ Result<std::string> satellite_body(Store& store, const ExecutionId& id, Satellit
 Result<Event> event_of(const LoggedEntry& logged) {
   FF_TRY(event, decode_event(logged.entry.body));
   event.cursor = encode_log_cursor(logged.position);
+  // The one who takes a lease is the worker, so the log does not store the name twice.
+  const bool leased =
+      event.type == EventType::claimed || event.type == EventType::resumed || event.type == EventType::lease_reclaimed;
+  if (leased && event.worker_instance_id.empty()) event.worker_instance_id = event.actor;
   return event;
 }
 
@@ -365,6 +369,20 @@ Result<NamespaceInfo> name_space(Store& store, const std::string& name) {
   if (records.empty()) return NamespaceInfo{name, {}};
   FF_TRY(record, decode_namespace(records.front().body));
   return record.info;
+}
+
+Result<std::vector<NamespaceInfo>> all_namespaces(Store& store) {
+  std::vector<NamespaceInfo> all;
+  std::string after;
+  while (true) {
+    FF_TRY(records, store.scan(RecordKind::name_space, after, limits::max_page));
+    for (const Record& record : records) {
+      FF_TRY(decoded, decode_namespace(record.body));
+      all.push_back(std::move(decoded.info));
+    }
+    if (records.size() < limits::max_page) return all;
+    after = records.back().key.bytes;
+  }
 }
 
 Result<std::string> start_cursor(Store& store, const std::string& cursor) {

@@ -29,6 +29,8 @@ Result<ListReply> list(Store& store, const ListRequest& request);
 Result<std::vector<LaneCounts>> counts(Store& store, const std::optional<std::string>& name_space);
 Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes);
 Result<NamespaceInfo> name_space(Store& store, const std::string& name);
+// Those that have settings, by name.
+Result<std::vector<NamespaceInfo>> all_namespaces(Store& store);
 // How many executions of each lane can be claimed: of the first thousand routes, counted up to `limit` each.
 Result<std::map<std::string, std::uint64_t>> ready_by_lane(Store& store, const RouteTable& routes, std::uint64_t limit);
 

@@ -405,7 +405,7 @@ void Runtime::join_parked_claims(std::vector<Work>& batch) {
   for (const Work& work : batch) {
     const QueuedCommand* queued = command_of(work);
     const auto* create = queued == nullptr ? nullptr : std::get_if<CreateCommand>(&queued->command);
-    if (create == nullptr || create->request.delay_until != 0) continue;
+    if (create == nullptr || create->request.delay_until != 0 || create->request.delay_ms) continue;
     const ReadyLine line{create->route, create->request.name_space};
     for (ClaimPtr& claim : parking_.wake(line, 1)) joining.push_back(std::move(claim));
   }

@@ -1,5 +1,6 @@
 #include "wire/document.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <boost/json/basic_parser_impl.hpp>
@@ -188,6 +189,21 @@ std::vector<Value> Value::elements() const {
   return all;
 }
 
+std::size_t Value::depth() const {
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < raw_.size(); ++at) {
+    const char c = raw_[at];
+    if (quoted && c == '\\') ++at;
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
+    if (c == '}' || c == ']') --depth;
+  }
+  return deepest;
+}
+
 std::string Value::text() const { return unescape(raw_); }
 
 std::optional<std::int64_t> Value::whole_number() const {
@@ -216,6 +232,10 @@ Result<Value> parse_document(std::string_view text, std::size_t max_depth) {
   json::basic_parser<Nothing> parser(options);
   json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
+  if (error == json::error::too_deep) {
+    return fail(Errc::invalid_argument,
+                "the body is nested too deeply; allowed are " + std::to_string(max_depth) + " levels", "body");
+  }
   if (!error && used < text.size()) error = json::error::extra_data;
   if (error) {
     return fail(Errc::invalid_argument, "the body is not JSON: " + error.message() + " at byte " + std::to_string(used),

@@ -28,6 +28,8 @@ class Value {
   std::vector<Value> elements() const;
   std::string text() const;  // unescaped
   bool boolean() const { return raw_.front() == 't'; }
+  // How many objects and arrays lie within each other; 0 for a text, a number and the like.
+  std::size_t depth() const;
   // Nothing when it has a fraction or an exponent, or does not fit.
   std::optional<std::int64_t> whole_number() const;
 
@@ -46,11 +48,12 @@ struct Value::Member {
 
 std::string_view to_string(Value::Kind kind);
 
-// Replies wrap what requests brought in a few more levels.
-inline constexpr std::size_t max_request_depth = 32;
-inline constexpr std::size_t max_reply_depth = 40;
+// How many objects and arrays may lie within each other in the JSON of a user: payloads, results, details of failures.
+inline constexpr std::size_t max_user_depth = 500;
+// Requests and replies wrap it in a few more levels.
+inline constexpr std::size_t max_document_depth = max_user_depth + 12;
 
 // Refuses what is not one JSON text in valid UTF-8, and what is nested deeper.
-Result<Value> parse_document(std::string_view text, std::size_t max_depth = max_request_depth);
+Result<Value> parse_document(std::string_view text, std::size_t max_depth = max_document_depth);
 
 }  // namespace flowfabric::wire

@@ -77,10 +77,19 @@ TEST(Document, RefusesInvalidUtf8) {
 }
 
 TEST(Document, RefusesWhatIsNestedTooDeep) {
-  EXPECT_TRUE(parse_document(nested(max_request_depth)));
-  problem(nested(max_request_depth + 1));
-  EXPECT_TRUE(parse_document(nested(max_reply_depth), max_reply_depth));
+  EXPECT_TRUE(parse_document(nested(max_document_depth)));
+  problem(nested(max_document_depth + 1));
+  EXPECT_TRUE(parse_document(nested(7), 7));
+  EXPECT_FALSE(parse_document(nested(8), 7));
   problem(nested(100000));
+}
+
+TEST(Document, DepthCountsWhatLiesWithinEachOther) {
+  const auto depth = [](std::string_view text) { return parse_document(text)->depth(); };
+  EXPECT_EQ(depth("17"), 0u);
+  EXPECT_EQ(depth(R"("[[[")"), 0u);
+  EXPECT_EQ(depth("[]"), 1u);
+  EXPECT_EQ(depth(R"({"a\\\"[{":[1,[2]],"b":{}})"), 3u);
 }
 
 }  // namespace

@@ -79,8 +79,8 @@ struct Shape<WorkerInfo> {
       field("draining", &WorkerInfo::draining, "It was told to finish and claim nothing more."),
       field("state", &WorkerInfo::state, "Whether it lives, or what became of it."),
       moment("ended_at", &WorkerInfo::ended_at, "When it went."),
-      field("ended_by", &WorkerInfo::ended_by, "Who declared it dead."),
-      field("reason", &WorkerInfo::reason, "Why."),
+      if_set("ended_by", &WorkerInfo::ended_by, "Who declared it dead."),
+      if_set("reason", &WorkerInfo::reason, "Why."),
   };
 };
 

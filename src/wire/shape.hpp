@@ -7,7 +7,7 @@
 //   };
 //
 // Reading refuses what is not in the list, what comes twice, what is missing and what has the wrong type, by its name.
-// What is not set is left out when written: empty optionals, and times that are 0.
+// What is not set is left out when written: empty optionals, times that are 0, and what is declared with `if_set`.
 #pragma once
 
 #include <concepts>
@@ -99,7 +99,7 @@ struct Field {
   Member Object::* member;
   std::string_view about;
   bool required = false;
-  bool omit_zero = false;
+  bool omit_unset = false;  // a number that is 0, a text that is empty
   Bounds bounds{};
   std::int64_t longest_entry = 0;  // of an array of texts, in bytes; 0: nothing is said
 
@@ -130,6 +130,12 @@ constexpr Field<Object, Member> required(std::string_view name, Member Object::*
 template <class Object>
 constexpr Field<Object, TimestampMs> moment(std::string_view name, TimestampMs Object::* member,
                                             std::string_view about) {
+  return {name, member, about, false, true};
+}
+
+// A number or text that is left out when it is 0 or empty.
+template <class Object, class Member>
+constexpr Field<Object, Member> if_set(std::string_view name, Member Object::* member, std::string_view about) {
   return {name, member, about, false, true};
 }
 
@@ -215,7 +221,9 @@ struct Codec<ExecutionId> {
     return {};
   }
   static void write(Writer& writer, const ExecutionId& value) { writer.text(to_string(value)); }
-  static std::string schema(Schemas&) { return R"({"type":"string"})"; }
+  static std::string schema(Schemas&) {
+    return R"({"type":"string","examples":["fp17-0193e0a2-7c55-7d6e-8f3a-6b1f0c9d2e41"]})";
+  }
 };
 
 template <class T>
@@ -373,7 +381,7 @@ Result<void> read_field(const Special<Functions>&, const Value& value, const At&
 
 template <class Object, class Member>
 bool is_always_written(const Field<Object, Member>& field) {
-  return !field.omit_zero && !requires(Member value) { value.has_value(); };
+  return !field.omit_unset && !requires(Member value) { value.has_value(); };
 }
 template <class Functions>
 bool is_always_written(const Special<Functions>&) {
@@ -384,7 +392,8 @@ template <class Object, class Member, class Whole>
 bool is_present(const Field<Object, Member>& field, const Whole& object) {
   const Member& value = object.*(field.member);
   if constexpr (requires { value.has_value(); }) return value.has_value();
-  if constexpr (std::integral<Member>) return !field.omit_zero || value != 0;
+  if constexpr (std::integral<Member>) return !field.omit_unset || value != 0;
+  if constexpr (std::same_as<Member, std::string>) return !field.omit_unset || !value.empty();
   return true;
 }
 template <class Functions, class Object>
@@ -563,7 +572,7 @@ Result<T> from_json(std::string_view text) {
 // For those who asked: the answer of a newer server may have fields that are not known here.
 template <class T>
 Result<T> from_reply(std::string_view text) {
-  FF_TRY(document, parse_document(text, max_reply_depth));
+  FF_TRY(document, parse_document(text));
   T value{};
   FF_TRY_VOID(Codec<T>::read(document, At{nullptr, {}, 0, true}, value));
   return value;

@@ -88,7 +88,7 @@ struct EnumRange<OnLeaseLost> : NamedBy<OnLeaseLost, on_lease_lost_names> {};
 // the bytes that were written, so text with space around it travels in base64.
 
 inline bool is_one_json_text(const std::string& bytes) {
-  const auto document = parse_document(bytes);
+  const auto document = parse_document(bytes, max_user_depth);
   return document && document->raw().size() == bytes.size();
 }
 
@@ -121,6 +121,10 @@ struct JsonBytes {
   template <class Object>
   static Result<void> read(const Value& value, const At& at, Object& out) {
     if (!(out.*bytes).empty()) return given_twice(at);
+    if (const std::size_t depth = value.depth(); depth > max_user_depth) {
+      return refuse(at, "is nested " + std::to_string(depth) + " levels deep; allowed are at most " +
+                            std::to_string(max_user_depth));
+    }
     out.*bytes = value.raw();
     Rule::took_json(out);
     return {};
@@ -158,7 +162,8 @@ struct Base64Bytes {
   static std::string schema(Schemas&) { return R"({"type":"string","contentEncoding":"base64"})"; }
 };
 
-inline constexpr std::string_view about_json_in = "Any JSON; kept byte for byte. Its label becomes `json`.";
+inline constexpr std::string_view about_json_in =
+    "Any JSON, up to 500 levels deep; kept byte for byte. Its label becomes `json`.";
 inline constexpr std::string_view about_base64_in = "Any bytes, instead of the JSON.";
 inline constexpr std::string_view about_json_out = "When the label is `json` and the bytes are JSON.";
 inline constexpr std::string_view about_base64_out = "When they are anything else.";
@@ -302,8 +307,13 @@ struct Shape<CreateRequest> {
       field("policy", &R::policy, "Retries, timeouts, lost leases, retention. Frozen from now on."),
       moment("delay_until", &R::delay_until, "Not claimable before.").up_to(limits::max_timestamp_ms),
       moment("deadline_at", &R::deadline_at, "Must have ended by then.").up_to(limits::max_timestamp_ms),
+      field("delay_ms", &R::delay_ms, "Instead of `delay_until`: so long from now, by the store's clock.")
+          .up_to(limits::max_duration_ms),
+      field("deadline_ms", &R::deadline_ms, "Instead of `deadline_at`: so long from now, by the store's clock.")
+          .within(1, limits::max_duration_ms),
       field("creator", &R::creator, "Who asked for it.").up_to(limits::max_creator_bytes),
-      field("idempotency_key", &R::idempotency_key, "Unique in the namespace: repeating the call makes nothing new.")
+      field("idempotency_key", &R::idempotency_key,
+            "Unique in the namespace: repeating the call makes nothing new. Also as the header `Idempotency-Key`.")
           .up_to(limits::max_idempotency_key_bytes),
       field("id", &R::id, "A UUID of yours; made here when absent."),
       field("traceparent", &R::traceparent,
@@ -352,7 +362,7 @@ struct Shape<Failure> {
   static constexpr std::string_view name = "Failure";
   static constexpr auto fields = std::tuple{
       field("category", &Failure::category, "What kind of failure; policies select by it."),
-      field("message", &Failure::message, "For people."),
+      if_set("message", &Failure::message, "For people."),
       PlainJson<&Failure::detail>{"detail", "When the detail is JSON."},
       PlainBase64<&Failure::detail>{"detail_base64", "When it is anything else."},
   };
@@ -376,11 +386,11 @@ struct Shape<Attempt> {
       moment("timeout_at", &Attempt::timeout_at, "When its time is up."),
       moment("timeout_left_ms", &Attempt::timeout_left_ms, "What is left of its time while it is put off."),
       field("previous_attempt_index", &Attempt::previous_attempt_index, "The one that it follows."),
-      field("reason", &Attempt::reason, "Why this attempt exists."),
-      field("requested_by", &Attempt::requested_by, "Who asked for it."),
+      if_set("reason", &Attempt::reason, "Why this attempt exists."),
+      if_set("requested_by", &Attempt::requested_by, "Who asked for it."),
       field("failure", &Attempt::failure, "How it failed."),
       field("has_result", &Attempt::has_result, "Whether it left a result."),
-      field("result_encoding", &Attempt::result_encoding, "The label of the result."),
+      if_set("result_encoding", &Attempt::result_encoding, "The label of the result."),
   };
 };
 
@@ -411,14 +421,14 @@ struct Shape<ClaimedExecution> {
       field("kind", &C::kind, "Selects the handler."),
       LabelledJson<&C::payload, &C::payload_encoding>{"payload", about_json_out},
       LabelledBase64<&C::payload, &C::payload_encoding>{"payload_base64", about_base64_out},
-      field("payload_encoding", &C::payload_encoding, "The label of the payload."),
+      if_set("payload_encoding", &C::payload_encoding, "The label of the payload."),
       field("priority", &C::priority, "Higher first."),
       field("tags", &C::tags, "Its tags."),
       field("attempt", &C::attempt, "The attempt that begins or goes on."),
       field("lease", &C::lease, "What the worker holds."),
       moment("created_at", &C::created_at, "When it was made."),
       moment("deadline_at", &C::deadline_at, "Must have ended by then."),
-      field("traceparent", &C::traceparent, "W3C trace context of the submitter; empty: none."),
+      if_set("traceparent", &C::traceparent, "W3C trace context of the submitter."),
       field("handle_kind", &C::handle_kind, "A new attempt, the same one going on, or one that follows a lost lease."),
       field("handle", &C::handle, "Shows that you hold the lease. Opaque."),
   };
@@ -465,7 +475,7 @@ struct Shape<FailReply> {
   static constexpr auto fields = std::tuple{
       field("decision", &FailReply::decision, "Whether it is tried again."),
       moment("retry_at", &FailReply::retry_at, "When."),
-      field("next_attempt_index", &FailReply::next_attempt_index, "The attempt that follows."),
+      if_set("next_attempt_index", &FailReply::next_attempt_index, "The attempt that follows."),
       field("reason", &FailReply::reason, "Why it was decided."),
   };
 };
@@ -519,7 +529,7 @@ struct Shape<Progress> {
   static constexpr std::string_view name = "Progress";
   static constexpr auto fields = std::tuple{
       field("percent", &Progress::percent, "0 to 100."),
-      field("message", &Progress::message, "For people."),
+      if_set("message", &Progress::message, "For people."),
       moment("updated_at", &Progress::updated_at, "When it was reported."),
   };
 };
@@ -546,8 +556,8 @@ struct Shape<ExecutionDescription> {
   static constexpr auto fields = std::tuple{
       field("summary", &D::summary, "What lists show."),
       field("state", &D::state, "Its state in every dimension."),
-      field("creator", &D::creator, "Who asked for it."),
-      field("payload_encoding", &D::payload_encoding, "The label of the payload."),
+      if_set("creator", &D::creator, "Who asked for it."),
+      if_set("payload_encoding", &D::payload_encoding, "The label of the payload."),
       field("payload_bytes", &D::payload_bytes, "The size of the payload."),
       field("required_capabilities", &D::required_capabilities, "What a worker must offer to claim it."),
       field("policy", &D::policy, "Frozen when it was made."),
@@ -565,8 +575,8 @@ struct Shape<ExecutionDescription> {
       moment("last_mutation_at", &D::last_mutation_at, "When anything about it changed last."),
       field("progress", &D::progress, "What its worker reported last."),
       field("failure", &D::failure, "The last one."),
-      field("cancellation_reason", &D::cancellation_reason, "Why it was cancelled."),
-      field("cancelled_by", &D::cancelled_by, "Who cancelled it."),
+      if_set("cancellation_reason", &D::cancellation_reason, "Why it was cancelled."),
+      if_set("cancelled_by", &D::cancelled_by, "Who cancelled it."),
       field("explain", &D::explain, "Why it is not running right now; empty while it is."),
   };
 };
@@ -575,12 +585,21 @@ template <>
 struct Shape<ExecutionResult> {
   using R = ExecutionResult;
   static constexpr std::string_view name = "ExecutionResult";
+  // Before the end no attempt has ended it.
+  struct AttemptIndex {
+    static Result<void> read(const Value& value, const At& at, R& out) {
+      return Codec<std::uint32_t>::read(value, at, out.attempt_index);
+    }
+    static bool present(const R& result) { return result.outcome != Outcome::none; }
+    static void write(Writer& writer, const R& result) { writer.unsigned_number(result.attempt_index); }
+    static std::string schema(Schemas& schemas) { return Codec<std::uint32_t>::schema(schemas); }
+  };
   static constexpr auto fields = std::tuple{
       field("outcome", &R::outcome, "How it ended."),
-      field("attempt_index", &R::attempt_index, "The attempt that ended it."),
+      Special<AttemptIndex>{"attempt_index", "The attempt that ended it; absent before the end."},
       LabelledJson<&R::result, &R::result_encoding>{"result", about_json_out},
       LabelledBase64<&R::result, &R::result_encoding>{"result_base64", about_base64_out},
-      field("result_encoding", &R::result_encoding, "The label of the result."),
+      if_set("result_encoding", &R::result_encoding, "The label of the result."),
       field("failure", &R::failure, "How it failed."),
       moment("finished_at", &R::finished_at, "When it ended."),
   };
@@ -594,7 +613,7 @@ struct Shape<ExecutionContext> {
       field("kind", &C::kind, "Selects the handler."),
       LabelledJson<&C::payload, &C::payload_encoding>{"payload", about_json_out},
       LabelledBase64<&C::payload, &C::payload_encoding>{"payload_base64", about_base64_out},
-      field("payload_encoding", &C::payload_encoding, "The label of the payload."),
+      if_set("payload_encoding", &C::payload_encoding, "The label of the payload."),
       field("tags", &C::tags, "Its tags."),
   };
 };
@@ -602,20 +621,32 @@ struct Shape<ExecutionContext> {
 template <>
 struct Shape<Event> {
   static constexpr std::string_view name = "Event";
+  // What only events of executions have.
+  template <auto member>
+  struct OfExecution {
+    using Type = std::remove_cvref_t<decltype(std::declval<Event>().*member)>;
+    static Result<void> read(const Value& value, const At& at, Event& out) {
+      return Codec<Type>::read(value, at, out.*member);
+    }
+    static bool present(const Event& event) { return event.execution_id.has_value(); }
+    static void write(Writer& writer, const Event& event) { Codec<Type>::write(writer, event.*member); }
+    static std::string schema(Schemas& schemas) { return Codec<Type>::schema(schemas); }
+  };
   static constexpr auto fields = std::tuple{
       field("type", &Event::type, "What happened."),
       moment("at", &Event::at, "When."),
       field("execution_id", &Event::execution_id, "To which; absent for lanes, namespaces, workers and keys."),
-      field("namespace", &Event::name_space, "Of the execution, or of the worker."),
-      field("lane", &Event::lane, "Of the execution, or the lane itself."),
-      field("kind", &Event::kind, "Of the execution."),
-      field("worker_instance_id", &Event::worker_instance_id, "Of worker events."),
+      if_set("namespace", &Event::name_space, "Of the execution, or of the worker."),
+      if_set("lane", &Event::lane, "Of the execution, or the lane itself."),
+      if_set("kind", &Event::kind, "Of the execution."),
+      if_set("worker_instance_id", &Event::worker_instance_id,
+             "Of worker events, and of events that lease an execution: the worker that took it."),
       field("attempt_index", &Event::attempt_index, "The attempt that it belongs to."),
-      field("lease_epoch", &Event::lease_epoch, "After the event."),
-      field("state_before", &Event::state_before, "The public state before."),
-      field("state_after", &Event::state_after, "The public state after."),
-      field("actor", &Event::actor, "Who caused it: a worker instance, an operator, or `clock`."),
-      field("reason", &Event::reason, "Free text or a short code, as the type defines."),
+      Special<OfExecution<&Event::lease_epoch>>{"lease_epoch", "Of the execution, after the event."},
+      Special<OfExecution<&Event::state_before>>{"state_before", "The public state of the execution before."},
+      Special<OfExecution<&Event::state_after>>{"state_after", "The public state of the execution after."},
+      if_set("actor", &Event::actor, "Who caused it: a worker instance, an operator, or `clock`."),
+      if_set("reason", &Event::reason, "Free text or a short code, as the type defines."),
       moment("next_at", &Event::next_at, "When it runs next."),
       field("cursor", &Event::cursor, "Its place in the log. Opaque."),
   };
@@ -735,10 +766,10 @@ struct Shape<LaneInfo> {
       field("lane", &LaneInfo::lane, "Its name."),
       field("state", &LaneInfo::state, "What it takes and hands out."),
       moment("changed_at", &LaneInfo::changed_at, "When its state changed last."),
-      field("changed_by", &LaneInfo::changed_by, "Who changed it."),
-      field("reason", &LaneInfo::reason, "Why."),
+      if_set("changed_by", &LaneInfo::changed_by, "Who changed it."),
+      if_set("reason", &LaneInfo::reason, "Why."),
       moment("registered_at", &LaneInfo::registered_at, "When its first execution was created."),
-      field("registered_by", &LaneInfo::registered_by, "The creator of that execution."),
+      if_set("registered_by", &LaneInfo::registered_by, "The creator of that execution."),
   };
 };
 

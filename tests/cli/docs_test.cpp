@@ -237,7 +237,7 @@ class OwnDatabase {
  public:
   explicit OwnDatabase(const std::string& name) : name_(name) { execute("CREATE DATABASE " + name_); }
   ~OwnDatabase() {
-    execute("DROP DATABASE IF EXISTS " + name_ + "_copy WITH (FORCE)");
+    execute("DROP DATABASE IF EXISTS " + copy_name() + " WITH (FORCE)");
     execute("DROP DATABASE IF EXISTS " + name_ + " WITH (FORCE)");
   }
   // Everything before the name.
@@ -246,7 +246,8 @@ class OwnDatabase {
     return url.substr(0, url.rfind('/') + 1);
   }
   std::string url() const { return cluster() + name_; }
-  std::string copy_url() const { return url() + "_copy"; }
+  std::string copy_name() const { return name_ + "_copy"; }
+  std::string copy_url() const { return cluster() + copy_name(); }
 
   static void execute(const std::string& statement) {
     PGconn* connection = PQconnectdb(test::postgres_test_url().c_str());
@@ -283,15 +284,16 @@ TEST(Operating, APostgresDatabaseIsSavedWhileAServerRuns) {
   busy.stop();
   finish_the_work(database.copy_url(), ids);
 
-  // In another cluster the numbers of its transactions do not fit; that is found, and the document says so.
+  // A dump of a database with high transaction ids goes into a new cluster, whose ids are lower.
   for (int i = 0; i < 200; ++i) OwnDatabase::execute("SELECT pg_current_xact_id()");
   ASSERT_EQ(run_program({"integrity", database.url()}).code, 0);
   const test::TempDir elsewhere;
   auto other = test::PostgresServer::start();
   const std::string other_cluster = other.url().substr(0, other.url().rfind('/') + 1);
   const Finished moved = run_script(with_urls(commands, database.url(), other_cluster), elsewhere.file(""));
-  EXPECT_EQ(moved.code, 1) << moved.out << moved.err;
-  EXPECT_TRUE(contains(moved.out, "restore into another cluster")) << moved.out << moved.err;
+  EXPECT_EQ(moved.code, 0) << moved.out << moved.err;
+  EXPECT_EQ(moved.out, "no problems found\n");
+  finish_the_work(other_cluster + database.copy_name(), ids);
 }
 
 }  // namespace

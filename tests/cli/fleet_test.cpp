@@ -121,7 +121,7 @@ TEST_P(Fleet, KeysAreRotatedAfterAsking) {
   populate();
   const auto before = run_json({"keys", "list"}).at("keys").as_array();
   ASSERT_EQ(before.size(), 1u);
-  EXPECT_EQ(before[0].at("expires_at").as_int64(), 0);
+  EXPECT_FALSE(before[0].as_object().contains("expires_at")) << "it signs";
   EXPECT_EQ(run({"keys", "rotate", "--grace", "2h"}).code, 2);
   EXPECT_EQ(run_json({"keys", "list"}).at("keys").as_array(), before);
   const Finished rotated = run({"keys", "rotate", "--grace", "2h", "--yes"});

@@ -37,6 +37,41 @@ TEST_P(EngineLifecycle, C1_with_delay_not_before_due_and_within_one_tick_after) 
   EXPECT_EQ(engine().history(created.execution_id), (Events{EventType::created, EventType::ready, EventType::claimed}));
 }
 
+TEST_P(EngineLifecycle, create_relative_times_count_from_the_creation_by_the_clock_of_the_store) {
+  CreateRequest request = job();
+  request.delay_ms = 5000;
+  request.deadline_ms = 9000;
+  const auto created = value_of(engine().create(request));
+  EXPECT_EQ(created.public_state, PublicState::delayed);
+  const auto description = engine().describe(created.execution_id);
+  EXPECT_EQ(description.delay_until, description.summary.created_at + 5000);
+  EXPECT_EQ(description.deadline_at, description.summary.created_at + 9000);
+  engine().advance(5000);
+  EXPECT_EQ(state(created.execution_id), PublicState::waiting);
+  engine().advance(4000);
+  EXPECT_EQ(state(created.execution_id), PublicState::expired);
+}
+
+TEST_P(EngineLifecycle, create_with_a_relative_delay_is_not_handed_to_a_parked_claim) {
+  const auto waiting = engine().claim_later(ask_and_wait(60000));
+  CreateRequest request = job();
+  request.delay_ms = 1000;
+  make(request);
+  EXPECT_FALSE(waiting.done());
+  engine().advance(1000);
+  EXPECT_TRUE(waiting.done());
+}
+
+TEST_P(EngineLifecycle, claimed_events_name_the_worker) {
+  const ExecutionId id = engine().make();
+  claim(ask());
+  const auto page = value_of(reads::history(engine().store(), id, {}, 10));
+  ASSERT_EQ(page.events.size(), 2u);
+  EXPECT_EQ(page.events[0].worker_instance_id, "");
+  EXPECT_EQ(page.events[1].worker_instance_id, page.events[1].actor);
+  EXPECT_NE(page.events[1].worker_instance_id, "");
+}
+
 TEST_P(EngineLifecycle, create_past_delay_runs) {
   CreateRequest request = job();
   request.delay_until = now() - 1;

@@ -113,6 +113,34 @@ TEST_P(EngineRetention, runs_of_an_operator_are_events) {
   EXPECT_EQ(value_of(reads::name_space(engine().store(), "tenant")).retention.completed_ms, 5000);
 }
 
+TEST_P(EngineRetention, a_dry_run_says_what_would_be_removed_and_removes_nothing) {
+  CreateRequest request = job();
+  request.policy.retention.completed_ms = 5000;
+  const ExecutionId id = ended(request, Outcome::success);
+  const TimestampMs finished = facts(id).finished_at;
+  const auto would = [&](std::optional<TimestampMs> finished_before) {
+    return call<RemoveReply>(RemoveCommand{id, finished_before, {}, true}).removed;
+  };
+  EXPECT_FALSE(would(std::nullopt)) << "its retention is not over";
+  EXPECT_TRUE(would(finished + 1));
+  EXPECT_FALSE(would(finished - 1));
+  EXPECT_TRUE(exists(id));
+  EXPECT_EQ(facts(id).finished_at, finished);
+  EXPECT_TRUE(call<RemoveReply>(RemoveCommand{id, finished + 1}).removed);
+  EXPECT_FALSE(exists(id));
+}
+
+TEST_P(EngineRetention, namespaces_with_settings_are_listed_by_name) {
+  EXPECT_TRUE(value_of(reads::all_namespaces(engine().store())).empty());
+  set_retention("b", {5000, {}, {}, {}, {}});
+  set_retention("a", {});
+  const auto all = value_of(reads::all_namespaces(engine().store()));
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].name_space, "a");
+  EXPECT_EQ(all[1].name_space, "b");
+  EXPECT_EQ(all[1].retention.completed_ms, 5000);
+}
+
 TEST_P(EngineRetention, a_replay_saves_an_execution) {
   CreateRequest request = job();
   request.policy.retention = {1000, 1000, 1000, 1000, {}};

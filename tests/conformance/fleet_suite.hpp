@@ -102,7 +102,9 @@ class FleetSuite : public EngineSuite {
 
   std::vector<Event> worker_events(const std::string& instance) {
     std::vector<Event> found = events_from(start_cursor("earliest"));
-    std::erase_if(found, [&](const Event& event) { return event.worker_instance_id != instance; });
+    // Events of executions name the worker that took the lease.
+    std::erase_if(found,
+                  [&](const Event& event) { return event.execution_id || event.worker_instance_id != instance; });
     return found;
   }
   Events worker_history(const std::string& instance) {

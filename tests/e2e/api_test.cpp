@@ -53,11 +53,11 @@ TEST_F(Api, AnExecutionFromItsCreationToItsResult) {
   EXPECT_TRUE(renewed.at("results").at(0).as_object().contains("value"));
   EXPECT_EQ(text(renewed.at("results").at(1).at("error").at("code")), "invalid_handle");
   EXPECT_EQ(client.post("/v1/leases/complete", R"({"handle":")" + handle + R"(","result":[1, 2]})").status, 200);
-  const Reply result = client.get(path_of(id) + "/result?wait=5s");
+  const Reply result = client.get(path_of(id) + "/result?wait_ms=5000");
   EXPECT_EQ(text(result.json.at("outcome")), "success");
   EXPECT_NE(result.body.find(R"("result":[1, 2])"), std::string::npos) << "byte for byte: " << result.body;
   EXPECT_EQ(client.get(path_of(id) + "/attempts").json.at("attempts").as_array().size(), 1u);
-  EXPECT_TRUE(client.get(path_of(id) + "/attempts?from=1").json.at("attempts").as_array().empty());
+  EXPECT_TRUE(client.get(path_of(id) + "/attempts?cursor=1").json.at("attempts").as_array().empty());
   EXPECT_EQ(text(client.get(path_of(id) + "/attempts/0/result").json.at("outcome")), "success");
   EXPECT_EQ(client.get(path_of(id) + "/attempts/7/result").status, 404);
   EXPECT_EQ(client.get(path_of(id) + "/history").json.at("events").as_array().size(), 3u);
@@ -99,6 +99,148 @@ TEST_F(Api, BytesTravelUntouched) {
   refuses(client.send("POST", "/v1/executions?kind=k&priority=99999", bytes, octets), 400, "invalid_argument",
           "priority");
   refuses(client.post("/v1/executions?lane=l", R"({"kind":"k"})"), 400, "invalid_argument", "lane");
+}
+
+TEST_F(Api, CreatingSaysWhereItIsAndWhetherItWasThere) {
+  const std::string body = R"({"kind":"k","idempotency_key":"once"})";
+  const Reply first = client.post("/v1/executions", body);
+  EXPECT_EQ(first.status, 201) << first.body;
+  const std::string id = text(first.json.at("execution_id"));
+  ASSERT_EQ(first.headers.find("Location"), "/v1/executions/" + id);
+  EXPECT_EQ(client.get(std::string(*first.headers.find("Location"))).status, 200);
+  const Reply second = client.post("/v1/executions", body);
+  EXPECT_EQ(second.status, 200) << second.body;
+  EXPECT_EQ(text(second.json.at("execution_id")), id);
+  EXPECT_TRUE(second.json.at("duplicate").as_bool());
+}
+
+TEST_F(Api, TheIdempotencyKeyMayBeAHeader) {
+  const net::Headers key = {{"Idempotency-Key", "by header"}};
+  const Reply first = client.send("POST", "/v1/executions", R"({"kind":"k"})", key);
+  EXPECT_EQ(first.status, 201) << first.body;
+  EXPECT_EQ(client.send("POST", "/v1/executions", R"({"kind":"k"})", key).status, 200);
+  EXPECT_EQ(client.post("/v1/executions", R"({"kind":"k","idempotency_key":"by header"})").status, 200);
+  EXPECT_EQ(client.send("POST", "/v1/executions", R"({"kind":"k","idempotency_key":"by header"})", key).status, 200);
+  refuses(client.send("POST", "/v1/executions", R"({"kind":"k","idempotency_key":"other"})", key), 400,
+          "invalid_argument", "idempotency_key");
+  refuses(client.send("POST", "/v1/executions/batch", R"({"executions":[{"kind":"k"}]})", key), 400, "invalid_argument",
+          "idempotency-key");
+  const net::Headers bytes = {{"Idempotency-Key", "of bytes"}, {"Content-Type", "application/octet-stream"}};
+  EXPECT_EQ(client.send("POST", "/v1/executions?kind=k", "x", bytes).status, 201);
+  EXPECT_EQ(client.send("POST", "/v1/executions?kind=k", "x", bytes).status, 200);
+}
+
+TEST_F(Api, AReleasedLeaseGoesToTheNextClaim) {
+  const std::string id = create();
+  const std::string handle = claim_handle();
+  EXPECT_EQ(client.post("/v1/leases/release", R"({"handle":")" + handle + R"("})").body, "{}");
+  EXPECT_EQ(client.post("/v1/leases/release", R"({"handle":")" + handle + R"("})").body, "{}") << "a repeat";
+  EXPECT_EQ(state(id), "resumable");
+  refuses(client.post("/v1/leases/complete", R"({"handle":")" + handle + R"("})"), 409, "stale_lease", "");
+  const auto again = claim();
+  EXPECT_EQ(text(again.at(0).at("execution_id")), id);
+  EXPECT_EQ(again.at(0).at("attempt").at("attempt_index").as_int64(), 0);
+  EXPECT_EQ(text(again.at(0).at("handle_kind")), "resumed");
+  EXPECT_EQ(client.get(path_of(id)).json.at("reclaim_count").as_int64(), 0);
+}
+
+TEST_F(Api, TimesMayBeRelative) {
+  const std::string id = create(R"({"kind":"k","delay_ms":3600000,"deadline_ms":7200000})");
+  const auto described = client.get(path_of(id)).json;
+  const std::int64_t created = described.at("summary").at("created_at").as_int64();
+  EXPECT_EQ(described.at("delay_until").as_int64(), created + 3600000);
+  EXPECT_EQ(described.at("deadline_at").as_int64(), created + 7200000);
+  create();
+  const Reply delayed = client.post("/v1/leases/delay", R"({"handle":")" + claim_handle() + R"(","delay_ms":3600000})");
+  EXPECT_EQ(delayed.status, 200) << delayed.body;
+  EXPECT_GT(delayed.json.at("delay_until").as_int64(), created + 3600000 - 1);
+  create();
+  const std::string handle = claim_handle();
+  refuses(client.post("/v1/leases/delay", R"({"handle":")" + handle + R"("})"), 400, "invalid_argument", "delay_ms");
+  refuses(client.post("/v1/leases/delay", R"({"handle":")" + handle + R"(","delay_ms":1,"delay_until":1794792917000})"),
+          400, "invalid_argument", "delay_ms");
+}
+
+TEST_F(Api, TimesInSecondsAreRefused) {
+  for (const std::string field : {"delay_until", "deadline_at"}) {
+    refuses(client.post("/v1/executions", R"({"kind":"k",")" + field + R"(":1794792917})"), 400, "invalid_argument",
+            field);
+  }
+  create();
+  refuses(client.post("/v1/leases/delay", R"({"handle":")" + claim_handle() + R"(","delay_until":1794792917})"), 400,
+          "invalid_argument", "delay_until");
+  refuses(client.get("/v1/executions?created_before=1794792917"), 400, "invalid_argument", "created_before");
+  EXPECT_EQ(client.get("/v1/executions?created_from=0").status, 200);
+}
+
+TEST_F(Api, ListsInQueriesAreSeparatedByCommas) {
+  create();
+  client.post(path_of(create()) + "/cancel");
+  const auto count = [&](const std::string& query) {
+    return client.get("/v1/executions?" + query).json.at("executions").as_array().size();
+  };
+  EXPECT_EQ(count("state=waiting,cancelled"), 2u);
+  EXPECT_EQ(count("state=waiting&state=cancelled"), 2u);
+  EXPECT_EQ(count("state=cancelled,failed"), 1u);
+  refuses(client.get("/v1/executions?state=waiting,,failed"), 400, "invalid_argument", "state");
+  refuses(client.get("/v1/executions?state="), 400, "invalid_argument", "state");
+  refuses(client.get("/v1/events?type=,created"), 400, "invalid_argument", "type");
+}
+
+TEST_F(Api, AttemptsComeInPages) {
+  const std::string id = create(R"({"kind":"k","policy":{"retry":{"max_retries":9,"initial_delay_ms":0}}})");
+  for (int i = 0; i < 4; ++i) {
+    const Reply claimed = client.post(
+        "/v1/claims", R"({"worker_id":"w","worker_instance_id":"w-1","lanes":["default"],"wait_ms":30000})");
+    client.post("/v1/leases/fail", R"({"handle":")" + text(claimed.json.at("executions").at(0).at("handle")) + R"("})");
+  }
+  const auto first = client.get(path_of(id) + "/attempts?limit=2").json;
+  EXPECT_EQ(first.at("attempts").as_array().size(), 2u);
+  const std::string cursor = text(first.at("next_cursor"));
+  ASSERT_FALSE(cursor.empty());
+  const auto second = client.get(path_of(id) + "/attempts?limit=2&cursor=" + cursor).json;
+  EXPECT_EQ(second.at("attempts").at(0).at("attempt_index").as_int64(), 2);
+  EXPECT_EQ(text(second.at("next_cursor")), "") << "an exactly full last page has no cursor";
+  refuses(client.get(path_of(id) + "/attempts?cursor=AQAAAAAAAAAC"), 400, "invalid_argument", "cursor");
+}
+
+TEST_F(Api, UnsetFieldsAreLeftOut) {
+  const std::string id = create();
+  const auto waiting = client.get(path_of(id) + "/result").json.as_object();
+  EXPECT_EQ(json::serialize(waiting), R"({"outcome":"none"})");
+  const auto described = client.get(path_of(id)).json.as_object();
+  for (const char* field : {"creator", "payload_encoding", "cancelled_by", "cancellation_reason", "lease", "failure"}) {
+    EXPECT_FALSE(described.contains(field)) << field;
+  }
+  const auto events = client.get("/v1/events?cursor=earliest").json.at("events").as_array();
+  EXPECT_FALSE(events.empty());
+  for (const auto& event : events) {
+    for (const auto& [name, value] : event.as_object()) EXPECT_NE(value, "") << name;
+  }
+}
+
+TEST_F(Api, ClaimedEventsNameTheWorker) {
+  const std::string id = create();
+  claim();
+  const auto history = client.get(path_of(id) + "/history").json.at("events").as_array();
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_FALSE(history[0].as_object().contains("worker_instance_id"));
+  EXPECT_EQ(text(history[1].at("type")), "claimed");
+  EXPECT_EQ(text(history[1].at("worker_instance_id")), "w-1");
+}
+
+TEST_F(Api, PayloadsMayBeDeepUpToALimit) {
+  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  const Reply created =
+      client.send("POST", "/v1/executions/batch", R"({"executions":[{"kind":"k","payload":)" + nested(500) + "}]}");
+  ASSERT_EQ(created.status, 200) << created.body;
+  const auto id = text(created.json.at("results").at(0).at("value").at("execution_id"));
+  const net::Headers as_bytes = {{"Accept", "application/octet-stream"}};
+  EXPECT_EQ(client.send("GET", path_of(id) + "/payload", {}, as_bytes).body, nested(500));
+  refuses(client.post("/v1/executions", R"({"kind":"k","payload":)" + nested(501) + "}"), 400, "invalid_argument",
+          "payload");
+  refuses(client.post("/v1/executions", R"({"kind":"k","payload":)" + nested(5000) + "}"), 400, "invalid_argument",
+          "body");
 }
 
 TEST_F(Api, AFailureHasNoResultBytes) {
@@ -317,12 +459,12 @@ TEST_F(Api, MistakesHaveOneShape) {
   refuses(client.get("/v1/executions/nonsense"), 400, "invalid_argument", "execution_id");
   refuses(client.get(path_of("fp7-01890000-0000-7000-8000-000000000001")), 404, "not_found", "execution_id");
   const std::string id = create();
-  refuses(client.get(path_of(id) + "/result?wait=61s"), 400, "invalid_argument", "wait");
-  refuses(client.get(path_of(id) + "/result?wait=soon"), 400, "invalid_argument", "wait");
-  refuses(client.get(path_of(id) + "/result?wait=99999999999999999999s"), 400, "invalid_argument", "wait");
-  EXPECT_EQ(client.get(path_of(id) + "/result?wait=10ms").status, 202);
+  refuses(client.get(path_of(id) + "/result?wait_ms=61000"), 400, "invalid_argument", "wait_ms");
+  refuses(client.get(path_of(id) + "/result?wait_ms=soon"), 400, "invalid_argument", "wait_ms");
+  refuses(client.get(path_of(id) + "/result?wait_ms=99999999999999999999"), 400, "invalid_argument", "wait_ms");
+  EXPECT_EQ(client.get(path_of(id) + "/result?wait_ms=10").status, 202);
   refuses(client.get(path_of(id) + "/attempts/x/result"), 400, "invalid_argument", "attempt_index");
-  refuses(client.get(path_of(id) + "/attempts?from=-1"), 400, "invalid_argument", "from");
+  refuses(client.get(path_of(id) + "/attempts?cursor=-1"), 400, "invalid_argument", "cursor");
 }
 
 TEST_F(Api, NullIsRefusedByName) {
@@ -381,7 +523,7 @@ TEST_F(Api, RetentionByTag) {
   client.post(path_of(mine) + "/cancel");
   client.post(path_of(other) + "/cancel");
   const Reply removed = client.post("/v1/retention/run", R"({"older_than_ms":0,"tag":{"app.team":"a"}})");
-  EXPECT_EQ(removed.body, R"({"removed":1})");
+  EXPECT_EQ(removed.body, R"({"matched":1,"removed":1})");
   EXPECT_EQ(client.get(path_of(mine)).status, 404);
   EXPECT_EQ(client.get(path_of(other)).status, 200);
 }

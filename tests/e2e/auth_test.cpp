@@ -156,6 +156,13 @@ TEST_F(Auth, AKeyOfOneNamespaceReadsItsOwnEverywhere) {
   EXPECT_EQ(call(all, "GET", "/v1/lanes?namespace=team").json.at("lanes").as_array().size(), 1u);
   EXPECT_EQ(call(team, "GET", "/v1/api-keys").json.at("keys").as_array().size(), 1u);
 
+  call(all, "PUT", "/v1/namespaces/secret", R"({"retention":{"failed_ms":5}})");
+  call(team, "PUT", "/v1/namespaces/team", R"({"retention":{"failed_ms":7}})");
+  const Reply namespaces = call(team, "GET", "/v1/namespaces");
+  ASSERT_EQ(namespaces.json.at("namespaces").as_array().size(), 1u) << namespaces.body;
+  EXPECT_EQ(text(namespaces.json.at("namespaces").at(0).at("namespace")), "team");
+  EXPECT_EQ(call(all, "GET", "/v1/namespaces").json.at("namespaces").as_array().size(), 2u);
+
   const Reply metrics = call(team, "GET", "/metrics");
   EXPECT_EQ(metrics.status, denied) << "they are about all namespaces";
   EXPECT_EQ(metrics.body.find("secret"), std::string::npos);
@@ -246,7 +253,8 @@ TEST_F(ScopedWorker, MayUseHandlesOfItsOwnNamespaceOnly) {
   const std::vector<std::pair<std::string, std::string>> uses = {
       {"/v1/leases/renew", R"({"handles":["HANDLE"]})"},
       {"/v1/leases/progress", R"({"handle":"HANDLE","percent":5})"},
-      {"/v1/leases/delay", R"({"handle":"HANDLE","delay_until":1})"},
+      {"/v1/leases/delay", R"({"handle":"HANDLE","delay_ms":0})"},
+      {"/v1/leases/release", R"({"handle":"HANDLE"})"},
       {"/v1/leases/fail", R"({"handle":"HANDLE"})"},
       {"/v1/leases/cancel", R"({"handle":"HANDLE"})"},
       {"/v1/leases/complete", R"({"handle":"HANDLE"})"},

@@ -94,13 +94,14 @@ class Tour {
     post("/v1/leases/complete", with_handle(second, R"(,"result":{"sent":true})"));
     get("/v1/events?cursor=earliest&type=completed");
     get(path_of(text(client_.get("/v1/executions?state=completed").json.at("executions").at(0).at("execution_id"))) +
-        "/result?wait=30s");
+        "/result?wait_ms=30000");
     put_off_and_give_up();
   }
 
   void put_off_and_give_up() {
     const std::string later = create(R"({"lane":"mail","kind":"send"})");
-    post("/v1/leases/delay", with_handle(claim(), R"(,"delay_until":1767229200000)"));
+    post("/v1/leases/release", with_handle(claim()));
+    post("/v1/leases/delay", with_handle(claim(), R"(,"delay_ms":0)"));
     create(R"({"lane":"mail","kind":"send"})");
     post("/v1/leases/cancel", with_handle(claim(), R"(,"reason":"the address is gone")"));
     create(R"({"lane":"mail","kind":"send"})");
@@ -161,6 +162,7 @@ class Tour {
     get("/v1/counts");
     send("PUT", "/v1/namespaces/default", R"({"retention":{"completed_ms":86400000,"failed_ms":2592000000}})");
     get("/v1/namespaces/default");
+    get("/v1/namespaces");
     post("/v1/signing-keys/rotate", R"({"grace_ms":3600000,"reason":"quarterly"})");
     get("/v1/signing-keys");
     post("/v1/api-keys", R"({"name":"mailer","role":"worker"})");

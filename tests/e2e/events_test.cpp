@@ -213,20 +213,20 @@ INSTANTIATE_TEST_SUITE_P(Stores, OnPostgres, testing::Values(StoreKind{StoreKind
 TEST_P(OnEveryStore, AResultIsWaitedFor) {
   const ExecutionId id = make(1).front();
   const std::string target = "/v1/executions/" + to_string(id) + "/result";
-  for (const char* wait : {"", "?wait=20ms"}) {
+  for (const char* wait : {"", "?wait_ms=20"}) {
     const net::Response early = get(target + wait);
     EXPECT_EQ(early.status, 202);
     EXPECT_THAT(early.body, HasSubstr(R"("outcome":"none")"));
   }
   std::thread worker([&] { complete_all(); });
-  const net::Response response = get(target + "?wait=60s");
+  const net::Response response = get(target + "?wait_ms=60000");
   worker.join();
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(boost::json::parse(response.body).at("result").as_string(), "done");
   EXPECT_EQ(get(target).status, 200);
-  EXPECT_EQ(get("/v1/executions/" + to_string(ExecutionId{1, Uuid{{1}}}) + "/result?wait=1s").status, 404);
-  EXPECT_EQ(refused(target + "?wait=61s", "*/*"), (std::pair{400, std::string("wait")}));
-  EXPECT_EQ(refused(target + "?wait=soon", "*/*"), (std::pair{400, std::string("wait")}));
+  EXPECT_EQ(get("/v1/executions/" + to_string(ExecutionId{1, Uuid{{1}}}) + "/result?wait_ms=1000").status, 404);
+  EXPECT_EQ(refused(target + "?wait_ms=61000", "*/*"), (std::pair{400, std::string("wait_ms")}));
+  EXPECT_EQ(refused(target + "?wait_ms=soon", "*/*"), (std::pair{400, std::string("wait_ms")}));
 }
 
 std::size_t threads_of_this_process() {
@@ -241,7 +241,7 @@ TEST_P(OnEveryStore, TwoThousandResultsAreWaitedForWithoutAThread) {
   std::vector<RawSocket> clients;
   for (const ExecutionId& id : make(count)) {
     clients.emplace_back(port());
-    clients.back().send(test::get("/v1/executions/" + to_string(id) + "/result?wait=60s"));
+    clients.back().send(test::get("/v1/executions/" + to_string(id) + "/result?wait_ms=60000"));
   }
   EXPECT_LE(threads_of_this_process(), threads + 2);  // PostgreSQL's notifier starts with the first commit
   complete_all();
@@ -262,13 +262,13 @@ TEST_P(OnEveryStore, APageHasACursorForTheNext) {
   std::string cursor(start.at("next_cursor").as_string());
   std::vector<std::string> seen;
   while (seen.size() < 10) {
-    const auto page = get_json("/v1/events?limit=3&wait=30s&cursor=" + cursor);
+    const auto page = get_json("/v1/events?limit=3&wait_ms=30000&cursor=" + cursor);
     ASSERT_FALSE(page.at("events").as_array().empty());
     for (const auto& event : page.at("events").as_array()) seen.emplace_back(event.at("cursor").as_string());
     cursor = std::string(page.at("next_cursor").as_string());
   }
   EXPECT_EQ(seen, logged());
-  const auto of_b = get_json("/v1/events?cursor=earliest&lane=b&type=created,completed&type=failed&wait=30s");
+  const auto of_b = get_json("/v1/events?cursor=earliest&lane=b&type=created,completed&type=failed&wait_ms=30000");
   EXPECT_EQ(of_b.at("events").as_array().size(), 5u);
   EXPECT_TRUE(get_json("/v1/events?cursor=earliest&type=failed").at("events").as_array().empty());
 }
@@ -285,7 +285,7 @@ TEST_P(OnPostgres, ALongPollIsWokenByACreateOfAnotherEngine) {
     made = make(*other, 1).front();
   });
   asked = true;
-  const auto page = get_json("/v1/events?wait=30s&cursor=" + cursor);
+  const auto page = get_json("/v1/events?wait_ms=30000&cursor=" + cursor);
   creator.join();
   ASSERT_EQ(page.at("events").as_array().size(), 1u) << "nobody woke it";
   EXPECT_EQ(page.at("events").at(0).at("execution_id").as_string(), to_string(made));
@@ -302,9 +302,10 @@ TEST_P(OnMemory, BadQuestionsAreRefusedInBothForms) {
     EXPECT_EQ(refused("/v1/events?execution_id=7", accept).first, 400);
     EXPECT_EQ(refused("/v1/events?colour=red", accept), (Refusal{400, "colour"}));
     EXPECT_EQ(refused("/v1/events?limit=0", accept), (Refusal{400, "limit"}));
-    EXPECT_EQ(refused("/v1/events?wait=61s", accept), (Refusal{400, "wait"}));
+    EXPECT_EQ(refused("/v1/events?wait_ms=61000", accept), (Refusal{400, "wait_ms"}));
   }
-  EXPECT_EQ(refused("/v1/events?wait=1s", "text/event-stream"), (Refusal{400, "wait"})) << "a stream does not end";
+  EXPECT_EQ(refused("/v1/events?wait_ms=1000", "text/event-stream"), (Refusal{400, "wait_ms"}))
+      << "a stream does not end";
 }
 
 TEST_P(OnMemory, BothFormsStandInTheDescription) {
@@ -453,9 +454,9 @@ TEST_P(OnEveryStore, AServerThatDrainsEndsStreamsAndPolls) {
   ASSERT_TRUE(listener.has_events(3));
   const std::string end = listener.events().back().id;
   RawSocket poll(port());
-  poll.send(test::get("/v1/events?wait=60s&lane=nobody&cursor=" + end));
+  poll.send(test::get("/v1/events?wait_ms=60000&lane=nobody&cursor=" + end));
   RawSocket result(port());
-  result.send(test::get("/v1/executions/" + to_string(make(1, "later").front()) + "/result?wait=60s"));
+  result.send(test::get("/v1/executions/" + to_string(make(1, "later").front()) + "/result?wait_ms=60000"));
   ASSERT_TRUE(listener.has_events(4));
   for (int i = 0; i < 2; ++i) get("/healthz");  // the one I/O thread has come by
   engine_->stop();

@@ -262,7 +262,7 @@ std::set<std::string> operations_of_the_engine() {
   std::set<std::string> found;
   for (std::sregex_iterator it(declared.begin(), declared.end(), method), end; it != end; ++it) {
     const std::string name = (*it)[1];
-    const bool counted_otherwise = name.ends_with("_many") || name.ends_with("_async");
+    const bool counted_otherwise = name.ends_with("_many") || name.ends_with("_async") || name == "delay_for";
     const bool is_no_operation = name == "open" || name == "stop" || name == "withdraw_claim";
     if (!counted_otherwise && !is_no_operation) found.insert(name);
   }
@@ -285,6 +285,7 @@ void ask_for_everything(Engine& engine) {
   engine.fail(handle, {});
   engine.fail_async(handle, {}, [](const auto&) {});
   engine.delay(handle, 0);
+  engine.delay_for(handle, 0);
   engine.release(handle);
   engine.release_async(handle, [](const auto&) {});
   engine.cancel_held(handle, {});
@@ -317,6 +318,7 @@ void ask_for_everything(Engine& engine) {
   engine.count_executions();
   engine.list_lanes();
   engine.get_namespace("default");
+  engine.list_namespaces();
   engine.wait(id, 0);
   engine.now();
   engine.namespaces_of({});
@@ -350,6 +352,7 @@ TEST(EngineMetrics, EveryOperationIsCounted) {
   EXPECT_EQ(calls("claim"), 2);
   EXPECT_EQ(calls("renew"), 4);
   EXPECT_EQ(calls("complete"), 2);
+  EXPECT_EQ(calls("delay"), 2) << "delay_for is one";
   EXPECT_EQ(calls("get_execution_result"), 1) << "a wait is not one";
   EXPECT_EQ(calls("list_executions"), 1) << "nor is retention";
   EXPECT_EQ(read.sum("flowfabric_operation_duration_seconds_count"), read.sum("flowfabric_operations_total"));
@@ -512,6 +515,68 @@ TEST_P(Metrics, FeedEveryPanelOfTheDashboard) {
   const auto& variables = document.at("templating").at("list").as_array();
   ASSERT_EQ(variables.size(), 1u);
   EXPECT_EQ(text_of(variables.front().at("name")), "datasource");
+}
+
+// ---------------------------------------------------------------- deploy/prometheus/flowfabric.rules.yml
+
+struct AlertRule {
+  std::string alert;
+  std::string expression;
+  std::string texts;  // what is shown to people
+};
+
+// Rules as our file writes them: every value on the line of its key.
+std::vector<AlertRule> read_alert_rules(const std::string& text) {
+  std::vector<AlertRule> rules;
+  std::istringstream lines(text);
+  const std::regex entry("^ *(?:- )?(alert|expr|for|summary|description): (.*)$");
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);) {
+    if (!std::regex_match(line, found, entry)) continue;
+    if (found[1] == "alert") rules.push_back({found[2], {}, {}});
+    if (rules.empty()) throw std::runtime_error("a line before the first alert: " + line);
+    if (found[1] == "expr") rules.back().expression = found[2];
+    if (found[1] == "summary" || found[1] == "description") rules.back().texts += found[2].str() + "\n";
+  }
+  return rules;
+}
+
+// A rule that asks for a metric or a label that does not exist never fires.
+void check_rule(const AlertRule& rule, Exposition& exposed) {
+  SCOPED_TRACE(rule.alert + ": " + rule.expression);
+  const Query query = read_query(rule.expression);
+  ASSERT_FALSE(query.selectors.empty());
+  EXPECT_FALSE(rule.texts.empty());
+  std::set<std::string> kept = query.grouped_by;
+  for (const Selector& selector : query.selectors) {
+    if (selector.metric == "up") {  // made by Prometheus
+      kept = added_by_prometheus;
+      continue;
+    }
+    const auto samples = exposed.samples(selector.metric);
+    ASSERT_FALSE(samples.empty()) << "there is no " << selector.metric;
+    const auto known = [&](const std::string& label) {
+      return added_by_prometheus.contains(label) || samples.front().labels.contains(label);
+    };
+    for (const Matcher& matcher : selector.matchers) EXPECT_TRUE(known(matcher.label)) << matcher.label;
+    for (const std::string& label : query.grouped_by) EXPECT_TRUE(known(label)) << label;
+  }
+  const std::regex shown("\\$labels\\.([a-z_]+)");
+  for (std::sregex_iterator it(rule.texts.begin(), rule.texts.end(), shown), end; it != end; ++it) {
+    EXPECT_TRUE(kept.contains((*it)[1])) << "the text shows " << (*it)[1] << ", which the expression drops";
+  }
+}
+
+TEST_P(Metrics, FeedEveryAlertRule) {
+  a_little_of_everything();
+  const auto rules = read_alert_rules(read_source_file("deploy/prometheus/flowfabric.rules.yml"));
+  EXPECT_GE(rules.size(), 10u);
+  Exposition exposed = scrape();
+  std::set<std::string> names;
+  for (const AlertRule& rule : rules) {
+    EXPECT_TRUE(names.insert(rule.alert).second) << rule.alert;
+    check_rule(rule, exposed);
+  }
 }
 
 TEST(PromQl, SeesWhatAQueryAsksFor) {

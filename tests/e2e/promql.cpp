@@ -53,7 +53,7 @@ class Reader {
       at_ = text_.find(']', at_);
       if (at_ == std::string::npos) fail("a range has no end");
       ++at_;
-    } else if (std::string("()+-*/,<>").find(c) != std::string::npos) {
+    } else if (std::string("()+-*/,<>=").find(c) != std::string::npos) {
       ++at_;
     } else {
       fail("unexpected " + std::string(1, c));

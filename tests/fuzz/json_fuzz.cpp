@@ -11,7 +11,7 @@ namespace flowfabric::fuzz {
 namespace {
 
 void rewrite(const wire::Value& value, wire::Writer& writer, std::size_t depth) {
-  FF_CHECK(depth <= wire::max_request_depth);
+  FF_CHECK(depth <= wire::max_document_depth);
   switch (value.kind()) {
     case wire::Value::Kind::object:
       writer.begin_object();

@@ -9,12 +9,12 @@
 
 namespace flowfabric::fuzz {
 
-using RequestShapes =
-    std::tuple<ApiKeyRequest, api::BulkBody, api::CancelHeldBody, ClaimForWorkerRequest, ClaimRequest,
-               api::CompleteBody, api::CompletionsBody, api::CreateManyBody, CreateRequest, api::DelayBody,
-               api::FailBody, GrantRequest, api::HandlesBody, HeartbeatRequest, api::LaneBody, api::NamespaceBody,
-               api::PriorityBody, api::ProgressBody, api::ReasonBody, RedeemRequest, api::RetentionBody,
-               api::RevokeBody, api::RotateBody, api::TagsBody, api::WorkerBody, WorkerRegistration>;
+using RequestShapes = std::tuple<ApiKeyRequest, api::BulkBody, api::CancelHeldBody, ClaimForWorkerRequest, ClaimRequest,
+                                 api::CompleteBody, api::CompletionsBody, api::CreateManyBody, CreateRequest,
+                                 api::DelayBody, api::FailBody, GrantRequest, api::HandleBody, api::HandlesBody,
+                                 HeartbeatRequest, api::LaneBody, api::NamespaceBody, api::PriorityBody,
+                                 api::ProgressBody, api::ReasonBody, RedeemRequest, api::RetentionBody, api::RevokeBody,
+                                 api::RotateBody, api::TagsBody, api::WorkerBody, WorkerRegistration>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>

@@ -37,23 +37,25 @@ refused everything beyond it. Without `auth` every program on this machine may d
 is 415. Unknown fields, fields that come twice and wrong types are refused, never ignored; so are
 unknown parameters. Clients should ignore fields of replies that they do not know. Fields that are not set are left out of
 replies. Times are milliseconds since 1970, durations are milliseconds and end in `_ms`. Ids, handles and cursors are opaque:
-keep them, compare them, send them back. In paths they are percent-encoded. Every answer has an `X-Request-Id`, yours if you send
+keep them, compare them, send them back. Lists in queries are written `state=waiting,active`. Times before the year 2000 are
+refused: they are seconds by mistake. Where a time may also be relative, `delay_ms` and `deadline_ms` count from now by the store's
+clock. Every answer has an `X-Request-Id`, yours if you send
 one.
 
 **Payloads and results** are bytes with a label (`payload_encoding`, `result_encoding`). Given as JSON in `payload` they are kept
-byte for byte and get the label `json`; anything else goes into `payload_base64`. They come back in the same way. Where a route
+byte for byte and get the label `json` (objects and arrays may be nested 500 levels deep); anything else goes into `payload_base64`. They come back in the same way. Where a route
 says so, the body can be the bytes themselves, as `application/octet-stream`, and with `Accept: application/octet-stream` so can
 the answer; its label is then in `FlowFabric-Encoding`.
 
 **Pages.** What lists takes `limit` and answers with a `next_cursor`; send it as `cursor` for the next page. An empty one means that
 there is no more. The cursor of the event log never ends: there it means "go on from here".
 
-**Waiting.** `POST /v1/claims` with `wait_ms`, results and events with `wait` answer as soon as there is something to say, or empty
+**Waiting.** `POST /v1/claims` with `wait_ms`, results and events with `wait_ms` answer as soon as there is something to say, or empty
 when the time (up to 60 s) is over. Nobody has to poll. A claim ends when its client closes the connection or its sending side. If
 the response to a claim cannot be delivered, its leases are released at once; no reclaim is counted.
 
 **Repeating.** Who got no answer does not know what happened, and asks again. Creating again with the same `idempotency_key` (or
-`id`) makes nothing new and says `"duplicate": true`. Completing or failing again with the same handle and the same content succeeds
+header `Idempotency-Key`, or `id`) makes nothing new and answers 200 with `"duplicate": true` instead of 201. Completing or failing again with the same handle and the same content succeeds
 again. Priorities, tags, lanes and cancellations are the same after the second time as after the first.
 
 ## Errors

@@ -55,7 +55,7 @@ class Checker {
     } else if (keyword == "minimum") {
       if (value.is_int64() && value.as_int64() < rule.as_int64()) complain(at, "is too small");
     } else if (keyword == "maximum") {
-      if (value.is_int64() && value.as_int64() > rule.as_int64()) complain(at, "is too great");
+      if (value.is_int64() && value.as_int64() > rule.as_int64()) complain(at, "is too large");
     } else if (keyword == "minLength") {
       if (value.is_string() && value.as_string().size() < rule.to_number<std::size_t>()) complain(at, "is too short");
     } else if (keyword == "maxLength") {
@@ -79,7 +79,7 @@ class Checker {
     } else if (keyword == "contentEncoding") {
       if (value.is_string() && !from_base64(text_of(value.as_string()))) complain(at, "is no base64");
     } else {
-      return keyword == "description";
+      return keyword == "description" || keyword == "examples";
     }
     return true;
   }
