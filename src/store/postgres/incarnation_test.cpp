@@ -91,9 +91,8 @@ class Home {
   }
   std::string history(const std::string& name) {
     std::string bodies;
-    for (const auto& entry : store_->history(make_key(RecordKind::execution, name, 1), "", 100).value()) {
-      bodies += entry.entry.body + " ";
-    }
+    const auto entries = store_->history(make_key(RecordKind::execution, name, 1), "", 100).value();
+    for (const auto& entry : entries) bodies += entry.entry.body + " ";
     return bodies;
   }
   // Where a refused cursor is told to go on.
