@@ -35,7 +35,8 @@ void check_handle(std::string_view text, bool is_signed) {
   const Handle again = tokens().sign_handle(claims->fence, HandleKind::fresh, name_space);
   // A longer namespace than there can be is nothing that we would sign.
   if (name_space.size() > limits::max_namespace_bytes) return;
-  FF_CHECK(tokens().verify_handle(again, now) == HandleClaims{claims->fence, name_space});
+  const HandleClaims expected{claims->fence, name_space};
+  FF_CHECK(tokens().verify_handle(again, now) == expected);
 }
 
 void check_grant(std::string_view text, bool is_signed) {
