@@ -33,6 +33,8 @@ std::uint64_t digest_of(const DelayCommand& command) {
   return digest64(out.take());
 }
 
+std::uint64_t digest_of(const std::string& reason) { return digest64(reason); }
+
 Release release_of(const Fence& fence, Release::Operation operation, std::uint64_t digest) {
   Release release;
   release.operation = operation;
@@ -197,6 +199,9 @@ Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command,
   FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
   // Whoever cancelled it and why: what the caller wants is so.
   if (slot->execution()->facts.outcome == Outcome::cancelled) return CancelReply{true};
+  // The caller's own cancellation, repeated after the execution was replayed.
+  const Release release = release_of(command.fence, Release::Operation::cancel, digest_of(command.reason));
+  if (is_repeat(slot->execution()->facts, release)) return CancelReply{true};
   FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
 
   Transition transition(*slot, context);
@@ -204,6 +209,7 @@ Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command,
   const std::string actor = facts.lease->worker_instance_id;
   facts.cancellation_reason = command.reason;
   facts.cancelled_by = actor;
+  facts.release = release;
   finish(transition, Outcome::cancelled, EventType::cancelled, AttemptState::ended_cancelled, actor, command.reason);
   return CancelReply{false};
 }

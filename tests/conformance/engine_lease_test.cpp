@@ -73,6 +73,19 @@ TEST_P(EngineLeases, release_gives_the_lease_back_at_once_and_counts_nothing) {
                                           EventType::resumed, EventType::completed}));
 }
 
+TEST_P(EngineLeases, repeated_cancellation_by_handle_is_answered_after_a_replay_too) {
+  CreateRequest request = job();
+  request.policy.max_replays = 1;
+  const ExecutionId id = value_of(engine().create(request)).execution_id;
+  const Fence fence = engine().fence(engine().take());
+  value_of(engine().call(CancelHeldCommand{fence, "enough"}));
+  value_of(engine().call(ReplayCommand{id, {}}));
+  const Reply again = value_of(engine().call(CancelHeldCommand{fence, "enough"}));
+  EXPECT_TRUE(std::get<CancelReply>(again).already_cancelled);
+  EXPECT_EQ(state(id), PublicState::waiting) << "the new life is not touched";
+  EXPECT_EQ(refusal(engine().call(CancelHeldCommand{fence, "another reason"})), Errc::stale_lease);
+}
+
 TEST_P(EngineLeases, what_is_released_wakes_a_claim_that_waits) {
   const ExecutionId id = engine().make();
   const ClaimedExecution first = engine().take("default", 600000);
