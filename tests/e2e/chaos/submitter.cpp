@@ -70,7 +70,7 @@ class Submitter {
   }
 
   void create_one(const CreateRequest& request) {
-    const auto created = persist([&] { return caller_.post<Created>("/v1/executions", request, 201); });
+    const auto created = persist([&] { return caller_.post<Created>("/v1/executions", request); });
     if (!created) give_up("creating " + request.idempotency_key, created.error());
     journal_.write({note_of(request, *created)});
   }
