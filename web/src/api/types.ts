@@ -1,0 +1,796 @@
+// Made by `npm run types` from /openapi.json; do not edit. The suite `browser` compares it with the server.
+
+export interface ApiKey {
+  key_id: string;
+  name: string;
+  role: 'viewer' | 'worker' | 'operator' | 'admin';
+  namespace?: string;
+  created_at?: number;
+  created_by: string;
+  expires_at?: number;
+}
+
+export interface ApiKeyRequest {
+  name: string;
+  role: 'viewer' | 'worker' | 'operator' | 'admin';
+  namespace?: string;
+  expires_at?: number;
+}
+
+export interface ApiKeys {
+  keys: ApiKey[];
+}
+
+export interface Attempt {
+  attempt_index: number;
+  attempt_id: string;
+  attempt_type: 'initial' | 'retry' | 'reclaim' | 'replay';
+  attempt_state: 'started' | 'suspended' | 'ended_success' | 'ended_failure' | 'ended_cancelled' | 'interrupted' | 'interrupted_reclaimed';
+  lease_epoch: number;
+  worker_id: string;
+  worker_instance_id: string;
+  started_at?: number;
+  suspended_at?: number;
+  resumed_at?: number;
+  ended_at?: number;
+  timeout_at?: number;
+  timeout_left_ms?: number;
+  previous_attempt_index?: number;
+  reason?: string;
+  requested_by?: string;
+  failure?: Failure;
+  has_result: boolean;
+  result_encoding?: string;
+}
+
+export interface AttemptsReply {
+  attempts: Attempt[];
+  next_cursor: string;
+}
+
+export interface BulkBody {
+  action: 'cancel' | 'replay' | 'priority';
+  ids?: string[];
+  filter?: ExecutionFilter;
+  dry_run?: boolean;
+  priority?: number;
+  reason?: string;
+  limit?: number;
+  cursor?: string;
+}
+
+export interface BulkFailure {
+  execution_id: string;
+  error: ErrorDetail;
+}
+
+export interface BulkReply {
+  matched: number;
+  changed: number;
+  unchanged: number;
+  skipped: number;
+  results: BulkSuccess[];
+  failures: BulkFailure[];
+  next_cursor: string;
+  done: boolean;
+}
+
+export interface BulkSuccess {
+  execution_id: string;
+  already_cancelled?: boolean;
+  replay_count?: number;
+  public_state?: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  priority?: number;
+}
+
+export interface Caller {
+  name: string;
+  role: 'viewer' | 'worker' | 'operator' | 'admin';
+  namespace?: string;
+}
+
+export interface CancelHeldBody {
+  handle: string;
+  reason?: string;
+}
+
+export interface CancelReply {
+  already_cancelled: boolean;
+}
+
+export interface ClaimForWorkerRequest {
+  namespace?: string;
+  lane?: string;
+  worker_id: string;
+  worker_instance_id: string;
+  capabilities?: string[];
+  grant_ttl_ms?: number;
+  capability_hash?: string;
+  route_snapshot?: string;
+  admission_summary?: string;
+}
+
+export interface ClaimReply {
+  executions: ClaimedExecution[];
+}
+
+export interface ClaimRequest {
+  worker_namespace?: string;
+  worker_id: string;
+  worker_instance_id: string;
+  namespace?: string;
+  lanes?: string[];
+  capabilities?: string[];
+  max_executions?: number;
+  lease_ttl_ms?: number;
+  wait_ms?: number;
+}
+
+export interface ClaimedExecution {
+  execution_id: string;
+  namespace: string;
+  lane: string;
+  kind: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  priority: number;
+  tags: Record<string, string>;
+  attempt: Attempt;
+  lease: Lease;
+  created_at?: number;
+  deadline_at?: number;
+  traceparent?: string;
+  handle_kind: 'fresh' | 'resumed' | 'reclaimed';
+  handle: string;
+}
+
+export interface CompleteBody {
+  handle: string;
+  result?: unknown;
+  result_base64?: string;
+  result_encoding?: string;
+}
+
+export interface CompleteRequest {
+  result?: unknown;
+  result_base64?: string;
+  result_encoding?: string;
+}
+
+export interface Completion {
+  handle: string;
+  complete?: CompleteRequest;
+  fail?: FailRequest;
+}
+
+export interface CompletionDone {
+  fail?: FailReply;
+}
+
+export interface CompletionDoneItem {
+  value?: CompletionDone;
+  error?: ErrorDetail;
+}
+
+export interface CompletionsBody {
+  completions: Completion[];
+}
+
+export interface CompletionsReply {
+  results: CompletionDoneItem[];
+}
+
+export interface CountsReply {
+  lanes: LaneCounts[];
+}
+
+export interface CreateMany {
+  executions: CreateRequest[];
+}
+
+export interface CreateRequest {
+  namespace?: string;
+  lane?: string;
+  kind: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  priority?: number;
+  tags?: Record<string, string>;
+  required_capabilities?: string[];
+  policy?: Policy;
+  delay_until?: number;
+  deadline_at?: number;
+  delay_ms?: number;
+  deadline_ms?: number;
+  creator?: string;
+  idempotency_key?: string;
+  id?: string;
+  traceparent?: string;
+}
+
+export interface Created {
+  execution_id: string;
+  public_state?: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  duplicate: boolean;
+}
+
+export interface CreatedItem {
+  value?: Created;
+  error?: ErrorDetail;
+}
+
+export interface CreatedMany {
+  results: CreatedItem[];
+}
+
+export interface DelayBody {
+  handle: string;
+  delay_until?: number;
+  delay_ms?: number;
+}
+
+export interface DelayReply {
+  delay_until?: number;
+}
+
+export interface DrainReply {
+  outcome: 'draining' | 'not_registered';
+}
+
+export interface Error {
+  error: ErrorDetail;
+}
+
+export interface ErrorDetail {
+  code: 'invalid_argument' | 'payload_too_large' | 'invalid_handle' | 'not_found' | 'conflict' | 'lane_closed' | 'not_active' | 'lease_expired' | 'lease_revoked' | 'stale_lease' | 'no_active_lease' | 'already_terminal' | 'not_terminal' | 'max_replays_exhausted' | 'not_eligible' | 'capability_mismatch' | 'grant_already_exists' | 'invalid_claim_grant' | 'claim_grant_expired' | 'cursor_expired' | 'contended' | 'overloaded' | 'shutting_down' | 'timed_out' | 'unavailable' | 'outcome_unknown' | 'schema_mismatch' | 'corruption' | 'unauthenticated' | 'permission_denied' | 'method_not_allowed' | 'unsupported_media_type' | 'unsupported' | 'internal';
+  message: string;
+  field?: string;
+  retryable: boolean;
+  details?: Record<string, string>;
+}
+
+export interface Event {
+  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released';
+  at?: number;
+  execution_id?: string;
+  namespace?: string;
+  lane?: string;
+  kind?: string;
+  worker_instance_id?: string;
+  attempt_index?: number;
+  lease_epoch?: number;
+  state_before?: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  state_after?: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  actor?: string;
+  reason?: string;
+  next_at?: number;
+  cursor: string;
+}
+
+export interface EventPage {
+  events: Event[];
+  next_cursor: string;
+}
+
+export interface ExecutionContext {
+  kind: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  tags: Record<string, string>;
+}
+
+export interface ExecutionDescription {
+  summary: ExecutionSummary;
+  state: StateVector;
+  creator?: string;
+  payload_encoding?: string;
+  payload_bytes: number;
+  required_capabilities: string[];
+  policy: Policy;
+  lease?: Lease;
+  lease_epoch: number;
+  grant?: GrantInfo;
+  attempt?: Attempt;
+  attempts: Attempt[];
+  retry_count: number;
+  reclaim_count: number;
+  replay_count: number;
+  delay_until?: number;
+  deadline_at?: number;
+  last_transition_at?: number;
+  last_mutation_at?: number;
+  progress?: Progress;
+  failure?: Failure;
+  cancellation_reason?: string;
+  cancelled_by?: string;
+  explain: Reason[];
+}
+
+export interface ExecutionFilter {
+  namespace?: string;
+  lane?: string;
+  kind?: string;
+  states?: ('waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped')[];
+  tag?: Record<string, string>;
+  flow?: string;
+  created_from?: number;
+  created_before?: number;
+  finished_from?: number;
+  finished_before?: number;
+}
+
+export interface ExecutionPage {
+  executions: ExecutionSummary[];
+  next_cursor: string;
+}
+
+export interface ExecutionResult {
+  outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  attempt_index?: number;
+  result?: unknown;
+  result_base64?: string;
+  result_encoding?: string;
+  failure?: Failure;
+  finished_at?: number;
+}
+
+export interface ExecutionSummary {
+  execution_id: string;
+  namespace: string;
+  lane: string;
+  kind: string;
+  public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  priority: number;
+  tags: Record<string, string>;
+  created_at?: number;
+  started_at?: number;
+  finished_at?: number;
+  attempt_count: number;
+}
+
+export interface ExpiredLease {
+  execution_id: string;
+  namespace: string;
+  lease_id: string;
+  lease_epoch: number;
+  worker_id: string;
+  worker_instance_id: string;
+  attempt_index: number;
+  expires_at?: number;
+  cause: 'none' | 'expired' | 'revoked';
+}
+
+export interface ExpiredLeasePage {
+  leases: ExpiredLease[];
+  next_cursor: string;
+}
+
+export interface FailBody {
+  handle: string;
+  category?: string;
+  message?: string;
+  detail?: unknown;
+  detail_base64?: string;
+  retryable?: 'by_policy' | 'never' | 'force';
+}
+
+export interface FailReply {
+  decision: 'retry_scheduled' | 'failed';
+  retry_at?: number;
+  next_attempt_index?: number;
+  reason: string;
+}
+
+export interface FailRequest {
+  category?: string;
+  message?: string;
+  detail?: unknown;
+  detail_base64?: string;
+  retryable?: 'by_policy' | 'never' | 'force';
+}
+
+export interface Failure {
+  category: string;
+  message?: string;
+  detail?: unknown;
+  detail_base64?: string;
+}
+
+export interface Grant {
+  kind: 'claim' | 'reclaim';
+  execution_id: string;
+  lane: string;
+  worker_id: string;
+  worker_instance_id: string;
+  grant_key: string;
+  grant_id: string;
+  expires_at?: number;
+  capability_hash: string;
+  route_snapshot: string;
+  admission_summary: string;
+}
+
+export interface GrantInfo {
+  kind: 'claim' | 'reclaim';
+  grant_id: string;
+  worker_id: string;
+  worker_instance_id: string;
+  expires_at?: number;
+  capability_hash: string;
+  route_snapshot: string;
+  admission_summary: string;
+}
+
+export interface GrantRequest {
+  execution_id: string;
+  worker_id: string;
+  worker_instance_id: string;
+  capabilities?: string[];
+  grant_ttl_ms?: number;
+  capability_hash?: string;
+  route_snapshot?: string;
+  admission_summary?: string;
+}
+
+export interface HandleBody {
+  handle: string;
+}
+
+export interface HandlesBody {
+  handles: string[];
+}
+
+export interface HeartbeatReply {
+  outcome: 'refreshed' | 'not_registered';
+  next_expiry_at?: number;
+  leases: RenewVerdictItem[];
+  drain: boolean;
+  revoked_leases: string[];
+}
+
+export interface HeartbeatRequest {
+  namespace?: string;
+  worker_instance_id: string;
+  leases?: string[];
+}
+
+export interface KeyRotation {
+  key_id: number;
+  keys: SigningKey[];
+}
+
+export interface KeysReply {
+  keys: SigningKey[];
+}
+
+export interface Lane {
+  lane: string;
+  state: 'active' | 'paused' | 'draining' | 'disabled';
+  changed_at?: number;
+  changed_by?: string;
+  reason?: string;
+  registered_at?: number;
+  registered_by?: string;
+}
+
+export interface LaneBody {
+  state: 'active' | 'paused' | 'draining' | 'disabled';
+  reason?: string;
+}
+
+export interface LaneCounts {
+  lane: string;
+  counts: Record<string, number>;
+}
+
+export interface LanesReply {
+  lanes: Lane[];
+}
+
+export interface Lease {
+  lease_id: string;
+  lease_epoch: number;
+  worker_namespace: string;
+  worker_id: string;
+  worker_instance_id: string;
+  lease_ttl_ms: number;
+  acquired_at?: number;
+  renewed_at?: number;
+  expires_at?: number;
+}
+
+export interface MarkDeadReply {
+  outcome: 'marked' | 'not_registered';
+}
+
+export interface Namespace {
+  namespace: string;
+  retention: RetentionPolicy;
+}
+
+export interface NamespaceBody {
+  retention: RetentionPolicy;
+  reason?: string;
+}
+
+export interface NamespacesReply {
+  namespaces: Namespace[];
+}
+
+export interface NewApiKey {
+  key: ApiKey;
+  secret: string;
+}
+
+export interface NextGrantReply {
+  outcome: 'granted' | 'no_work';
+  grant?: Grant;
+}
+
+export interface Policy {
+  retry?: RetryPolicy;
+  attempt_timeout_ms?: number;
+  on_lease_lost?: 'requeue' | 'manual';
+  reclaim_grace_ms?: number;
+  max_reclaims?: number;
+  max_replays?: number;
+  dedup_window_ms?: number;
+  retention?: RetentionPolicy;
+}
+
+export interface PriorityBody {
+  priority: number;
+  reason?: string;
+}
+
+export interface Progress {
+  percent?: number;
+  message?: string;
+  updated_at?: number;
+}
+
+export interface ProgressBody {
+  handle: string;
+  percent?: number;
+  message?: string;
+}
+
+export interface Reason {
+  code: string;
+  sentence: string;
+  until?: number;
+}
+
+export interface ReasonBody {
+  reason?: string;
+}
+
+export interface ReasonsReply {
+  reasons: Reason[];
+}
+
+export interface ReclaimGrantReply {
+  outcome: 'granted' | 'not_reclaimable' | 'reclaim_cap_exceeded';
+  grant?: Grant;
+  detail?: string;
+  count?: number;
+}
+
+export interface ReclaimReply {
+  outcome: 'claimed' | 'grant_not_found' | 'not_reclaimable' | 'reclaim_cap_exceeded';
+  execution?: ClaimedExecution;
+  detail?: string;
+  count?: number;
+}
+
+export interface RedeemRequest {
+  execution_id: string;
+  grant_key: string;
+  worker_namespace?: string;
+  worker_id: string;
+  worker_instance_id: string;
+  capabilities?: string[];
+  lease_ttl_ms?: number;
+  max_reclaim_count?: number;
+}
+
+export interface RegisterWorkerReply {
+  outcome: 'registered' | 'refreshed';
+  registered_at?: number;
+  next_expiry_at?: number;
+}
+
+export interface RenewVerdict {
+  expires_at?: number;
+  lease_epoch: number;
+  handle: string;
+}
+
+export interface RenewVerdictItem {
+  value?: RenewVerdict;
+  error?: ErrorDetail;
+}
+
+export interface ReplayReply {
+  replay_count: number;
+  public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+}
+
+export interface RetentionBody {
+  older_than_ms?: number;
+  namespace?: string;
+  lane?: string;
+  tag?: Record<string, string>;
+  dry_run?: boolean;
+  reason?: string;
+}
+
+export interface RetentionPolicy {
+  completed_ms?: number;
+  failed_ms?: number;
+  cancelled_ms?: number;
+  expired_ms?: number;
+  skipped_ms?: number;
+}
+
+export interface RetentionReply {
+  matched: number;
+  removed: number;
+}
+
+export interface RetryPolicy {
+  max_retries?: number;
+  backoff?: 'exponential' | 'fixed';
+  initial_delay_ms?: number;
+  max_delay_ms?: number;
+  multiplier_percent?: number;
+  jitter?: 'none' | 'full';
+  retryable_categories?: string[];
+}
+
+export interface RevokeBody {
+  reason?: string;
+  expected_lease_id?: string;
+}
+
+export interface RevokeReply {
+  lease_id: string;
+  lease_epoch: number;
+  public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+}
+
+export interface RotateBody {
+  grace_ms?: number;
+  reason?: string;
+}
+
+export interface SigningKey {
+  key_id: number;
+  created_at?: number;
+  expires_at?: number;
+}
+
+export interface StateReply {
+  public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+}
+
+export interface StateVector {
+  lifecycle_phase: 'runnable' | 'active' | 'suspended' | 'terminal';
+  ownership_state: 'unowned' | 'leased' | 'lease_expired_reclaimable' | 'lease_revoked';
+  eligibility_state: 'not_applicable' | 'eligible_now' | 'not_eligible_until_time' | 'blocked_by_dependencies' | 'blocked_by_budget' | 'blocked_by_quota' | 'blocked_by_lane_state' | 'blocked_by_operator';
+  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant';
+  terminal_outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  attempt_state: 'pending_first_attempt' | 'running_attempt' | 'attempt_interrupted' | 'pending_retry_attempt' | 'pending_reclaim_attempt' | 'pending_replay_attempt' | 'attempt_terminal' | 'none';
+  public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+}
+
+export interface TagsBody {
+  set?: Record<string, string>;
+  remove?: string[];
+  reason?: string;
+}
+
+export interface TagsReply {
+  tags: Record<string, string>;
+}
+
+export interface Verdicts {
+  results: RenewVerdictItem[];
+}
+
+export interface Worker {
+  namespace: string;
+  worker_id: string;
+  worker_instance_id: string;
+  lanes: string[];
+  capabilities: string[];
+  liveness_ttl_ms: number;
+  registered_at?: number;
+  last_heartbeat_at?: number;
+  expires_at?: number;
+  partition: number;
+  draining: boolean;
+  state: 'live' | 'lapsed' | 'marked_dead' | 'ttl_swept';
+  ended_at?: number;
+  ended_by?: string;
+  reason?: string;
+}
+
+export interface WorkerBody {
+  namespace?: string;
+  reason?: string;
+}
+
+export interface WorkerPage {
+  workers: Worker[];
+  next_cursor: string;
+}
+
+export interface WorkerRegistration {
+  namespace?: string;
+  worker_id: string;
+  worker_instance_id: string;
+  lanes?: string[];
+  capabilities?: string[];
+  liveness_ttl_ms?: number;
+}
+
+/** Every route of the server that this dashboard is built into. */
+export const routes: readonly string[] = [
+  'DELETE /v1/api-keys/{key}',
+  'GET /v1/api-keys',
+  'GET /v1/counts',
+  'GET /v1/events',
+  'GET /v1/executions',
+  'GET /v1/executions/{execution_id}',
+  'GET /v1/executions/{execution_id}/attempts',
+  'GET /v1/executions/{execution_id}/attempts/{attempt_index}/result',
+  'GET /v1/executions/{execution_id}/explain',
+  'GET /v1/executions/{execution_id}/history',
+  'GET /v1/executions/{execution_id}/payload',
+  'GET /v1/executions/{execution_id}/result',
+  'GET /v1/executions/{execution_id}/state',
+  'GET /v1/executions/{execution_id}/tags',
+  'GET /v1/lanes',
+  'GET /v1/lanes/{lane}',
+  'GET /v1/leases/expired',
+  'GET /v1/namespaces',
+  'GET /v1/namespaces/{namespace}',
+  'GET /v1/signing-keys',
+  'GET /v1/whoami',
+  'GET /v1/workers',
+  'PATCH /v1/executions/{execution_id}/tags',
+  'POST /v1/api-keys',
+  'POST /v1/claim-grants',
+  'POST /v1/claim-grants/next',
+  'POST /v1/claim-grants/redeem',
+  'POST /v1/claims',
+  'POST /v1/completions',
+  'POST /v1/executions',
+  'POST /v1/executions/batch',
+  'POST /v1/executions/bulk',
+  'POST /v1/executions/{execution_id}/cancel',
+  'POST /v1/executions/{execution_id}/replay',
+  'POST /v1/executions/{execution_id}/revoke-lease',
+  'POST /v1/leases/cancel',
+  'POST /v1/leases/complete',
+  'POST /v1/leases/delay',
+  'POST /v1/leases/fail',
+  'POST /v1/leases/progress',
+  'POST /v1/leases/release',
+  'POST /v1/leases/renew',
+  'POST /v1/reclaim-grants',
+  'POST /v1/reclaim-grants/redeem',
+  'POST /v1/retention/run',
+  'POST /v1/signing-keys/rotate',
+  'POST /v1/workers',
+  'POST /v1/workers/heartbeat',
+  'POST /v1/workers/{worker_instance_id}/drain',
+  'POST /v1/workers/{worker_instance_id}/mark-dead',
+  'PUT /v1/executions/{execution_id}/priority',
+  'PUT /v1/lanes/{lane}',
+  'PUT /v1/namespaces/{namespace}',
+];

@@ -1,0 +1,128 @@
+// The event log as it grows. Above what anyone can read, a sample is shown and everything is counted.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { get, session, withQuery } from '../../api/client';
+import type { Event, EventPage } from '../../api/types';
+import type { EventType } from '../../api/contract';
+import { asCli, asCurl } from '../../core/commands';
+import { count, rate, shortId } from '../../core/format';
+import { addToFeed, emptyFeed } from '../../core/feed';
+import { useEvents, useResource } from '../../live/hooks';
+import { navigate, place } from '../../live/router';
+import { narrow } from '../../live/preferences';
+import { paused } from '../../live/visibility';
+import { copyText, Empty, Icon, Problem, StateBadge, Text, Time, words } from '../../ui/basic';
+import { Menu } from '../../ui/menu';
+import { VTable, type Column } from '../../ui/vtable';
+
+const groups: { title: string; types: EventType[] }[] = [
+  { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'completed', 'failed', 'cancelled', 'expired', 'replayed', 'priority_changed', 'tags_changed'] },
+  { title: 'Leases', types: ['lease_expired', 'lease_revoked', 'lease_reclaimed', 'grant_issued', 'grant_expired'] },
+  { title: 'Workers', types: ['worker_registered', 'worker_refreshed', 'worker_draining', 'worker_marked_dead', 'worker_ttl_swept'] },
+  { title: 'Administration', types: ['lane_changed', 'namespace_changed', 'keys_rotated', 'api_key_created', 'api_key_revoked', 'retention_run'] },
+];
+const names = ['type', 'namespace', 'lane', 'execution_id'] as const;
+
+/** Enough to scroll back through, small enough to draw. */
+const capacity = 5000;
+const mostPerBatch = 60;
+
+const columns: Column<Event>[] = [
+  { name: 'at', title: 'at', width: '112px', cell: (event) => <Time at={event.at} ms /> },
+  { name: 'type', title: 'event', width: '130px', cell: (event) => <b>{words(event.type)}</b> },
+  { name: 'state', title: 'state after', width: '120px', cell: (event) => (event.state_after ? <StateBadge state={event.state_after} /> : <span class="muted">–</span>) },
+  { name: 'subject', title: 'subject', width: '160px', cell: (event) => (event.execution_id ? <a class="mono" href={`/ui/executions/${encodeURIComponent(event.execution_id)}`} title={event.execution_id}>{shortId(event.execution_id)}</a> : <Text>{event.worker_instance_id ?? event.lane ?? event.namespace ?? '–'}</Text>) },
+  { name: 'kind', title: 'kind', width: 'minmax(90px, 1fr)', cell: (event) => <Text>{event.kind}</Text> },
+  { name: 'lane', title: 'lane', width: 'minmax(90px, 1fr)', cell: (event) => <Text>{event.lane}</Text> },
+  { name: 'actor', title: 'actor', width: 'minmax(90px, 1fr)', cell: (event) => <Text>{event.actor}</Text> },
+  { name: 'reason', title: 'reason', width: 'minmax(110px, 1.5fr)', cell: (event) => <Text>{event.reason}</Text> },
+];
+const narrowColumns = new Set(['at', 'type', 'subject']);
+
+/** The events of the last page before now, so that the view does not begin empty. */
+async function recent(query: Record<string, string>, abort: AbortSignal): Promise<Event[]> {
+  const page = await get<EventPage>('/v1/events', { ...query, cursor: 'earliest', limit: 200 }, abort);
+  return page.events;
+}
+
+export function Events() {
+  const params = new URLSearchParams(place.value.search);
+  const filter: Record<string, string> = {};
+  for (const name of names) if (params.get(name)) filter[name] = params.get(name) as string;
+  const key = JSON.stringify(filter);
+  const [feed, setFeed] = useState(emptyFeed);
+  const [perSecond, setPerSecond] = useState(0);
+  const [fromStart, setFromStart] = useState(false);
+  const window_ = useRef({ since: Date.now(), received: 0 });
+  useEffect(() => { setFeed(emptyFeed); setPerSecond(0); setFromStart(false); }, [key]);
+  useEvents(filter, (events, received) => {
+    setFeed((old) => addToFeed(old, events, received, mostPerBatch, capacity));
+    const measured = window_.current;
+    measured.received += received;
+    const passed = Date.now() - measured.since;
+    if (passed < 1000) return;
+    setPerSecond((measured.received * 1000) / passed);
+    window_.current = { since: Date.now(), received: 0 };
+  });
+  const old = useResource(fromStart ? `first ${key}` : undefined, (abort) => recent(filter, abort));
+  const rows = useMemo(() => (fromStart ? old.data ?? [] : [...feed.events].reverse()), [feed.events, old.data, fromStart]);
+  const set = (name: (typeof names)[number], value: string): void => {
+    const next = { ...filter };
+    if (value) next[name] = value;
+    else delete next[name];
+    navigate(withQuery('/ui/events', next).replaceAll('%2C', ','));
+  };
+  const hidden = feed.received - feed.shown;
+  return (
+    <div class="page full">
+      <div class="page-head">
+        <h1 class="grow">Events</h1>
+        <span class="muted">{fromStart ? 'the oldest 200' : `${count(feed.received)} received${perSecond > 0 ? `, ${rate(perSecond)} per s` : ''}${hidden > 0 ? `; a sample of ${count(feed.shown)} is shown` : ''}`}</span>
+        <button type="button" class="button" aria-pressed={fromStart} onClick={() => setFromStart(!fromStart)}>Oldest first</button>
+        <button type="button" class="button" aria-pressed={paused.value} onClick={() => { paused.value = !paused.value; }}>{paused.value ? 'Resume' : 'Pause'}</button>
+        <button type="button" class="button" onClick={() => setFeed(emptyFeed)}>Clear</button>
+        <Copies filter={filter} />
+      </div>
+      <Filters filter={filter} set={set} />
+      {old.error ? <Problem error={old.error} retry={old.reload} /> : null}
+      <VTable label="Events" columns={narrow.value ? columns.filter((column) => narrowColumns.has(column.name)) : columns} rows={rows} keyOf={(event) => event.cursor}
+        onOpen={(event) => { if (event.execution_id) navigate(`/ui/executions/${encodeURIComponent(event.execution_id)}`); }}
+        empty={<Empty title={paused.value ? 'Live updates are paused' : 'Waiting for events'}><p>New events appear here as they happen. What happened before is in the history of each execution, and under “Oldest first”.</p></Empty>} />
+    </div>
+  );
+}
+
+function Filters({ filter, set }: { filter: Record<string, string>; set: (name: (typeof names)[number], value: string) => void }) {
+  const chosen = new Set((filter['type'] ?? '').split(',').filter(Boolean));
+  const toggle = (type: string): void => {
+    if (!chosen.delete(type)) chosen.add(type);
+    set('type', [...chosen].join(','));
+  };
+  return (
+    <div class="row wrap">
+      <Menu left stay label={<>{chosen.size > 0 ? `${chosen.size} types` : 'All types'}<Icon name="down" /></>}>
+        {groups.map((group) => (
+          <>
+            <h3 key={group.title}>{group.title}</h3>
+            {group.types.map((type) => <label key={type}><input type="checkbox" checked={chosen.has(type)} onChange={() => toggle(type)} />{words(type)}</label>)}
+          </>
+        ))}
+      </Menu>
+      {(['lane', 'execution_id', ...(session.value?.namespace ? [] : ['namespace'] as const)] as const).map((name) => (
+        <input key={name} name={name} aria-label={words(name)} placeholder={words(name)} value={filter[name] ?? ''} autoComplete="off" onChange={(event) => set(name, event.currentTarget.value.trim())} />
+      ))}
+      {[...chosen].map((type) => <button type="button" class="chip" key={type} aria-pressed="true" onClick={() => toggle(type)} title="Remove this type">{words(type)} ×</button>)}
+    </div>
+  );
+}
+
+function Copies({ filter }: { filter: Record<string, string> }) {
+  const origin = window.location.origin;
+  const options = Object.entries(filter).flatMap(([name, value]) => [name === 'execution_id' ? '--execution' : `--${name}`, value]);
+  return (
+    <Menu label={<Icon name="more" />} name="More">
+      <button type="button" onClick={() => void copyText(window.location.href, 'Link')}>Copy link</button>
+      <button type="button" onClick={() => void copyText(asCli(['events', '--follow', ...options], origin), 'Command')}>Copy as CLI</button>
+      <button type="button" onClick={() => void copyText(asCurl({ method: 'GET', path: withQuery('/v1/events', { ...filter, cursor: 'earliest' }) }, origin, session.value?.authentication ?? false), 'curl command')}>Copy as curl</button>
+    </Menu>
+  );
+}

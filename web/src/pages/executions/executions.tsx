@@ -1,0 +1,192 @@
+// The list of executions: filtered by the address, extended while it is scrolled, kept current by events.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import './executions.css';
+import { get, session, withQuery, type ApiError } from '../../api/client';
+import { allows } from '../../api/contract';
+import type { CountsReply, ExecutionPage } from '../../api/types';
+import { asCli, asCurl, filterOptions } from '../../core/commands';
+import { count, plural } from '../../core/format';
+import { applyEvent, entersFilter, filterLink, filterQuery, isEmpty, parseFilter, type Filter } from '../../core/filters';
+import { toApiError, useEvents, useResource } from '../../live/hooks';
+import { generation } from '../../live/stream';
+import { navigate, place } from '../../live/router';
+import { narrow, savedViews } from '../../live/preferences';
+import { copyText, Empty, Icon, Problem } from '../../ui/basic';
+import { confirm } from '../../ui/dialog';
+import { useShortcuts } from '../../ui/keyboard';
+import { Menu } from '../../ui/menu';
+import { VTable, type Column } from '../../ui/vtable';
+import { showBulk, type BulkAction, type Selection } from './bulk';
+import { allColumns, chosenColumns, narrowColumns, usualColumns, type Row } from './columns';
+import { FilterBar } from './filter-bar';
+
+const pageSize = 100;
+
+/** The rows that were loaded, and how to get more. */
+function useRows(filter: Filter) {
+  const key = filterQuery(filter).toString();
+  const [state, setState] = useState<{ key: string; rows: Row[]; cursor: string; done: boolean; loaded: boolean }>({ key, rows: [], cursor: '', done: false, loaded: false });
+  const [error, setError] = useState<ApiError>();
+  const busy = useRef<AbortController>();
+  const [fresh, setFresh] = useState(0);
+
+  const load = (from: string, keep: Row[]): void => {
+    if (from !== '' && busy.current) return;
+    busy.current?.abort();
+    const abort = new AbortController();
+    busy.current = abort;
+    const query = filterQuery(filter);
+    query.set('limit', String(pageSize));
+    if (from) query.set('cursor', from);
+    get<ExecutionPage>('/v1/executions', query, abort.signal).then((page) => {
+      const known = new Set(keep.map((row) => row.execution_id));
+      busy.current = undefined;
+      setError(undefined);
+      setState({ key, rows: [...keep, ...page.executions.filter((row) => !known.has(row.execution_id))], cursor: page.next_cursor, done: page.next_cursor === '', loaded: true });
+    }, (problem: unknown) => {
+      if (abort.signal.aborted) return;
+      busy.current = undefined;
+      setError(toApiError(problem));
+    });
+  };
+  const reload = (): void => { setFresh(0); load('', []); };
+  useEffect(() => { reload(); return () => busy.current?.abort(); }, [key, generation.value]);
+  const more = (): void => { if (state.key === key && state.loaded && !state.done && !error) load(state.cursor, state.rows); };
+  useEvents({ namespace: filter.namespace, lane: filter.lane }, (events, received) => {
+    setState((old) => {
+      const byId = new Map(old.rows.map((row, index) => [row.execution_id, index] as const));
+      let rows: Row[] | undefined;
+      for (const event of events) {
+        const index = event.execution_id ? byId.get(event.execution_id) : undefined;
+        if (index === undefined) continue;
+        const before = (rows ?? old.rows)[index] as Row;
+        const after = applyEvent(before, event);
+        if (after === before) continue;
+        rows ??= [...old.rows];
+        rows[index] = after;
+      }
+      return rows ? { ...old, rows } : old;
+    });
+    const entered = events.filter((event) => entersFilter(filter, event)).length;
+    // Of a sample only a part was looked at; the number is scaled to what came.
+    if (entered > 0) setFresh((old) => old + Math.round((entered * received) / events.length));
+  });
+  const own = state.key === key;
+  return { rows: own ? state.rows : [], loaded: own && state.loaded, done: own && state.done, error, reload, more, fresh };
+}
+
+export function Executions() {
+  const filter = useMemo(() => parseFilter(place.value.search), [place.value.search]);
+  const list = useRows(filter);
+  const counts = useResource(`counts ${filter.namespace ?? ''}`, (abort) => get<CountsReply>('/v1/counts', { namespace: filter.namespace }, abort), { every: 5000, live: true });
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const operator = allows(session.value, 'operator');
+  useEffect(() => setMarked(new Set()), [place.value.search]);
+  const mark = (row: Row): void => setMarked((old) => {
+    const next = new Set(old);
+    if (!next.delete(row.execution_id)) next.add(row.execution_id);
+    return next;
+  });
+  useShortcuts([{ keys: 'r', text: 'load the list again', run: list.reload }]);
+  const change = (next: Filter): void => navigate(filterLink(next));
+  const selection: Selection = marked.size > 0 ? { ids: [...marked] } : { filter };
+  return (
+    <div class="page full">
+      <div class="page-head">
+        <h1>Executions</h1>
+        <Views />
+        <div class="grow" />
+        <button type="button" class="button ex-new" onClick={list.reload} title="Load the list again (r)">{list.fresh > 0 ? `${count(list.fresh)} new, show` : 'Refresh'}</button>
+        {operator ? <BulkMenu selection={selection} marked={marked.size} onDone={() => { setMarked(new Set()); list.reload(); counts.reload(); }} /> : null}
+        <ListMenu filter={filter} />
+      </div>
+      <FilterBar filter={filter} counts={counts.data} fixedNamespace={session.value?.namespace} onChange={change} />
+      {list.error ? <Problem error={list.error} retry={list.reload} /> : null}
+      <VTable label="Executions" columns={columnsFor(operator, marked, mark)} rows={list.rows} keyOf={(row) => row.execution_id} onEnd={list.more}
+        onOpen={(row) => navigate(`/ui/executions/${encodeURIComponent(row.execution_id)}`)} onMark={operator ? mark : undefined}
+        empty={list.loaded ? <Nothing filter={filter} /> : undefined}
+        foot={<>{list.loaded ? `${plural(list.rows.length, 'row')} loaded${list.done ? ', all there are' : '; scroll for more'}` : 'Loading'}{marked.size > 0 ? ` · ${count(marked.size)} selected` : ''}</>} />
+    </div>
+  );
+}
+
+function columnsFor(operator: boolean, marked: ReadonlySet<string>, mark: (row: Row) => void): Column<Row>[] {
+  const names = narrow.value ? narrowColumns : chosenColumns.value;
+  const columns = allColumns.filter((column) => names.includes(column.name));
+  const box: Column<Row> = {
+    name: 'mark', title: <span class="hidden-text">selected</span>, width: '20px',
+    cell: (row) => <input type="checkbox" aria-label={`Select ${row.execution_id}`} checked={marked.has(row.execution_id)} onChange={() => mark(row)} />,
+  };
+  return operator && !narrow.value ? [box, ...columns] : columns;
+}
+
+const builtIn: { name: string; query: string }[] = [
+  { name: 'All', query: '' },
+  { name: 'Failed', query: '?state=failed,expired' },
+  { name: 'Running', query: '?state=active' },
+  { name: 'Waiting', query: '?state=waiting,delayed,resumable' },
+];
+
+function Views() {
+  const here = place.value.search;
+  const same = (query: string): boolean => filterQuery(parseFilter(query)).toString() === filterQuery(parseFilter(here)).toString();
+  return (
+    <nav class="ex-views" aria-label="Views">
+      {[...builtIn, ...savedViews.value].map((view) => <a key={view.name} href={`/ui/executions${view.query}`} aria-current={same(view.query) ? 'page' : undefined}>{view.name}</a>)}
+    </nav>
+  );
+}
+
+function saveView(filter: Filter): void {
+  confirm({
+    title: 'Save this view', text: <span class="muted">The filter gets a name in this browser. To share it, send the address of the page.</span>, action: 'Save',
+    fields: (values, set) => <label class="field"><span>Name</span><input name="name" required maxLength={40} value={values['name'] ?? ''} onInput={(event) => set('name', event.currentTarget.value)} /></label>,
+    run: async (values) => {
+      const name = (values['name'] ?? '').trim();
+      savedViews.value = [...savedViews.value.filter((view) => view.name !== name), { name, query: filterLink(filter).replace('/ui/executions', '') }];
+      return `View ${name} saved`;
+    },
+  });
+}
+
+function ListMenu({ filter }: { filter: Filter }) {
+  const origin = window.location.origin;
+  const here = filterLink(filter).replace('/ui/executions', '');
+  const saved = savedViews.value.find((view) => view.query === here);
+  const toggle = (name: string): void => {
+    const chosen = chosenColumns.value;
+    chosenColumns.value = chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name];
+  };
+  return (
+    <>
+      <Menu label={<>Columns<Icon name="down" /></>} stay>
+        {allColumns.map((column) => <label key={column.name}><input type="checkbox" checked={chosenColumns.value.includes(column.name)} onChange={() => toggle(column.name)} />{column.title}</label>)}
+        <hr /><button type="button" onClick={() => { chosenColumns.value = usualColumns; }}>Usual columns</button>
+      </Menu>
+      <Menu label={<Icon name="more" />} name="More">
+        {isEmpty(filter) ? null : <button type="button" onClick={() => saveView(filter)}>Save this view</button>}
+        {saved ? <button type="button" onClick={() => { savedViews.value = savedViews.value.filter((view) => view !== saved); }}>Remove view {saved.name}</button> : null}
+        <button type="button" onClick={() => void copyText(window.location.href, 'Link')}>Copy link</button>
+        <button type="button" onClick={() => void copyText(asCli(['executions', 'list', ...filterOptions(filter)], origin), 'Command')}>Copy as CLI</button>
+        <button type="button" onClick={() => void copyText(asCurl({ method: 'GET', path: withQuery('/v1/executions', filterQuery(filter)) }, origin, session.value?.authentication ?? false), 'curl command')}>Copy as curl</button>
+      </Menu>
+    </>
+  );
+}
+
+function BulkMenu({ selection, marked, onDone }: { selection: Selection; marked: number; onDone: () => void }) {
+  const title = marked > 0 ? `Actions on ${count(marked)} selected` : 'Actions on all';
+  const entry = (action: BulkAction, text: string) => <button type="button" onClick={() => showBulk(action, selection, onDone)}>{text}</button>;
+  return (
+    <Menu label={<>{title}<Icon name="down" /></>}>
+      <h3>{marked > 0 ? 'The selected executions' : 'Everything that the filter selects'}</h3>
+      {entry('replay', 'Run again …')}
+      {entry('cancel', 'Cancel …')}
+      {entry('priority', 'Set priority …')}
+    </Menu>
+  );
+}
+
+const Nothing = ({ filter }: { filter: Filter }) => (isEmpty(filter)
+  ? <Empty title="There are no executions yet"><p>Create one with</p><code>flowfabric executions create --kind hello --store {window.location.origin}</code></Empty>
+  : <Empty title="No execution matches these filters"><p>Remove a filter, or <a href="/ui/executions">show all executions</a>. Executions that ended long ago have been removed by retention.</p></Empty>);
