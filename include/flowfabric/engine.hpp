@@ -32,6 +32,9 @@ struct EngineOptions {
   std::size_t max_queued_commands = 65536;  // beyond it calls are refused as `overloaded`
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
   OnWorkerDeath on_worker_death = OnWorkerDeath::release_now;
+  // Called once, from a thread of the engine, when nothing can be written until the store is opened again: a flush to disk
+  // failed, the database file was removed or replaced, or it is damaged. Must be quick. Reads may still work.
+  std::function<void(const Error&)> on_failure{};
   bool migrate = false;  // let open() bring a server's schema up to date; embedded stores always do
 };
 
@@ -163,6 +166,9 @@ class Engine {
   Result<ExecutionResult> wait(const ExecutionId& id, std::uint32_t wait_ms);
   // The store's clock.
   Result<TimestampMs> now();
+  // An error when the last write failed and none has succeeded since, or when the store does not answer. While writes fail
+  // the engine tries a harmless one every second.
+  Result<void> ready();
 
   // ---- Events
   // `cursor`: empty for "from now on", "earliest" for everything still kept, or a cursor seen before. A page is empty

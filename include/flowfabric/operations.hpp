@@ -441,6 +441,9 @@ struct ExecutionSummary {
   TimestampMs started_at = 0;
   TimestampMs finished_at = 0;
   std::uint32_t attempt_count = 0;
+  // Why the stored record cannot be decoded, in listings. Then the state is that of its last change, and what is not known
+  // is empty.
+  std::optional<std::string> damage{};
 
   friend bool operator==(const ExecutionSummary&, const ExecutionSummary&) = default;
 };

@@ -94,12 +94,6 @@ std::int64_t steady_ms() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-// Ready is a server that reaches its store. Its schema was checked when it was opened.
-Result<void> probe(Engine& engine) {
-  FF_TRY_VOID(engine.now());
-  return {};
-}
-
 void refuse(net::Exchange& exchange, const Error& error) { exchange.respond(error_response(error)); }
 
 void refuse(net::Exchange& exchange, Errc code, std::string message) {
@@ -121,7 +115,7 @@ Dispatcher::Dispatcher(Engine& engine, const ApiOptions& options)
       gatekeeper_(std::make_shared<Gatekeeper>(engine, options.api_keys)),
       metrics_(std::make_shared<HttpMetrics>(options.tracer)),
       pool_(std::make_shared<Pool>(options.pool_threads, max_waiting_calls)),
-      readiness_(pool_, [&engine] { return probe(engine); }, steady_ms) {
+      readiness_(pool_, [&engine] { return engine.ready(); }, steady_ms) {
   std::vector<Route> table = all_routes(options.streams);
   openapi_ = openapi_json(table);
   for (Route& route : table) {

@@ -67,6 +67,9 @@ inline constexpr std::size_t max_cursor_bytes = 1024;
 inline constexpr std::uint32_t default_page = 100;
 inline constexpr std::uint32_t max_page = 1000;
 inline constexpr std::uint32_t max_expired_leases_page = 10000;
+inline constexpr std::size_t max_damaged_named = 1000;  // records that a server's log names as damaged
+inline constexpr std::size_t max_findings = 10000;      // that an integrity check lists; it counts the rest
+inline constexpr std::uint32_t inspection_page = 500;   // records or entries that it has in memory at once
 
 // Inside the engine.
 inline constexpr std::size_t max_key_bytes = 400;

@@ -170,8 +170,11 @@ std::string retention_to_json(std::uint64_t matched, std::uint64_t removed) {
   return wire::to_json(api::RetentionReply{matched, removed});
 }
 
-std::string findings_to_json(const std::vector<std::string>& findings) {
-  return object([&](Writer& writer) { put(writer, "findings", findings); });
+std::string integrity_to_json(const std::vector<std::string>& findings, const std::vector<std::string>* repairs) {
+  return object([&](Writer& writer) {
+    put(writer, "findings", findings);
+    if (repairs != nullptr) put(writer, "repairs", *repairs);
+  });
 }
 
 }  // namespace flowfabric::cli

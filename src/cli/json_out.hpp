@@ -43,6 +43,7 @@ std::string revocation_to_json(const ExecutionId& id, const RevokeReply& reply);
 std::string worker_to_json(const std::string& name_space, const std::string& worker_instance_id,
                            const std::string& outcome);
 std::string retention_to_json(std::uint64_t matched, std::uint64_t removed);
-std::string findings_to_json(const std::vector<std::string>& findings);
+// `repairs` is null for a check that repairs nothing.
+std::string integrity_to_json(const std::vector<std::string>& findings, const std::vector<std::string>* repairs);
 
 }  // namespace flowfabric::cli

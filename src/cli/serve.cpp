@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -58,7 +60,8 @@ std::vector<std::string> variable_names() {
 Result<std::string> own_store() {
   FF_TRY(folder, data_folder([](const char* name) { return std::getenv(name); }));
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  const bool is_new = std::filesystem::create_directories(folder, error);
+  if (!error && is_new) std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   if (error) return fail(Errc::unavailable, "cannot create the directory " + folder.string() + ": " + error.message());
   return "sqlite:" + (folder / "flowfabric.db").string();
 }
@@ -91,6 +94,28 @@ void warn_without_keys(Engine& engine) {
   if (!keys || !keys->empty()) return;
   log(LogLevel::warn, "there is no API key yet; create one: flowfabric api-keys create --role admin NAME --store URL");
 }
+
+// The error that ended the store, if there was one. The server exits then, so that its supervisor starts it again.
+class StoreFailure {
+ public:
+  // A damaged database stays open for reading; nothing is written to it, and /readyz reports it.
+  void note(const Error& error) {
+    if (error.code == Errc::corruption) return;
+    {
+      const std::lock_guard lock(mutex_);
+      error_ = error;
+    }
+    kill(getpid(), SIGTERM);  // run_serve waits for signals
+  }
+  std::optional<Error> error() const {
+    const std::lock_guard lock(mutex_);
+    return error_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<Error> error_;
+};
 
 // The queue of spans and the exporter that sends them; both null when tracing is off.
 struct Tracing {
@@ -137,6 +162,8 @@ Result<int> run_serve(const Arguments& arguments) {
   Signals signals;
   FF_TRY(tracing, start_tracing(std::move(config.tracing)));
   config.api.tracer = tracing.tracer;
+  StoreFailure failure;
+  config.engine.on_failure = [&failure](const Error& error) { failure.note(error); };
   FF_TRY(engine, open_engine(config.store, config.engine, tracing.tracer));
   if (config.api.api_keys) warn_without_keys(*engine);
   FF_TRY(server, api::ApiServer::start(*engine, config.api));
@@ -150,6 +177,7 @@ Result<int> run_serve(const Arguments& arguments) {
   engine->stop();
   server->drain(config.drain_timeout);
   tracing.finish();
+  if (auto error = failure.error()) return tl::unexpected(std::move(*error));
   return 0;
 }
 

@@ -146,7 +146,7 @@ Table list_table(const std::vector<ExecutionSummary>& executions) {
                {"FINISHED"}});
   for (const ExecutionSummary& execution : executions) {
     table.add({{to_string(execution.execution_id)},
-               state_cell(execution.public_state),
+               execution.damage ? Cell{"damaged", Tone::bad} : state_cell(execution.public_state),
                {execution.name_space},
                {execution.lane},
                {execution.kind},

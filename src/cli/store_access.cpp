@@ -147,6 +147,13 @@ Result<Place> chosen_place(const Arguments& arguments, bool operand_is_url) {
 
 Result<std::unique_ptr<Store>> open_for_reading(const std::string& url) {
   FF_TRY_VOID(refuse_missing_file(url));
+  StoreOptions options;
+  options.access = StoreAccess::read;
+  return open_store(url, std::move(options));
+}
+
+Result<std::unique_ptr<Store>> open_for_repair(const std::string& url) {
+  FF_TRY_VOID(refuse_missing_file(url));
   return open_store(url, {});
 }
 

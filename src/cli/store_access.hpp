@@ -28,6 +28,8 @@ Result<Place> chosen_place(const Arguments& arguments, bool operand_is_url = fal
 // The store alone, for looking at it. An engine would set its clock to work: leases that ran out would be taken back
 // and delays would end while somebody looks.
 Result<std::unique_ptr<Store>> open_for_reading(const std::string& url);
+// The store alone, for putting its indexes right.
+Result<std::unique_ptr<Store>> open_for_repair(const std::string& url);
 // An engine, for changing something.
 Result<std::unique_ptr<Engine>> open_for_acting(const std::string& url);
 

@@ -1,10 +1,15 @@
 // migrate, integrity.
+#include <functional>
+
 #include <fmt/core.h>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/store_access.hpp"
+#include "cli/table.hpp"
+#include "engine/integrity.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -18,17 +23,52 @@ Result<int> run_migrate(const Arguments& arguments) {
   return 0;
 }
 
+// What an integrity check found and did. The lists are bounded, the numbers are not.
+struct Checkup {
+  std::vector<std::string> findings;  // that stand
+  std::vector<std::string> repairs;
+  IntegritySummary summary;
+
+  std::uint64_t left() const { return summary.problems - summary.repaired; }
+};
+
+Result<Checkup> check_up(Store& store, bool repair, const std::function<void(const std::string&)>& tell) {
+  Checkup checkup;
+  const auto keep = [&](const IntegrityFinding& found) {
+    const bool repaired = !found.repair.empty();
+    std::vector<std::string>& list = repaired ? checkup.repairs : checkup.findings;
+    if (list.size() >= limits::max_findings) return;
+    list.push_back(repaired ? found.problem + ": " + found.repair : found.problem);
+    tell(list.back());
+  };
+  FF_TRY(summary, check_integrity(store, repair, keep));
+  checkup.summary = summary;
+  return checkup;
+}
+
+void print_summary(const Checkup& checkup) {
+  const IntegritySummary& summary = checkup.summary;
+  if (summary.problems == 0) return fmt::print("no problems found\n");
+  fmt::print("{} found in {}", counted(summary.problems, "problem"), counted(summary.records, "record"));
+  if (summary.repaired > 0) fmt::print(", {} repaired", summary.repaired);
+  fmt::print("\n");
+}
+
 Result<int> run_integrity(const Arguments& arguments) {
   FF_TRY(url, store_url(arguments, true));
-  FF_TRY(store, open_for_reading(url));
-  FF_TRY(findings, store->check_integrity());
-  if (arguments.has("--json")) {
-    fmt::print("{}\n", findings_to_json(findings));
+  const bool repair = arguments.has("--repair");
+  const bool json = arguments.has("--json");
+  FF_TRY(store, repair ? open_for_repair(url) : open_for_reading(url));
+  const auto tell = [&](const std::string& sentence) {
+    if (!json) fmt::print("{}\n", sentence);
+  };
+  FF_TRY(checkup, check_up(*store, repair, tell));
+  if (json) {
+    fmt::print("{}\n", integrity_to_json(checkup.findings, repair ? &checkup.repairs : nullptr));
   } else {
-    for (const std::string& finding : findings) fmt::print("{}\n", finding);
-    if (findings.empty()) fmt::print("no problems found\n");
+    print_summary(checkup);
   }
-  return findings.empty() ? 0 : exit_findings;
+  return checkup.left() == 0 ? 0 : exit_findings;
 }
 
 }  // namespace
@@ -46,10 +86,11 @@ std::vector<Command> store_commands() {
       {{"integrity",
         url,
         "check the consistency of a store",
-        "Compares the tables of a store with each other and prints one line for each problem. The exit code is 1 if "
-        "there\n"
-        "is a problem.",
-        {store_option(), json_option()}},
+        "Reads every record, compares the indexes with the records and prints one line for each problem. Servers may\n"
+        "keep running. --repair corrects wrong index entries and listings and removes data without a record; records\n"
+        "that cannot be decoded and missing payloads or results can only be reported. The exit code is 1 if a problem\n"
+        "remains.",
+        {store_option(), {"--repair", "", "correct the indexes and report what was done"}, json_option()}},
        run_integrity},
   };
 }

@@ -68,13 +68,9 @@ class StoreTarget final : public Target {
   }
   Result<std::vector<LaneView>> lanes(const std::optional<std::string>& name_space) override {
     FF_TRY(store, opened_store());
-    FF_TRY(session, store->open_session());
-    ReadRequest request;
-    request.want_routes = true;
-    FF_TRY(reply, session->read(request));
-    session->release();
+    FF_TRY(stored, store->inspect()->routes());
     RouteTable routes;
-    routes.add(reply.routes);
+    routes.add(stored);
     FF_TRY(lanes, reads::lanes(*store, routes));
     FF_TRY(counts, reads::counts(*store, name_space));
     return lane_views(std::move(lanes), std::move(counts));

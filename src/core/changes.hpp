@@ -168,6 +168,7 @@ struct RootChange {
   std::string fixed;
   std::string body;
   std::optional<Listing> listing;  // present for kinds that are listed, in every put
+  bool relist = false;             // write all of `listing`, also what never changes: a repair
   // The version of a record that this put creates, 1 to 2^62. Where a key can be used again after its record was erased,
   // it must be one that the key never had: else a guard that was taken from the old record would hold on the new one.
   std::uint64_t first_version = 1;

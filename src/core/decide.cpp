@@ -62,9 +62,32 @@ std::vector<Key> redeem_needs(Workspace& workspace, const RedeemRequest& request
   return keys;
 }
 
+const Error* damage_among(const std::vector<Key>& keys, Workspace& workspace) {
+  for (const Key& key : keys) {
+    const Slot* slot = workspace.find(key);
+    if (slot != nullptr && slot->damage) return slot->damage.get();
+  }
+  return nullptr;
+}
+
 std::vector<Key> unknown_of(std::vector<Key> keys, const Workspace& workspace) {
   std::erase_if(keys, [&](const Key& key) { return workspace.knows(key); });
   return keys;
+}
+
+// What the command reads, as far as that is known yet.
+std::vector<Key> keys_read(Workspace& workspace, const Command& command) {
+  if (const auto* create = std::get_if<CreateCommand>(&command)) return create_needs(workspace, *create);
+  if (const auto* due = std::get_if<DueCommand>(&command)) return retention_needs(workspace, due->key);
+  if (const auto* remove = std::get_if<RemoveCommand>(&command)) {
+    return retention_needs(workspace, execution_key(remove->id));
+  }
+  if (const auto* grant = std::get_if<GrantCommand>(&command)) {
+    return grant_needs(workspace, grant->request.execution_id);
+  }
+  if (const auto* redeem = std::get_if<RedeemCommand>(&command)) return redeem_needs(workspace, redeem->request);
+  if (const auto* lease = std::get_if<LeaseCommand>(&command)) return lease_needs(*lease);
+  return keys_touched(command);
 }
 
 }  // namespace
@@ -103,36 +126,34 @@ bool others_decide_by(const Command& command) {
 }
 
 std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
-  std::vector<Key> keys;
   if (const auto* create = std::get_if<CreateCommand>(&command)) {
     // A minted id is new by construction: looking it up would only cost a read. The insert's guard covers the rest.
     if (!create->id_is_supplied) workspace.note_looked_up(execution_key(create->id));
-    keys = create_needs(workspace, *create);
-  } else if (const auto* due = std::get_if<DueCommand>(&command)) {
-    keys = retention_needs(workspace, due->key);
-  } else if (const auto* remove = std::get_if<RemoveCommand>(&command)) {
-    keys = retention_needs(workspace, execution_key(remove->id));
-  } else if (const auto* grant = std::get_if<GrantCommand>(&command)) {
-    keys = grant_needs(workspace, grant->request.execution_id);
-  } else if (const auto* redeem = std::get_if<RedeemCommand>(&command)) {
-    keys = redeem_needs(workspace, redeem->request);
-  } else if (const auto* lease = std::get_if<LeaseCommand>(&command)) {
-    keys = lease_needs(*lease);
-  } else {
-    keys = keys_touched(command);
   }
-  return unknown_of(std::move(keys), workspace);
+  return unknown_of(keys_read(workspace, command), workspace);
 }
 
 std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command) {
   return unknown_of(retention_needs(workspace, command.key), workspace);
 }
 
+bool rests_on_damage(Workspace& workspace, const DueCommand& command) {
+  if (!workspace.has_damage()) return false;
+  return damage_among({command.key}, workspace) != nullptr ||
+         damage_among(retention_needs(workspace, command.key), workspace) != nullptr;
+}
+
 Result<Reply> decide(Workspace& workspace, const Command& command, const Context& context) {
+  if (workspace.has_damage()) {
+    const Error* damage = damage_among(keys_touched(command), workspace);
+    if (damage == nullptr) damage = damage_among(keys_read(workspace, command), workspace);
+    if (damage != nullptr) return tl::unexpected(*damage);
+  }
   return std::visit([&](const auto& c) { return decide_one(workspace, c, context); }, command);
 }
 
 bool lane_serves(Workspace& workspace, const std::string& lane) {
+  if (workspace.has_damage() && damage_among({lane_key(lane)}, workspace) != nullptr) return false;
   const LaneState state = lane_state(workspace, lane);
   return state == LaneState::active || state == LaneState::draining;
 }

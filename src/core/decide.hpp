@@ -23,11 +23,14 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command);
 // must not see a change that may yet turn out stale, so such a command is the last of its batch.
 bool others_decide_by(const Command& command);
 
+// Refused with `corruption` when a record that the command rests on cannot be decoded.
 Result<Reply> decide(Workspace& workspace, const Command& command, const Context& context);
 
 // The same for what the clock brings about. Thousands of these come at once, so they need not be Commands, which are large.
 std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command);
 Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const Context& context);
+// Such a one is not to be decided.
+bool rests_on_damage(Workspace& workspace, const DueCommand& command);
 Result<Reply> decide_one(Workspace& workspace, const ReleaseCommand& command, const Context& context);
 
 // Whether the lane lets work be handed out. An unknown lane is active.

@@ -4,6 +4,8 @@
 #include <flowfabric/types.hpp>
 
 #include "base/check.hpp"
+#include "base/hashing.hpp"
+#include "core/records.hpp"
 
 namespace flowfabric {
 namespace {
@@ -92,6 +94,13 @@ Result<Enum> value_of(const std::array<Names, n>& names, std::string_view text, 
   return fail(Errc::invalid_argument, "unknown value \"" + std::string(text) + "\"; allowed: " + allowed, field);
 }
 
+bool is_printable(std::string_view text) {
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
+  }
+  return !text.empty();
+}
+
 }  // namespace
 
 std::string_view to_string(Phase value) { return name_of(phases, value); }
@@ -120,6 +129,33 @@ Result<EventType> parse_event_type(std::string_view text) { return value_of<Even
 bool is_terminal(EventType type) {
   return type == EventType::completed || type == EventType::failed || type == EventType::cancelled ||
          type == EventType::expired;
+}
+
+std::string name_of_record(const Key& key) {
+  if (key.bytes.size() < 3) return "record " + to_hex(key.bytes);
+  const std::string id(key.id());
+  switch (key.kind()) {
+    case RecordKind::execution:
+      if (key.bytes.size() == execution_key_bytes) return "execution " + to_string(execution_id_of(key));
+      break;
+    case RecordKind::lane:
+      if (is_printable(id)) return "lane " + id;
+      break;
+    case RecordKind::name_space:
+      if (is_printable(id)) return "namespace " + id;
+      break;
+    case RecordKind::worker: {
+      const std::size_t zero = id.find('\0');
+      if (zero != std::string::npos && is_printable(id.substr(0, zero)) && is_printable(id.substr(zero + 1))) {
+        return "worker " + id.substr(zero + 1) + " of namespace " + id.substr(0, zero);
+      }
+      break;
+    }
+    case RecordKind::idempotency: return "idempotency key " + to_hex(id);
+    case RecordKind::keyring: return "the signing keys";
+    case RecordKind::api_keys: return "the API keys";
+  }
+  return "record " + to_hex(key.bytes);
 }
 
 }  // namespace flowfabric

@@ -23,7 +23,7 @@ Key execution_key(const ExecutionId& id) {
 }
 
 ExecutionId execution_id_of(const Key& key) {
-  FF_CHECK(key.kind() == RecordKind::execution && key.bytes.size() == 19);
+  FF_CHECK(key.kind() == RecordKind::execution && key.bytes.size() == execution_key_bytes);
   ExecutionId id;
   id.partition = key.partition();
   const std::string_view bytes = key.id();

@@ -751,6 +751,9 @@ Result<Event> decode_event(std::string_view bytes) {
 }
 
 Result<void> decode_execution_into(Execution& execution, const Record& record) {
+  if (record.key.bytes.size() != execution_key_bytes) {
+    return fail(Errc::corruption, "the stored key of an execution has a wrong length");
+  }
   execution.id = execution_id_of(record.key);
   FF_TRY_VOID(decode_into(execution.spec, record.fixed));
   return decode_into(execution.facts, record.body);

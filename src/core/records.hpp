@@ -192,6 +192,7 @@ struct WorkerRecord {
 
 KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs created_at, const Entropy& entropy);
 
+inline constexpr std::size_t execution_key_bytes = 1 + 16 + 2;  // kind, id, partition
 Key execution_key(const ExecutionId& id);
 Key lane_key(std::string_view lane);
 Key namespace_key(std::string_view name_space);
@@ -203,6 +204,8 @@ std::uint16_t worker_partition(std::string_view worker_instance_id);
 // The key of an idempotency record is a hash of (namespace, key); executions made with one live in its partition.
 Key idempotency_key(std::string_view name_space, std::string_view key);
 ExecutionId execution_id_of(const Key& key);
+// "execution fp7-...", "lane mail": what messages call a record. Any bytes will do as a key.
+std::string name_of_record(const Key& key);
 
 std::string encode(const Spec& spec);
 std::string encode(const Facts& facts);

@@ -15,6 +15,7 @@ std::optional<DueEntry> armed_entry(const Key& key, TimestampMs armed_due, const
 }
 
 Result<void> decode_into(Slot& slot, const Record& record) {
+  if (record.key.bytes.size() < 3) return fail(Errc::corruption, "a stored key is too short");
   switch (record.key.kind()) {
     case RecordKind::execution: {
       slot.record = std::make_unique<Execution>();
@@ -69,32 +70,10 @@ TimestampMs lazily(const Slot& slot, TimestampMs due, TimestampMs earliest) {
 }
 
 // A heartbeat that comes in time moves the entry itself, so that the clock never meets it.
-TimestampMs wanted_due(const Slot& slot, const WorkerRecord& worker) {
+TimestampMs due_of_worker(const Slot& slot, const WorkerRecord& worker) {
   const TimestampMs due = next_due(worker);
   const bool lives = worker.info.state == WorkerState::live && worker.release_until == 0;
   return lives ? lazily(slot, due, worker.info.last_heartbeat_at + worker.info.liveness_ttl_ms / 2) : due;
-}
-
-// Which due entry the record should have.
-std::optional<DueEntry> wanted_due(const Slot& slot) {
-  if (slot.erased) return std::nullopt;
-  if (const auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) {
-    return DueEntry{idempotency->expires_at, slot.key};
-  }
-  if (const auto* worker = std::get_if<WorkerRecord>(&slot.record)) {
-    return DueEntry{wanted_due(slot, *worker), slot.key};
-  }
-  const Execution* execution = slot.execution();
-  if (execution == nullptr) return std::nullopt;
-  const Grouping grouped = grouping(execution->facts);
-  TimestampMs due = next_due(execution->facts);
-  // A new lease moves the entry to another group in any case: then it goes where it belongs at once.
-  const bool same_lease =
-      slot.indexed_due && slot.indexed_due->group == grouped.group && slot.indexed_due->rank == grouped.rank;
-  if (execution->facts.lease && same_lease) due = lazily(slot, due, 0);
-  if (due == 0 && grouped.group != 0) due = never_due;
-  if (due == 0) return std::nullopt;
-  return DueEntry{due, slot.key, grouped.group, grouped.rank};
 }
 
 void set_armed_due(Slot& slot, TimestampMs due) {
@@ -170,6 +149,27 @@ std::unique_ptr<Slot> make_slot(const Key& key) {
 
 }  // namespace
 
+std::optional<DueEntry> wanted_due(const Slot& slot) {
+  if (slot.erased) return std::nullopt;
+  if (const auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) {
+    return DueEntry{idempotency->expires_at, slot.key};
+  }
+  if (const auto* worker = std::get_if<WorkerRecord>(&slot.record)) {
+    return DueEntry{due_of_worker(slot, *worker), slot.key};
+  }
+  const Execution* execution = slot.execution();
+  if (execution == nullptr) return std::nullopt;
+  const Grouping grouped = grouping(execution->facts);
+  TimestampMs due = next_due(execution->facts);
+  // A new lease moves the entry to another group in any case: then it goes where it belongs at once.
+  const bool same_lease =
+      slot.indexed_due && slot.indexed_due->group == grouped.group && slot.indexed_due->rank == grouped.rank;
+  if (execution->facts.lease && same_lease) due = lazily(slot, due, 0);
+  if (due == 0 && grouped.group != 0) due = never_due;
+  if (due == 0) return std::nullopt;
+  return DueEntry{due, slot.key, grouped.group, grouped.rank};
+}
+
 Result<std::unique_ptr<Slot>> decode_slot(const Record& record) {
   auto slot = make_slot(record.key);
   slot->version = record.version;
@@ -192,6 +192,16 @@ Slot& Workspace::admit(std::unique_ptr<Slot> slot) {
 
 void Workspace::note_looked_up(const Key& key) {
   if (!knows(key)) add(make_slot(key));
+}
+
+void Workspace::note_damaged(const Record& record, const Error& error) {
+  if (knows(record.key)) return;
+  auto slot = make_slot(record.key);
+  slot->version = record.version;
+  slot->damage = std::make_unique<Error>(error);
+  slot->damage->message = name_of_record(record.key) + " is damaged: " + error.message;
+  add(std::move(slot));
+  has_damage_ = true;
 }
 
 Slot& Workspace::add(std::unique_ptr<Slot> slot) {

@@ -41,6 +41,7 @@ struct Slot {
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
                KeyringRecord, ApiKeysRecord, WorkerRecord>
       record;
+  std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;
   bool erased = false;
   bool rearm_exactly = false;  // the clock has seen the due entry: replace it even by a later one
@@ -68,6 +69,9 @@ struct Slot {
 // A loaded record, decoded. One that cannot be decoded is refused with `corruption`.
 Result<std::unique_ptr<Slot>> decode_slot(const Record& record);
 
+// Which due entry the record should have.
+std::optional<DueEntry> wanted_due(const Slot& slot);
+
 struct PlannedCommit {
   std::vector<ChangeSet> sets;   // see Slot::planned
   TimestampMs earliest_due = 0;  // among entries put; 0: none
@@ -81,6 +85,9 @@ class Workspace {
   Slot& admit(std::unique_ptr<Slot> slot);
   // Notes that these keys were looked up; those not admitted are absent.
   void note_looked_up(const Key& key);
+  // Notes that a record exists and cannot be decoded. Whoever needs it is refused with the error (core/decide.hpp).
+  void note_damaged(const Record& record, const Error& error);
+  bool has_damage() const { return has_damage_; }
 
   bool knows(const Key& key) const { return slots_.contains(key.bytes); }
   // The slot of a known key.
@@ -102,6 +109,7 @@ class Workspace {
 
   std::unordered_map<std::string_view, std::unique_ptr<Slot>> slots_;  // by the bytes of their own keys
   std::vector<Slot*> order_;  // in order of arrival, so that a run is reproducible
+  bool has_damage_ = false;
 };
 
 }  // namespace flowfabric

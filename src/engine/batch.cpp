@@ -70,6 +70,13 @@ void add_demands(RouteNo route, const Wanted& wanted, std::vector<RouteDemand>& 
   }
 }
 
+// Changes nothing, but has to be written: shows whether writing succeeds.
+ChangeSet probe_set() {
+  ChangeSet set;
+  set.counters.push_back({make_key(RecordKind::keyring, "probe", 0), 0});
+  return set;
+}
+
 }  // namespace
 
 Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
@@ -100,6 +107,10 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
 }
 
 void Batch::write() {
+  if (auto failed = runtime_.health_.lasting_failure()) {
+    outcome_ = tl::unexpected(std::move(*failed));
+    return;
+  }
   outcome_ = read_decide_commit();
   if (!outcome_) session_.release();
 }
@@ -225,8 +236,16 @@ void Batch::take_ahead() {
   for (auto& slot : slots) clock_commands_.emplace_back(DueCommand{workspace_.admit(std::move(slot)).key});
 }
 
+Slot* Batch::take(const Record& record) {
+  auto slot = workspace_.admit(record);
+  if (slot) return (*slot)->damage ? nullptr : *slot;
+  workspace_.note_damaged(record, slot.error());
+  runtime_.note_damaged(record, slot.error());
+  return nullptr;
+}
+
 Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) {
-  for (const Record& record : reply.records) FF_TRY_VOID(workspace_.admit(record));
+  for (const Record& record : reply.records) take(record);
   for (const Key& key : request.keys) workspace_.note_looked_up(key);
   std::vector<std::uint32_t> found(request.ready.size());
   for (const Candidate& candidate : reply.ready) ++found[candidate.demand];
@@ -235,13 +254,8 @@ Result<void> Batch::take_in(const ReadReply& reply, const ReadRequest& request) 
     if (found[i] >= demand.limit) cut_off_.emplace(demand.route, demand.name_space);
   }
   for (const Candidate& candidate : reply.ready) {
-    const auto slot = workspace_.admit(candidate.record);
-    if (!slot) {
-      // One unreadable record must not stop the lane.
-      log(LogLevel::error, "a claimable record cannot be decoded", {{"key", to_hex(candidate.entry.key.bytes)}});
-      continue;
-    }
-    if ((*slot)->version != candidate.record.version) continue;
+    const Slot* slot = take(candidate.record);
+    if (slot == nullptr || slot->version != candidate.record.version) continue;
     offer(candidate.entry);
   }
   return {};
@@ -252,13 +266,10 @@ void Batch::take_due(const ReadReply& reply) {
   runtime_.note_sweep(due_found_ >= sweep_limit_, reply);
   clock_commands_.reserve(due_found_);
   for (const DueCandidate& candidate : reply.due) {
-    const auto slot = workspace_.admit(candidate.record);
-    if (!slot) {
-      log(LogLevel::error, "a due record cannot be decoded", {{"key", to_hex(candidate.entry.key.bytes)}});
-      continue;
-    }
+    Slot* slot = take(candidate.record);
+    if (slot == nullptr) continue;
     // The index is what the clock saw; whatever the record believes, this entry is to be replaced.
-    (*slot)->indexed_due = candidate.entry;
+    slot->indexed_due = candidate.entry;
     clock_commands_.emplace_back(DueCommand{candidate.entry.key});
   }
 }
@@ -278,18 +289,14 @@ Batch::DeadWorkers Batch::dead_workers() {
 }
 
 void Batch::release_lease_of(const std::vector<DeadWorker>& workers, const DueCandidate& found) {
-  const auto slot = workspace_.admit(found.record);
-  if (!slot) {
-    // One unreadable record must not stop the clock.
-    log(LogLevel::error, "the lease of a dead worker cannot be decoded", {{"key", to_hex(found.entry.key.bytes)}});
-    return;
-  }
+  const Slot* slot = take(found.record);
+  if (slot == nullptr) return;
   // The batch has met it before, and it has changed since: the next sweep sees it as it is.
-  if ((*slot)->version != found.record.version) {
+  if (slot->version != found.record.version) {
     for (const DeadWorker& one : workers) still_holds_leases(one);
     return;
   }
-  const Execution* execution = (*slot)->execution();
+  const Execution* execution = slot->execution();
   if (execution == nullptr || !execution->facts.lease) return;
   const Lease& lease = *execution->facts.lease;
   for (const DeadWorker& one : workers) {
@@ -339,13 +346,15 @@ Result<void> Batch::read_more() {
     request.keys = missing_keys();
     if (request.keys.empty()) return {};
     FF_TRY(reply, session_.read(request));
-    for (const Record& record : reply.records) FF_TRY_VOID(workspace_.admit(record));
+    for (const Record& record : reply.records) take(record);
     for (const Key& key : request.keys) workspace_.note_looked_up(key);
   }
 }
 
 void Batch::decide_all() {
   for (const ClockCommand& command : clock_commands_) {
+    const auto* due = std::get_if<DueCommand>(&command);
+    if (due != nullptr && rests_on_damage(workspace_, *due)) continue;
     std::visit([&](const auto& one) { (void)decide_one(workspace_, one, context_); }, command);
   }
   for (const auto& step : order_) {
@@ -486,6 +495,7 @@ Result<void> Batch::load_payloads() {
 
 Result<void> Batch::commit() {
   plan_ = workspace_.plan((context_.entropy() >> 2) + 1);
+  if (sweeping_ && runtime_.health_.take_probe()) plan_.sets.push_back(probe_set());
   if (plan_.sets.empty()) {
     session_.release();
     return {};
@@ -503,6 +513,7 @@ void Batch::answer() {
   count_commits();
   const auto committed = static_cast<std::size_t>(std::count(verdicts_.begin(), verdicts_.end(), Verdict::committed));
   if (!plan_.sets.empty()) {
+    runtime_.health_.note_success();
     runtime_.statistics_.batches += 1;
     runtime_.statistics_.commands += size();
     runtime_.statistics_.stale += verdicts_.size() - committed;

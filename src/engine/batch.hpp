@@ -59,6 +59,8 @@ class Batch {
   Result<void> read_for_commands();
   Result<void> read_due();
   Result<void> read_more();
+  // Takes a record in. One that cannot be decoded fails those who need it and nobody else: null.
+  Slot* take(const Record& record);
   DeadWorkers dead_workers();
   void release_lease_of(const std::vector<DeadWorker>& workers, const DueCandidate& found);
   void still_holds_leases(const DeadWorker& worker);

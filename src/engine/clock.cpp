@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "core/records.hpp"
 #include "engine/runtime.hpp"
 
 namespace flowfabric {
@@ -130,6 +131,7 @@ void Runtime::on_foreign_wakeup(const Wakeup& wakeup) {
 // A batch has failed. Claims in it used up wake-ups that others might have had, and when the outcome is unknown, there
 // may be work and due times that nobody was told of. All who wait look again as soon as the store answers.
 void Runtime::batch_failed(const Error& error) {
+  note_store_error(error);
   {
     const std::lock_guard lock(clock_mutex_);
     look_again_ = true;
@@ -141,6 +143,35 @@ void Runtime::batch_failed(const Error& error) {
   Wakeup wakeup;
   wakeup.everything = true;
   store_->announce(wakeup);
+}
+
+// What damages the whole database, and what the store itself calls final, does not pass: nothing is tried any more.
+void Runtime::note_store_error(const Error& error) {
+  if (error.code == Errc::shutting_down) return;
+  const std::optional<Error> of_store = store_->failure();
+  const Error& cause = of_store ? *of_store : error;
+  const bool lasting = of_store.has_value() || error.code == Errc::corruption;
+  health_.note_failure(cause, lasting, steady_ms());
+  if (lasting && !failure_told_.exchange(true) && options_.on_failure) options_.on_failure(cause);
+}
+
+// A record that cannot be decoded fails those who need it. The log names it once.
+void Runtime::note_damaged(const Record& record, const Error& error) {
+  {
+    const std::lock_guard lock(damaged_mutex_);
+    if (damaged_.size() >= limits::max_damaged_named || !damaged_.insert(record.key).second) return;
+  }
+  log(LogLevel::error, "a stored record is damaged; `flowfabric integrity` lists all of them",
+      {{"record", name_of_record(record.key)}, {"cause", error.message}});
+}
+
+// While writes fail, somebody has to find out when they succeed again: a sweep writes something harmless then.
+void Runtime::probe_if_due() {
+  if (refusing_ || !health_.probe_is_due(steady_ms())) return;
+  const std::lock_guard lock(clock_mutex_);
+  if (sweeps_ > 0) return;  // that one takes it along
+  ++sweeps_;
+  enqueue(QueuedSweep{}, true);
 }
 
 void Runtime::handle_foreign_news() {
@@ -178,6 +209,7 @@ bool Runtime::ask_store_for_next_due() {
     noted_due_ = never;
   }
   const auto due = store_->next_due();
+  if (!due && store_->failure()) note_store_error(due.error());
   const std::lock_guard lock(clock_mutex_);
   if (!due) {
     log(LogLevel::warn, "the clock cannot reach the store", {{"error", due.error().message}});
@@ -224,6 +256,7 @@ std::int64_t Runtime::tick() {
 
   const bool more_to_read = read_ahead();
   sweep_if_due();
+  probe_if_due();
   const std::lock_guard lock(clock_mutex_);
   const std::int64_t wait = more_to_read ? 0 : time_to_next_tick(now);
   next_tick_ms_ = now + wait;
@@ -250,6 +283,7 @@ std::int64_t Runtime::time_to_next_tick(std::int64_t now) {
   if (const std::int64_t waiting = waiting_.next_time_ms(); waiting != 0) consider(waiting);
   if (const std::int64_t patience = patience_ends_ms_; patience != never) consider(patience);
   if (sweeps_ > 0) return wait;  // its end rings the alarm
+  if (const auto probe = health_.next_probe_ms()) consider(*probe);
   if (ask_next_due_) consider(ask_not_before_ms_);
   if (next_due_ == never) return wait;
   consider(std::max(now + (next_due_ - store_now()), sweep_not_before_ms_));

@@ -9,6 +9,7 @@
 
 #include "base/check.hpp"
 #include "engine/calls.hpp"
+#include "engine/integrity.hpp"
 #include "engine/reads.hpp"
 
 namespace flowfabric {
@@ -142,6 +143,7 @@ Result<std::unique_ptr<Engine>> start_engine(std::unique_ptr<Store> store, const
   runtime_options.max_queued_commands = options.max_queued_commands;
   runtime_options.default_retention_ms = options.default_retention_ms;
   runtime_options.release_on_worker_death = options.on_worker_death == OnWorkerDeath::release_now;
+  runtime_options.on_failure = options.on_failure;
   runtime_options.tracer = std::move(tracer);
   auto impl = std::make_unique<Engine::Impl>();
   FF_TRY_VOID(impl->start(std::move(store), std::move(runtime_options)));
@@ -406,7 +408,7 @@ Result<NamespaceInfo> Engine::set_namespace(NamespaceInfo info, Operator by) {
 }
 
 Result<std::vector<std::string>> Engine::check_integrity() {
-  return impl_->counted("check_integrity", [&] { return impl_->runtime->store().check_integrity(); });
+  return impl_->counted("check_integrity", [&] { return integrity_findings(impl_->runtime->store()); });
 }
 
 std::string Engine::metrics() { return impl_->runtime->metrics().registry.text(); }

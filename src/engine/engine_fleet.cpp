@@ -50,6 +50,7 @@ Result<void> remove_ended(Runtime& runtime, const RetentionRun& run, std::uint64
   }
   do {
     FF_TRY(page, reads::list(runtime.store(), request));
+    std::erase_if(page.executions, [](const ExecutionSummary& execution) { return execution.damage.has_value(); });
     FF_TRY_VOID(remove_all(runtime, page.executions, request, run.dry_run, removed));
     request.cursor = page.next_cursor;
   } while (!request.cursor.empty());

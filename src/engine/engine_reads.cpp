@@ -104,6 +104,15 @@ Result<TimestampMs> Engine::now() {
   });
 }
 
+Result<void> Engine::ready() {
+  return impl_->counted("ready", [&]() -> Result<void> {
+    Store& store = impl_->runtime->store();
+    if (auto failure = impl_->runtime->health().failure()) return tl::unexpected(std::move(*failure));
+    if (auto failure = store.failure()) return tl::unexpected(std::move(*failure));
+    return store.now_us().map([](std::int64_t) {});
+  });
+}
+
 void Engine::wait_async(const ExecutionId& id, std::uint32_t wait_ms, Done<ExecutionResult> done) {
   impl_->runtime->wait_for_end(id, wait_ms, [timer = impl_->timer("wait"), done = std::move(done)](auto result) {
     timer.ended(result);

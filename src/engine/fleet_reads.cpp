@@ -60,8 +60,9 @@ Result<void> each_worker(Store& store, std::string start, TimestampMs now, Visit
   for (;;) {
     FF_TRY(records, store.scan(RecordKind::worker, start, scan_page));
     for (const Record& record : records) {
-      FF_TRY(worker, decode_worker(record.body));
-      if (!visit(worker_info(worker, now))) return {};
+      const auto worker = decode_worker(record.body);
+      if (!worker) continue;  // damaged; an integrity check names it
+      if (!visit(worker_info(*worker, now))) return {};
     }
     if (records.size() < scan_page) return {};
     start = records.back().key.bytes;
@@ -149,8 +150,9 @@ class FirstLeases {
     if (keys.empty()) return {};
     FF_TRY(records, store.load(keys));
     for (const Record& record : records) {
-      FF_TRY(execution, decode_execution(record));
-      const auto lease = expired_lease(execution, as_of_);
+      const auto execution = decode_execution(record);
+      if (!execution) continue;  // damaged; a listing shows it
+      const auto lease = expired_lease(*execution, as_of_);
       if (lease) take(*lease);
     }
     return {};

@@ -61,6 +61,17 @@ void Runtime::add_gauges() {
                               "Changes that were not written because their record had "
                               "changed in the meantime."},
                              observe::one_value([this] { return static_cast<double>(statistics_.stale); }));
+  registry.computed_counters({"flowfabric_store_failures_total", "Batches that failed because of the store."},
+                             observe::one_value([this] { return static_cast<double>(health_.failures()); }));
+  registry.computed_gauges({"flowfabric_store_writable", "1 if the last write succeeded, 0 if it failed."},
+                           observe::one_value([this] { return health_.failure() ? 0.0 : 1.0; }));
+  const std::vector<StoreFigure> figures = store_->figures();
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const auto value = observe::one_value([this, i] { return store_->figures().at(i).value; });
+    const StoreFigure& figure = figures[i];
+    figure.counts ? registry.computed_counters({figure.name, figure.help}, value)
+                  : registry.computed_gauges({figure.name, figure.help}, value);
+  }
   registry.computed_gauges(
       {"flowfabric_ready_executions", "Claimable executions.", {Label::open("lane")}, max_lanes_shown},
       observe::seldom([this] { return ready_executions(*store_, routes_); }));

@@ -147,6 +147,23 @@ Result<Surroundings> surroundings_of(Store& store, const Execution& execution) {
   return out;
 }
 
+bool is_public_state(std::uint8_t state) { return state <= static_cast<std::uint8_t>(PublicState::skipped); }
+
+// What is known of a record that cannot be decoded. Often only one of its two parts is damaged.
+ExecutionSummary damaged_summary(const ListedRecord& listed, const Error& error) {
+  ExecutionSummary summary;
+  if (listed.record.key.bytes.size() == execution_key_bytes) summary.execution_id = execution_id_of(listed.record.key);
+  summary.created_at = listed.created_at;
+  if (is_public_state(listed.state)) summary.public_state = static_cast<PublicState>(listed.state);
+  if (const auto spec = decode_spec(listed.record.fixed)) {
+    summary.name_space = spec->name_space;
+    summary.lane = spec->lane;
+    summary.kind = spec->kind;
+  }
+  summary.damage = error.message;
+  return summary;
+}
+
 // An attempt becomes history when the next one starts, so history is what lies before the current one.
 Result<std::vector<Attempt>> attempts_of(Store& store, const Execution& execution, std::uint32_t from,
                                          std::uint32_t limit) {
@@ -174,7 +191,9 @@ Result<Execution> load_execution(Store& store, const ExecutionId& id) {
   FF_TRY_VOID(admit_execution_id(id));
   FF_TRY(records, store.load({execution_key(id)}));
   if (records.empty()) return fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id");
-  return decode_execution(records.front());
+  auto execution = decode_execution(records.front());
+  if (execution) return execution;
+  return fail(Errc::corruption, "execution " + to_string(id) + " is damaged: " + execution.error().message);
 }
 
 Result<std::map<ExecutionId, std::string>> namespaces(Store& store, const std::vector<ExecutionId>& ids) {
@@ -183,8 +202,8 @@ Result<std::map<ExecutionId, std::string>> namespaces(Store& store, const std::v
   FF_TRY(records, store.load({keys.begin(), keys.end()}));
   std::map<ExecutionId, std::string> found;
   for (const Record& record : records) {
-    FF_TRY(execution, decode_execution(record));
-    found.emplace(execution.id, std::move(execution.spec.name_space));
+    auto execution = decode_execution(record);
+    if (execution) found.emplace(execution->id, std::move(execution->spec.name_space));
   }
   return found;
 }
@@ -310,8 +329,8 @@ Result<ListReply> list(Store& store, const ListRequest& request) {
   if (more) found.pop_back();
   ListReply reply;
   for (const ListedRecord& listed : found) {
-    FF_TRY(execution, decode_execution(listed.record));
-    reply.executions.push_back(summarize(execution));
+    const auto execution = decode_execution(listed.record);
+    reply.executions.push_back(execution ? summarize(*execution) : damaged_summary(listed, execution.error()));
   }
   if (more) {
     reply.next_cursor = encode_cursor({found.back().created_at, found.back().record.key});
@@ -324,9 +343,7 @@ Result<std::vector<LaneCounts>> counts(Store& store, const std::optional<std::st
   FF_TRY(rows, store.count(RecordKind::execution, name_space));
   std::vector<LaneCounts> out;
   for (const StateCount& row : rows) {
-    if (row.state > static_cast<std::uint8_t>(PublicState::skipped)) {
-      return fail(Errc::corruption, "a stored state has the unknown value " + std::to_string(row.state));
-    }
+    if (!is_public_state(row.state)) continue;  // of a damaged listing, which an integrity check names
     if (out.empty() || out.back().lane != row.lane) out.push_back({row.lane, {}});
     out.back().counts[static_cast<PublicState>(row.state)] = row.count;
   }
@@ -340,8 +357,8 @@ Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes) {
   for (;;) {
     FF_TRY(records, store.scan(RecordKind::lane, after, limits::max_page));
     for (const Record& record : records) {
-      FF_TRY(lane, decode_lane(record.body));
-      found[lane.info.lane] = lane.info;
+      const auto lane = decode_lane(record.body);
+      if (lane) found[lane->info.lane] = lane->info;
     }
     if (records.size() < limits::max_page) break;
     after = records.back().key.bytes;

@@ -16,11 +16,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/decide.hpp"
 #include "core/ingress.hpp"
 #include "core/tokens.hpp"
+#include "engine/health.hpp"
 #include "engine/metrics.hpp"
 #include "engine/parking.hpp"
 #include "engine/read_ahead.hpp"
@@ -47,6 +49,8 @@ struct RuntimeOptions {
   bool settle_apart = false;
   // Called, from any thread, when `tick` is wanted earlier than it said.
   std::function<void()> alarm;
+  // Called once, from a thread of the engine, when nothing can be written until the store is opened again.
+  std::function<void(const Error&)> on_failure;
   // Takes the spans of executions and attempts; null: nobody wants them.
   std::shared_ptr<observe::Tracer> tracer;
 };
@@ -121,6 +125,7 @@ class Runtime {
   std::int64_t steady_ms() const { return options_.steady_ms(); }
   const RuntimeStatistics& statistics() const { return statistics_; }
   EngineMetrics& metrics() { return metrics_; }
+  const Health& health() const { return health_; }
 
  private:
   friend class Batch;
@@ -161,6 +166,9 @@ class Runtime {
   void after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup);
   void on_foreign_wakeup(const Wakeup& wakeup);
   void batch_failed(const Error& error);
+  void note_store_error(const Error& error);
+  void note_damaged(const Record& record, const Error& error);
+  void probe_if_due();
   void handle_foreign_news();
   void look_at_everything();
   bool ask_store_for_next_due();
@@ -228,6 +236,11 @@ class Runtime {
   std::optional<Wakeup> foreign_;
   std::atomic<std::int64_t> next_tick_ms_{
       std::numeric_limits<std::int64_t>::max()};  // when tick said it wants to be called, by the steady clock
+
+  Health health_;
+  std::atomic<bool> failure_told_{false};
+  std::mutex damaged_mutex_;
+  std::set<Key> damaged_;  // records that the log has named as such; no more than a few
 
   RuntimeStatistics statistics_;
   EngineMetrics metrics_;

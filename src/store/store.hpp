@@ -36,6 +36,7 @@
 #include <flowfabric/result.hpp>
 
 #include "core/changes.hpp"
+#include "store/inspection.hpp"
 
 namespace flowfabric {
 
@@ -147,6 +148,7 @@ struct ListQuery {
 struct ListedRecord {
   Record record;
   TimestampMs created_at = 0;
+  std::uint8_t state = 0;
 };
 
 struct StateCount {
@@ -189,6 +191,14 @@ struct LogHealth {
   std::int64_t held_back_ms = 0;  // how long events have been committed that may not be shown yet
   std::int64_t uncleared_ms = 0;  // how long removed rows have been kept because somebody might still look at them
   std::string holder;             // who does it, for people
+};
+
+// A number that a store wants to be watched by.
+struct StoreFigure {
+  const char* name;
+  const char* help;
+  bool counts = false;  // it only grows
+  double value = 0;
 };
 
 // News for the engines of other processes on the same database. Coalesced freely; losing one only costs latency.
@@ -268,14 +278,33 @@ class Store {
   // empty function ends it, and no call is running when this returns.
   virtual void listen(std::function<void(const Wakeup&)> listener) = 0;
 
-  // Checks the store's own consistency; one sentence a finding, empty when all is well.
+  // Why nothing can be written until the store is opened again; none as long as trying makes sense.
+  virtual std::optional<Error> failure() { return std::nullopt; }
+  // Always the same ones in the same order.
+  virtual std::vector<StoreFigure> figures() { return {}; }
+
+  // Checks what only the store understands: its log, its routes, its file. One sentence a finding, empty when all is well.
+  // Whether the indexes hold what the records ask for is checked by engine/integrity.hpp.
   virtual Result<std::vector<std::string>> check_integrity() = 0;
+  // The store must outlive it.
+  virtual std::unique_ptr<Inspection> inspect() = 0;
+};
+
+enum class StoreAccess : std::uint8_t {
+  write,
+  read,  // nothing is created, migrated or changed; sessions and new routes are refused as `unsupported`
 };
 
 struct StoreOptions {
   // Overrides the store's clock (tests, simulation). Must be thread-safe.
   std::function<std::int64_t()> now_us;
-  bool migrate = false;  // apply missing schema migrations; embedded stores always do
+  bool migrate = false;  // apply missing schema migrations; embedded stores that are opened for writing always do
+  StoreAccess access = StoreAccess::write;
 };
+
+// What a store answers that was opened for reading.
+inline tl::unexpected<Error> opened_for_reading() {
+  return fail(Errc::unsupported, "this store was opened for reading");
+}
 
 }  // namespace flowfabric

@@ -496,6 +496,8 @@ struct Shape<ExecutionSummary> {
       moment("started_at", &S::started_at, "When it was first claimed."),
       moment("finished_at", &S::finished_at, "When it ended."),
       field("attempt_count", &S::attempt_count, "How many attempts there were."),
+      field("damage", &S::damage,
+            "In listings: why the stored record cannot be decoded. The state is that of its last change then."),
   };
 };
 

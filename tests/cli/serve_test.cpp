@@ -84,5 +84,65 @@ TEST(Serve, AKeyOfOneNamespaceSeesItsLanes) {
   }
 }
 
+constexpr const char* start_server = R"(
+flowfabric serve --store sqlite:jobs.db --listen 127.0.0.1:0 > said 2>&1 &
+server=$!
+while ! grep -q 'FlowFabric serves' said; do kill -0 $server; sleep 0.02; done
+url=$(grep -o 'http://[0-9.:]*' said | head -1)
+)";
+
+TEST(Serve, ExitsWhenItsDatabaseIsRemovedAndDoesNotBeginANewOne) {
+  const test::TempDir folder;
+  const Finished finished = run_script(std::string(start_server) + R"(
+rm jobs.db
+code=0; wait $server || code=$?
+echo "exit code $code"
+cat said
+flowfabric serve --store sqlite:jobs.db --listen 127.0.0.1:0 2>&1 || echo "refused with $?"
+)",
+                                       folder.file(""));
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_NE(finished.out.find("exit code 5\n"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.out.find("jobs.db was removed or moved while it was in use"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.out.find("jobs.db-wal is there"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.out.find("refused with 5\n"), std::string::npos) << finished.out;
+}
+
+TEST(Serve, KeepsItsFolderAndItsFilesToItself) {
+  const test::TempDir folder;
+  const Finished finished = run_script(R"(
+umask 000
+flowfabric serve --listen 127.0.0.1:0 > said 2>&1 &
+while ! grep -q 'FlowFabric serves' said; do kill -0 $!; sleep 0.02; done
+stat -c '%a %n' data/flowfabric data/flowfabric/*
+)",
+                                       folder.file(""), {"XDG_DATA_HOME=" + folder.file("data")});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_EQ(finished.out,
+            "700 data/flowfabric\n600 data/flowfabric/flowfabric.db\n600 data/flowfabric/flowfabric.db-shm\n"
+            "600 data/flowfabric/flowfabric.db-wal\n");
+}
+
+// The limit of a file's size stands for a full disk.
+TEST(Serve, IsNotReadyWhileNothingCanBeWritten) {
+  const test::TempDir folder;
+  const Finished finished = run_script("trap '' XFSZ\nulimit -Sf 2000\n" + std::string(start_server) + R"(
+ready() { curl -s -o answer -w '%{http_code}' $url/readyz; }
+[ $(ready) = 200 ]
+payload=$(head -c 300000 /dev/zero | tr '\0' x)
+printf '{"kind":"job","payload":"%s"}' "$payload" > body
+until curl -s -H 'content-type: application/json' --data @body $url/v1/executions | grep -q '"error"'; do :; done
+until [ $(ready) = 503 ]; do sleep 0.05; done
+cat answer
+prlimit --pid $server --fsize=unlimited
+until [ $(ready) = 200 ]; do sleep 0.05; done
+echo; grep -c 'the store cannot be written to' said
+grep -c 'the store can be written to again' said
+)",
+                                       folder.file(""));
+  EXPECT_EQ(finished.code, 0) << finished.err << finished.out;
+  EXPECT_NE(finished.out.find("\n1\n1\n"), std::string::npos) << "each is said once: " << finished.out;
+}
+
 }  // namespace
 }  // namespace flowfabric::cli_test

@@ -443,21 +443,7 @@ TEST_P(EngineWorkerDeaths, a_life_without_old_leases_that_ends_while_a_release_i
 TEST_P(EngineWorkerDeaths, an_unreadable_lease_does_not_hold_up_the_others) {
   enlist(worker("w-1", 5000));
   const Claims claims = hold(engine(), "w-1", 3);
-  const Execution broken = engine().execution(claims[1].execution_id);
-  {
-    const auto session = value_of(engine().store().open_session());
-    ReadRequest request;
-    request.keys = {execution_key(broken.id)};
-    const Record record = value_of(session->read(request)).records.at(0);
-    ChangeSet set;
-    set.roots.emplace_back();
-    set.roots[0].key = record.key;
-    set.roots[0].expected_version = record.version;
-    set.roots[0].last_entry = record.last_entry;
-    set.roots[0].body = "\xff\xff nonsense";
-    set.roots[0].listing = listing_of(broken);
-    ASSERT_EQ(value_of(session->commit({set})), std::vector<Verdict>{Verdict::committed});
-  }
+  damage(execution_key(claims[1].execution_id));
   clock_.advance_ms(5000);
   for (int i = 0; i < 20; ++i) {
     engine().runtime().tick();

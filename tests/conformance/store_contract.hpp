@@ -128,6 +128,22 @@ inline std::vector<ChangeSet> with_last_entries(Store& store, std::vector<Change
   return sets;
 }
 
+// Index entries and satellites whose record does not exist.
+inline std::vector<std::string> orphans(Store& store) {
+  constexpr std::uint32_t all = 1000000;
+  const auto inspection = store.inspect();
+  std::vector<std::string> found;
+  for (const auto& one : must(inspection->ready({}, all))) {
+    if (!one.record) found.push_back("ready: " + one.entry.key.bytes);
+  }
+  for (const auto& one : must(inspection->due({}, all))) {
+    if (!one.record) found.push_back("due: " + one.entry.key.bytes);
+  }
+  for (const auto& name : must(inspection->orphaned_satellites({}, all)))
+    found.push_back("satellite: " + name.root.bytes);
+  return found;
+}
+
 using Ids = std::vector<std::string>;
 using Verdicts = std::vector<Verdict>;
 
@@ -143,6 +159,7 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
     session_.reset();
     if (store_) {
       EXPECT_EQ(must(store_->check_integrity()), std::vector<std::string>{});
+      EXPECT_EQ(orphans(*store_), std::vector<std::string>{});
     }
     store_.reset();
     database_.reset();

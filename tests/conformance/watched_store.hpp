@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "store/store.hpp"
@@ -28,6 +29,7 @@ struct Watch {
   std::string events_held_at;  // events behind this position are not shown; empty: all are
   // Called by sessions between a read and whatever follows; set by the thread that uses them.
   std::function<void(const ReadRequest&)> after_read;
+  std::optional<Error> refuse_commits;  // what every commit answers
 
   template <class Call>
   auto through(Call call) -> decltype(call()) {
@@ -57,6 +59,7 @@ class WatchedSession final : public Session {
   }
   Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override {
     if (!watch_->dead) ++watch_->commits;
+    if (watch_->refuse_commits) return tl::unexpected(*watch_->refuse_commits);
     return watch_->through([&] { return inner_->commit(sets); });
   }
   // The dead let go of nothing themselves; the database notices when the connection is gone.
@@ -149,6 +152,8 @@ class WatchedStore final : public Store {
   }
   void listen(std::function<void(const Wakeup&)> listener) override { inner_->listen(std::move(listener)); }
   Result<std::vector<std::string>> check_integrity() override { return inner_->check_integrity(); }
+  std::unique_ptr<Inspection> inspect() override { return inner_->inspect(); }
+  std::optional<Error> failure() override { return inner_->failure(); }
 
  private:
   const std::unique_ptr<Store> inner_;

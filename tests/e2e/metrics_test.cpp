@@ -321,6 +321,7 @@ void ask_for_everything(Engine& engine) {
   engine.list_namespaces();
   engine.wait(id, 0);
   engine.now();
+  engine.ready();
   engine.namespaces_of({});
   engine.namespace_of(id);
   engine.release(handle);
@@ -437,7 +438,11 @@ TEST_P(Metrics, AreDocumented) {
     EXPECT_FALSE(family.samples.empty()) << name << " has no sample, so its labels cannot be compared";
     exposed[name] = {family.type, family.label_names()};
   }
-  EXPECT_EQ(documented_metrics(), exposed);
+  auto documented = documented_metrics();
+  if (GetParam().id != test::StoreKindId::sqlite) {
+    std::erase_if(documented, [](const auto& metric) { return metric.first.starts_with("flowfabric_sqlite_"); });
+  }
+  EXPECT_EQ(documented, exposed);
 }
 
 // ---------------------------------------------------------------- deploy/grafana/flowfabric.json

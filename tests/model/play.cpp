@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/hashing.hpp"
 #include "core/state.hpp"
+#include "engine/integrity.hpp"
 #include "model/stage.hpp"
 
 namespace flowfabric::test {
@@ -240,7 +241,7 @@ void Stage::tell_all() {
   const auto due = driver_.store().next_due();
   lines_.push_back(fmt::format("next due {}", due.value().value_or(0)));
   tell_due_entries();
-  const auto findings = driver_.store().check_integrity();
+  const auto findings = integrity_findings(driver_.store());
   for (const auto& finding : findings.value()) lines_.push_back("integrity: " + finding);
 }
 

@@ -81,6 +81,8 @@ class FaultStore final : public Store {
   void announce(const Wakeup& wakeup) override;
   void listen(std::function<void(const Wakeup&)> listener) override;
   Result<std::vector<std::string>> check_integrity() override { return inner_->check_integrity(); }
+  std::unique_ptr<Inspection> inspect() override { return inner_->inspect(); }
+  std::optional<Error> failure() override { return inner_->failure(); }
 
   // Delivers news that were held back.
   void deliver_held();

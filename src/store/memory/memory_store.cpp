@@ -254,6 +254,14 @@ class MemoryDatabase {
   Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit);
   std::vector<std::string> check_integrity();
 
+  // For Inspection.
+  std::vector<InspectedRecord> inspect_records(const std::string& after, std::uint32_t limit);
+  std::vector<InspectedReady> inspect_ready(const std::optional<ReadyEntry>& after, std::uint32_t limit);
+  std::vector<InspectedDue> inspect_due(const std::optional<DueEntry>& after, std::uint32_t limit);
+  std::vector<SatelliteName> orphaned_satellites(const std::optional<SatelliteName>& after, std::uint32_t limit);
+  std::vector<Route> routes();
+  std::vector<PresentEntries> present(const std::vector<WantedEntries>& wanted);
+
   void add_listener(std::shared_ptr<ListenerSlot> slot);
   void remove_listener(const std::shared_ptr<ListenerSlot>& slot);
   void announce(const ListenerSlot* from, const Wakeup& wakeup);
@@ -275,6 +283,7 @@ class MemoryDatabase {
 
   // All of these expect that the mutex is held.
   std::vector<Record> records_of(const std::vector<Key>& keys) const;
+  std::optional<Record> record_of(const Key& key) const;
   bool reserve(Owner owner, const Key& key);
   void hold(std::unique_lock<std::mutex>& lock, Owner owner, const Key& key);
   void let_go(Owner owner);
@@ -296,7 +305,6 @@ class MemoryDatabase {
   void append(const LogEntry& entry);
   std::string position(std::uint64_t sequence) const;
   Result<std::uint64_t> sequence_of(const std::string& position) const;
-  bool record_exists(const Key& key) const { return records_.contains(key); }
 
   std::mutex mutex_;
   std::map<Key, StoredRecord> records_;
@@ -509,8 +517,9 @@ void MemoryDatabase::put(const RootChange& change) {
   FF_CHECK(change.last_entry == stored.last_entry);
   stored.version = change.next_version();
   stored.body = change.body;
-  if (is_new) {
-    stored.fixed = change.fixed;
+  if (is_new || change.relist) {
+    if (is_new) stored.fixed = change.fixed;
+    if (stored.listing) listings_.erase(place_of(change.key, *stored.listing));
     stored.listing = change.listing;
     if (stored.listing) listings_.insert(place_of(change.key, *stored.listing));
   } else if (stored.listing && change.listing) {
@@ -660,7 +669,8 @@ std::vector<ListedRecord> MemoryDatabase::list(const ListQuery& query) {
     if (place->kind != query.record_kind) break;
     if (query.created_from && place->created_at < *query.created_from) break;
     const auto& stored = records_.at(place->key);
-    if (matches(*stored.listing, query)) page.push_back({to_record(place->key, stored), place->created_at});
+    if (!matches(*stored.listing, query)) continue;
+    page.push_back({to_record(place->key, stored), place->created_at, stored.listing->state});
   }
   return page;
 }
@@ -763,14 +773,9 @@ Result<std::vector<LoggedEntry>> MemoryDatabase::history(const Key& root, const 
 std::vector<std::string> MemoryDatabase::check_integrity() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> findings;
-  const auto expect_record = [&](const Key& key, const char* what) {
-    if (!record_exists(key)) findings.push_back(std::string(what) + " of missing record " + to_hex(key.bytes) + ".");
-  };
-  for (const auto& entry : ready_) expect_record(entry.key, "Ready entry");
-  for (const auto& entry : due_) expect_record(entry.key, "Due entry");
-  for (const auto& [name, body] : satellites_) expect_record(name.root, "Satellite");
-  for (const auto& place : listings_) expect_record(place.key, "Listing");
-
+  for (const auto& place : listings_) {
+    if (!records_.contains(place.key)) findings.push_back("Listing of missing record " + to_hex(place.key.bytes) + ".");
+  }
   std::size_t listed = 0;
   for (const auto& [key, stored] : records_) {
     if (!stored.listing) continue;
@@ -790,6 +795,73 @@ std::vector<std::string> MemoryDatabase::check_integrity() {
   for (const auto& [root, sequences] : log_of_root_) logged += sequences.size();
   if (logged != log_.size()) findings.emplace_back("The log and its index by record differ in size.");
   return findings;
+}
+
+std::optional<Record> MemoryDatabase::record_of(const Key& key) const {
+  const auto found = records_.find(key);
+  return found == records_.end() ? std::nullopt : std::optional(to_record(key, found->second));
+}
+
+std::vector<InspectedRecord> MemoryDatabase::inspect_records(const std::string& after, std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<InspectedRecord> page;
+  auto place = records_.upper_bound(Key{after});
+  for (; place != records_.end() && page.size() < limit; ++place) {
+    page.push_back({to_record(place->first, place->second), place->second.listing});
+  }
+  return page;
+}
+
+std::vector<InspectedReady> MemoryDatabase::inspect_ready(const std::optional<ReadyEntry>& after, std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<InspectedReady> page;
+  auto place = after ? ready_.upper_bound(*after) : ready_.begin();
+  for (; place != ready_.end() && page.size() < limit; ++place) page.push_back({*place, record_of(place->key)});
+  return page;
+}
+
+std::vector<InspectedDue> MemoryDatabase::inspect_due(const std::optional<DueEntry>& after, std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<InspectedDue> page;
+  auto place = after ? due_.upper_bound(*after) : due_.begin();
+  for (; place != due_.end() && page.size() < limit; ++place) page.push_back({*place, record_of(place->key)});
+  return page;
+}
+
+std::vector<SatelliteName> MemoryDatabase::orphaned_satellites(const std::optional<SatelliteName>& after,
+                                                               std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<SatelliteName> page;
+  auto place = after ? satellites_.upper_bound(*after) : satellites_.begin();
+  for (; place != satellites_.end() && page.size() < limit; ++place) {
+    if (!records_.contains(place->first.root)) page.push_back(place->first);
+  }
+  return page;
+}
+
+std::vector<Route> MemoryDatabase::routes() {
+  const std::lock_guard lock(mutex_);
+  return routes_;
+}
+
+std::vector<PresentEntries> MemoryDatabase::present(const std::vector<WantedEntries>& wanted) {
+  const std::lock_guard lock(mutex_);
+  std::vector<PresentEntries> all;
+  for (const WantedEntries& one : wanted) {
+    PresentEntries& found = all.emplace_back();
+    const auto record = records_.find(one.key);
+    if (record != records_.end()) found.version = record->second.version;
+    if (one.ready) {
+      const auto entry = ready_.find(*one.ready);
+      found.ready = entry != ready_.end() && *entry == *one.ready;
+    }
+    if (one.due) {
+      const auto entry = due_.find(*one.due);
+      found.due = entry != due_.end() && *entry == *one.due;
+    }
+    for (const SatelliteName& name : one.satellites) found.satellites.push_back(satellites_.contains(name));
+  }
+  return all;
 }
 
 void MemoryDatabase::add_listener(std::shared_ptr<ListenerSlot> slot) {
@@ -846,10 +918,37 @@ std::function<std::int64_t()> system_clock() {
   return [clock = std::make_shared<WallClock>()] { return clock->now_us(); };
 }
 
+class MemoryInspection final : public Inspection {
+ public:
+  explicit MemoryInspection(std::shared_ptr<MemoryDatabase> database) : database_(std::move(database)) {}
+
+  Result<std::vector<InspectedRecord>> records(const std::string& after, std::uint32_t limit) override {
+    return database_->inspect_records(after, limit);
+  }
+  Result<std::vector<InspectedReady>> ready(const std::optional<ReadyEntry>& after, std::uint32_t limit) override {
+    return database_->inspect_ready(after, limit);
+  }
+  Result<std::vector<InspectedDue>> due(const std::optional<DueEntry>& after, std::uint32_t limit) override {
+    return database_->inspect_due(after, limit);
+  }
+  Result<std::vector<SatelliteName>> orphaned_satellites(const std::optional<SatelliteName>& after,
+                                                         std::uint32_t limit) override {
+    return database_->orphaned_satellites(after, limit);
+  }
+  Result<std::vector<Route>> routes() override { return database_->routes(); }
+  Result<std::vector<PresentEntries>> present(const std::vector<WantedEntries>& wanted) override {
+    return database_->present(wanted);
+  }
+
+ private:
+  const std::shared_ptr<MemoryDatabase> database_;
+};
+
 class MemoryStore final : public Store {
  public:
   MemoryStore(std::shared_ptr<MemoryDatabase> database, StoreOptions options)
       : database_(std::move(database)),
+        access_(options.access),
         now_us_(options.now_us ? std::move(options.now_us) : system_clock()),
         listener_(std::make_shared<ListenerSlot>()) {
     database_->add_listener(listener_);
@@ -862,6 +961,7 @@ class MemoryStore final : public Store {
   }
 
   Result<std::unique_ptr<Session>> open_session() override {
+    if (access_ == StoreAccess::read) return opened_for_reading();
     return std::make_unique<MemorySession>(database_, now_us_);
   }
 
@@ -869,6 +969,7 @@ class MemoryStore final : public Store {
   std::uint32_t preferred_sessions() const override { return 1; }
 
   Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override {
+    if (access_ == StoreAccess::read) return opened_for_reading();
     return database_->intern_route(lane, capabilities);
   }
   Result<std::optional<TimestampMs>> next_due() override { return database_->next_due(); }
@@ -909,9 +1010,11 @@ class MemoryStore final : public Store {
   void listen(std::function<void(const Wakeup&)> listener) override { listener_->set(std::move(listener)); }
 
   Result<std::vector<std::string>> check_integrity() override { return database_->check_integrity(); }
+  std::unique_ptr<Inspection> inspect() override { return std::make_unique<MemoryInspection>(database_); }
 
  private:
   const std::shared_ptr<MemoryDatabase> database_;
+  const StoreAccess access_;
   const std::function<std::int64_t()> now_us_;
   const std::shared_ptr<ListenerSlot> listener_;
 };

@@ -75,6 +75,13 @@ constexpr Statement update_roots = {"update_roots", FF_UPDATE_ROOTS("", "r.key =
 constexpr Statement update_roots_in_place = {
     "update_roots_in_place", FF_UPDATE_ROOTS(", unnest($9::tid[]) AS place", "r.ctid = i.place", " AND r.key = i.key")};
 
+// For a repair: the columns that otherwise never change. No guard: update_roots has changed the record before. Indexes
+// root_pkey, root_listing.
+constexpr Statement relist_root = {"relist_root", R"sql(
+UPDATE root SET record_kind = $2::int, created_at = $3::bigint, name_space = $4::text, lane = $5::text, kind = $6::text,
+  flow = $7::bytea
+WHERE key = $1::bytea)sql"};
+
 // Guard: every key is at the expected version, and stays so until we commit because of the share lock. Index root_pkey.
 constexpr Statement check_roots = {"check_roots", R"sql(
 SELECT assert_count(count(*), $3::int, 'FF001') FROM unnest($1::bytea[], $2::bigint[]) i(key, expected)
@@ -417,6 +424,17 @@ void Batch::queue_updates(Connection& connection, bool patiently) const {
   Params params = update_params(updates_);
   if (in_place) params.array(Type::tid, updates_, [](const RootChange* c) { return static_cast<Int>(c->place); });
   connection.queue(in_place ? update_roots_in_place : update_roots, params);
+  for (const RootChange* change : updates_) {
+    if (change->relist && change->listing) queue_relisting(connection, *change);
+  }
+}
+
+void Batch::queue_relisting(Connection& connection, const RootChange& change) {
+  const Listing& listing = *change.listing;
+  Params params;
+  params.bytes(change.key.bytes).int4(static_cast<Int>(change.key.kind())).int8(listing.created_at);
+  params.bytes(listing.name_space).bytes(listing.lane).bytes(listing.kind).bytes(listing.flow);
+  connection.queue(relist_root, params);
 }
 
 void Batch::queue_erasures(Connection& connection) const {

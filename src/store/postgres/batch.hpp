@@ -52,6 +52,7 @@ class Batch {
   void queue_drops(Connection& connection, const ReadyPlaces& held) const;
   void queue_roots(Connection& connection, bool patiently) const;
   void queue_updates(Connection& connection, bool patiently) const;
+  static void queue_relisting(Connection& connection, const RootChange& change);
   void queue_erasures(Connection& connection) const;
   void queue_puts(Connection& connection, bool patiently) const;
   void queue_satellites(Connection& connection) const;

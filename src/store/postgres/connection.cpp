@@ -88,7 +88,10 @@ Error to_error(const Failure& failure) {
   // 53: out of disk, memory or connections; 57: cancelled by an operator; 25006: the server has become a standby.
   const bool transient =
       state.substr(0, 2) == "53" || state.substr(0, 2) == "57" || state.substr(0, 2) == "40" || state == "25006";
-  return {transient ? Errc::unavailable : Errc::internal,
+  const bool damaged = state == "XX001" || state == "XX002";  // a table or an index
+  return {damaged     ? Errc::corruption
+          : transient ? Errc::unavailable
+                      : Errc::internal,
           "PostgreSQL refused: " + failure.message + " (" + failure.sqlstate + ")",
           {},
           {}};

@@ -6,6 +6,7 @@
 #include "base/hashing.hpp"
 #include "store/postgres/event_log.hpp"
 #include "store/postgres/incarnation.hpp"
+#include "store/postgres/inspection.hpp"
 #include "store/postgres/queries.hpp"
 #include "store/postgres/reader.hpp"
 #include "store/postgres/schema.hpp"
@@ -30,6 +31,32 @@ Result<Cursor> cursor_of(const std::string& position) {
   return decode_cursor(position);
 }
 
+class PostgresInspection final : public Inspection {
+ public:
+  explicit PostgresInspection(ReaderPool& readers) : readers_(readers) {}
+
+  Result<std::vector<InspectedRecord>> records(const std::string& after, std::uint32_t limit) override {
+    return readers_.run([&](Connection& c) { return inspect_records(c, after, limit); });
+  }
+  Result<std::vector<InspectedReady>> ready(const std::optional<ReadyEntry>& after, std::uint32_t limit) override {
+    return readers_.run([&](Connection& c) { return inspect_ready(c, after, limit); });
+  }
+  Result<std::vector<InspectedDue>> due(const std::optional<DueEntry>& after, std::uint32_t limit) override {
+    return readers_.run([&](Connection& c) { return inspect_due(c, after, limit); });
+  }
+  Result<std::vector<SatelliteName>> orphaned_satellites(const std::optional<SatelliteName>& after,
+                                                         std::uint32_t limit) override {
+    return readers_.run([&](Connection& c) { return postgres::orphaned_satellites(c, after, limit); });
+  }
+  Result<std::vector<Route>> routes() override { return readers_.run(all_routes); }
+  Result<std::vector<PresentEntries>> present(const std::vector<WantedEntries>& wanted) override {
+    return readers_.run([&](Connection& c) { return postgres::present(c, wanted); });
+  }
+
+ private:
+  ReaderPool& readers_;
+};
+
 class PostgresStore final : public Store {
  public:
   PostgresStore(Address address, StoreOptions options)
@@ -39,10 +66,14 @@ class PostgresStore final : public Store {
         readers_(address_),
         notifier_(address_, name_) {}
 
-  Result<std::unique_ptr<Session>> open_session() override { return WriterSession::open(address_, options_.now_us); }
+  Result<std::unique_ptr<Session>> open_session() override {
+    if (options_.access == StoreAccess::read) return opened_for_reading();
+    return WriterSession::open(address_, options_.now_us);
+  }
   std::uint32_t preferred_sessions() const override { return sessions; }
 
   Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override {
+    if (options_.access == StoreAccess::read) return opened_for_reading();
     return readers_.run([&](Connection& c) { return query_route(c, lane, capabilities); });
   }
   Result<std::optional<TimestampMs>> next_due() override { return readers_.run(query_next_due); }
@@ -104,6 +135,7 @@ class PostgresStore final : public Store {
   }
 
   Result<std::vector<std::string>> check_integrity() override { return readers_.run(query_findings); }
+  std::unique_ptr<Inspection> inspect() override { return std::make_unique<PostgresInspection>(readers_); }
 
  private:
   const Address address_;
@@ -120,11 +152,13 @@ Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, Store
   FF_TRY(address, parse_address(url));
   {
     FF_TRY(connection, Connection::open(address, "SET client_min_messages = warning"));
-    FF_TRY_VOID(prepare_schema(*connection, address, options.migrate));
-    // Before anybody reads a log that was restored here. A standby can be read all the same.
-    if (const auto found = current_incarnation(*connection, address);
-        !found && found.error().code != Errc::unavailable) {
-      return tl::unexpected(found.error());
+    const bool writes = options.access == StoreAccess::write;
+    FF_TRY_VOID(prepare_schema(*connection, address, options.migrate && writes));
+    // Before anybody reads a log that was restored here. A standby can be read all the same; a store that is opened for
+    // reading leaves this to those who write.
+    if (writes) {
+      const auto found = current_incarnation(*connection, address);
+      if (!found && found.error().code != Errc::unavailable) return tl::unexpected(found.error());
     }
   }
   return std::unique_ptr<Store>(std::make_unique<PostgresStore>(std::move(address), std::move(options)));

@@ -92,13 +92,6 @@ struct Finding {
   const char* sentence;
 };
 constexpr std::array findings = {
-    Finding{{"orphan_ready", "SELECT count(*) FROM ready x WHERE NOT EXISTS (SELECT FROM root r WHERE r.key = x.key)"},
-            "ready entries name a record that does not exist"},
-    Finding{{"orphan_due", "SELECT count(*) FROM due x WHERE NOT EXISTS (SELECT FROM root r WHERE r.key = x.key)"},
-            "due entries name a record that does not exist"},
-    Finding{{"orphan_satellite",
-             "SELECT count(*) FROM satellite x WHERE NOT EXISTS (SELECT FROM root r WHERE r.key = x.root)"},
-            "satellites belong to a record that does not exist"},
     Finding{{"broken_history", FF_ALL_CHAINS "SELECT count(*) FROM chain WHERE NOT linked"},
             "links between log entries lead to none, to a later one, or to one of another record"},
     Finding{{"miscounted_page", FF_ALL_CHAINS R"sql(
@@ -110,8 +103,6 @@ WHERE l.live <> coalesce(c.live, 0))sql"},
     Finding{{"unknown_route",
              "SELECT count(*) FROM ready x WHERE NOT EXISTS (SELECT FROM route r WHERE r.number = x.route)"},
             "ready entries name an unknown route"},
-    Finding{{"double_due", "SELECT count(*) FROM (SELECT FROM due GROUP BY key HAVING count(*) > 1) x"},
-            "records have more than one due entry"},
     Finding{{"bad_group", "SELECT count(*) FROM due WHERE group_no < 0"}, "due entries have a group below 0"},
     Finding{
         {"future_event",
@@ -151,7 +142,7 @@ class Conditions {
 
 // Index root_listing, backwards: newest first, ends at the limit.
 Conditions list_conditions(const ListQuery& query) {
-  Conditions where("SELECT " FF_RECORD_COLUMNS ", created_at FROM root WHERE true");
+  Conditions where("SELECT " FF_RECORD_COLUMNS ", created_at, coalesce(state, 0) FROM root WHERE true");
   where.int8("record_kind = ?::bigint::smallint", static_cast<std::int64_t>(query.record_kind));
   where.bytes("name_space = ?::text", query.name_space);
   where.bytes("lane = ?::text", query.lane);
@@ -232,7 +223,8 @@ Reply<std::vector<ListedRecord>> query_list(Connection& connection, const ListQu
   std::vector<ListedRecord> out;
   out.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row)
-    out.push_back({record_at(rows, row, 0), rows.integer(row, record_columns)});
+    out.push_back({record_at(rows, row, 0), rows.integer(row, record_columns),
+                   static_cast<std::uint8_t>(rows.integer(row, record_columns + 1))});
   return out;
 }
 

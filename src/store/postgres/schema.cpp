@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/check.hpp"
+#include "base/log.hpp"
 
 namespace flowfabric::postgres {
 namespace {
@@ -233,6 +234,10 @@ Result<void> prepare_schema(Connection& connection, const Address& address, bool
   if (version < current_version && migrate) {
     const auto applied = apply_under_lock(connection, address);
     if (!applied) return tl::unexpected(to_error(applied.error()));
+    if (version > 0) {
+      log(LogLevel::warn, "the PostgreSQL schema was migrated; older programs cannot use it any more",
+          {{"schema", address.schema}, {"from", std::to_string(version)}, {"to", std::to_string(current_version)}});
+    }
     return {};
   }
   const std::string schema = "the PostgreSQL schema \"" + address.schema + "\"";

@@ -47,7 +47,8 @@ class Batch {
     std::size_t operator()(std::string_view bytes) const { return std::hash<std::string_view>{}(bytes); }
   };
   struct Statements {
-    Statement load_root, find_root_at, find_root, insert_root, update_root, update_listed_root, delete_root;
+    Statement load_root, find_root_at, find_root, insert_root, update_root, update_listed_root, relist_root,
+        delete_root;
     Statement find_ready, find_ready_of, find_ready_of_default, insert_ready, delete_ready;
     Statement find_due, find_grouped, insert_due, delete_due;
     Statement load_satellite, put_satellite, delete_satellite, delete_satellites;
@@ -79,6 +80,7 @@ class Batch {
 
   Result<void> apply(const ChangeSet& set);
   Result<void> put_root(const RootChange& change, std::int64_t newest);
+  Result<void> relist_root(std::int64_t id, const Listing& listing);
   Result<void> create_root(const RootChange& change, std::int64_t newest);
   Result<void> erase_root(const RootChange& change);
   Result<void> apply_ready(const ChangeSet& set);

@@ -24,6 +24,9 @@ constexpr char update_root_sql[] =
 constexpr char update_listed_root_sql[] = R"(
   UPDATE root SET version = ?2, body = ?3, last_entry = coalesce(?4, last_entry), state = ?5, finished_at = ?6, tags = ?7
   WHERE id = ?1)";
+// The columns that otherwise never change; root_listing moves with them.
+constexpr char relist_root_sql[] = R"(
+  UPDATE root SET created_at = ?2, name_space = ?3, lane = ?4, kind = ?5, flow = ?6 WHERE id = ?1)";
 constexpr char delete_root_sql[] = "DELETE FROM root WHERE id = ?1";
 
 constexpr char insert_ready_sql[] =
@@ -81,6 +84,7 @@ Result<void> Batch::prepare_writes() {
       {&s.insert_root, insert_root_sql},
       {&s.update_root, update_root_sql},
       {&s.update_listed_root, update_listed_root_sql},
+      {&s.relist_root, relist_root_sql},
       {&s.delete_root, delete_root_sql},
       {&s.insert_ready, insert_ready_sql},
       {&s.delete_ready, delete_ready_sql},
@@ -238,7 +242,19 @@ Result<void> Batch::put_root(const RootChange& change, std::int64_t newest) {
     update.bind(6, change.listing->finished_at);
     update.bind_blob(7, change.listing->tags);
   }
-  return update.run();
+  FF_TRY_VOID(update.run());
+  return change.relist && change.listing ? relist_root(root.id, *change.listing) : Result<void>();
+}
+
+Result<void> Batch::relist_root(std::int64_t id, const Listing& listing) {
+  Statement& relist = statements_.relist_root;
+  relist.bind(1, id);
+  relist.bind(2, listing.created_at);
+  relist.bind_text(3, listing.name_space);
+  relist.bind_text(4, listing.lane);
+  relist.bind_text(5, listing.kind);
+  relist.bind_blob(6, listing.flow);
+  return relist.run();
 }
 
 Result<void> Batch::create_root(const RootChange& change, std::int64_t newest) {

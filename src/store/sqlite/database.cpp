@@ -48,14 +48,39 @@ void stop_counting_memory() {
   std::call_once(once, [] { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); });
 }
 
+constexpr const char* sqlite_detail = "sqlite";
+
 tl::unexpected<Error> failure(int status, sqlite3* connection) {
   const char* message = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(status);
   Error error{code_of(status), sentence_of(status, message), {}, {}};
-  error.details.emplace_back("sqlite", sqlite3_errstr(status));
+  error.details.emplace_back(sqlite_detail, sqlite3_errstr(status));
   return tl::unexpected(std::move(error));
 }
 
+// A path as a URI: whatever could mean something there is escaped.
+std::string immutable_uri(const std::string& path) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string uri = "file:";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c != '%' && c != '?' && c != '#') {
+      uri += c;
+      continue;
+    }
+    uri += '%';
+    uri += digits[byte >> 4];
+    uri += digits[byte & 15];
+  }
+  return uri + "?immutable=1";
+}
+
 }  // namespace
+
+bool reports_damage(const Error& error) {
+  if (error.code != Errc::corruption) return false;
+  return std::any_of(error.details.begin(), error.details.end(),
+                     [](const auto& detail) { return detail.first == sqlite_detail; });
+}
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
@@ -125,12 +150,16 @@ int Database::wait_while_busy(void* context, int attempts) {
   return 1;
 }
 
-Result<Database> Database::open(const std::string& path, std::chrono::milliseconds wait) {
+Result<Database> Database::open(const std::string& path, OpenMode mode, std::chrono::milliseconds wait) {
   // No mutex inside SQLite: a connection is used by one thread at a time (see the header).
-  constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+  if (mode == OpenMode::create) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (mode == OpenMode::existing) flags |= SQLITE_OPEN_READWRITE;
+  if (mode == OpenMode::immutable) flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
   stop_counting_memory();
   sqlite3* connection = nullptr;
-  const int status = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
+  const std::string name = mode == OpenMode::immutable ? immutable_uri(path) : path;
+  const int status = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
   Database database(connection, wait);  // owns the connection even when opening it failed
   if (status != SQLITE_OK) return failure(status, connection);
   sqlite3_extended_result_codes(connection, 1);
@@ -187,6 +216,30 @@ Trouble Database::last_trouble() const {
     case SQLITE_FULL: return Trouble::disk_full;
     default: return Trouble::other;
   }
+}
+
+bool Database::is_read_only() const { return sqlite3_db_readonly(connection_.get(), "main") == 1; }
+
+void Database::keep_log_at_close() {
+  sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+void Database::on_commit(void (*hook)(void* context, int frames), void* context) {
+  commit_hook_ = std::make_unique<CommitHook>(CommitHook{hook, context});
+  const auto call = [](void* registered, sqlite3*, const char*, int frames) {
+    const auto& kept = *static_cast<CommitHook*>(registered);
+    kept.call(kept.context, frames);
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(connection_.get(), call, commit_hook_.get());
+}
+
+Result<Checkpoint> Database::checkpoint() {
+  Checkpoint done;
+  const int status =
+      sqlite3_wal_checkpoint_v2(connection_.get(), "main", SQLITE_CHECKPOINT_PASSIVE, &done.frames, &done.copied);
+  if (status != SQLITE_OK) return failure(status, connection_.get());
+  return done;
 }
 
 }  // namespace flowfabric::sqlite

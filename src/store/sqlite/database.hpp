@@ -23,6 +23,21 @@ inline constexpr std::chrono::milliseconds busy_timeout{10'000};
 
 enum class Trouble { locked, disk_full, other };
 
+enum class OpenMode {
+  create,     // makes a file where there is none
+  existing,   // opens what is there; read-only where nothing else is allowed
+  immutable,  // reads a file that nobody can be writing: needs no other file and no lock
+};
+
+// How far a checkpoint came: frames in the log, and those of them that are in the database now.
+struct Checkpoint {
+  int frames = 0;
+  int copied = 0;
+};
+
+// Whether SQLite itself says so: the file is damaged, not only a value in it.
+bool reports_damage(const Error& error);
+
 class Statement {
  public:
   Statement() = default;
@@ -58,8 +73,9 @@ class Statement {
 
 class Database {
  public:
-  // Opens the file, or creates it when its folder exists. `path` is absolute.
-  static Result<Database> open(const std::string& path, std::chrono::milliseconds wait = busy_timeout);
+  // `path` is absolute.
+  static Result<Database> open(const std::string& path, OpenMode mode = OpenMode::create,
+                               std::chrono::milliseconds wait = busy_timeout);
 
   // `sql` is one statement without rows of interest.
   Result<void> execute(const std::string& sql);
@@ -75,8 +91,20 @@ class Database {
   std::int64_t last_insert_id() const;
   // Why the last statement failed, where it makes a difference to more than the message.
   Trouble last_trouble() const;
+  bool is_read_only() const;
+
+  // Leaves the write-ahead log as it is when this was the last connection.
+  void keep_log_at_close();
+  // Calls `hook` inside every COMMIT, with the number of frames in the log, instead of SQLite's own checkpoints.
+  void on_commit(void (*hook)(void* context, int frames), void* context);
+  // Copies as much of the log into the database as readers allow, without waiting.
+  Result<Checkpoint> checkpoint();
 
  private:
+  struct CommitHook {
+    void (*call)(void* context, int frames) = nullptr;
+    void* context = nullptr;
+  };
   // What the busy handler knows: since when it has been waiting.
   struct Patience {
     std::chrono::steady_clock::time_point since;
@@ -89,6 +117,7 @@ class Database {
   static int wait_while_busy(void* patience, int attempts);
 
   std::unique_ptr<Patience> patience_;
+  std::unique_ptr<CommitHook> commit_hook_;
   std::unique_ptr<sqlite3, Close> connection_;
   std::unordered_map<const char*, Statement> cached_;  // declared last: statements go before their connection
 };

@@ -30,6 +30,17 @@ Result<RouteNo> find_route(Database& database, const std::string& lane, const st
 Result<RouteNo> insert_route(Database& database, const std::string& lane, const std::string& capabilities);
 Result<std::vector<std::string>> check_integrity(Database& database);
 
+// inspection.cpp; see store/inspection.hpp.
+Result<std::vector<InspectedRecord>> inspect_records(Database& database, const std::string& after, std::uint32_t limit);
+Result<std::vector<InspectedReady>> inspect_ready(Database& database, const std::optional<ReadyEntry>& after,
+                                                  std::uint32_t limit);
+Result<std::vector<InspectedDue>> inspect_due(Database& database, const std::optional<DueEntry>& after,
+                                              std::uint32_t limit);
+Result<std::vector<SatelliteName>> orphaned_satellites(Database& database, const std::optional<SatelliteName>& after,
+                                                       std::uint32_t limit);
+Result<std::vector<Route>> all_routes(Database& database);
+Result<std::vector<PresentEntries>> present(Database& database, const std::vector<WantedEntries>& wanted);
+
 // log_queries.cpp
 Result<std::string> log_start(Database& database);
 Result<std::string> log_end(Database& database);

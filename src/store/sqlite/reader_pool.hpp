@@ -15,9 +15,14 @@ namespace flowfabric::sqlite {
 
 inline constexpr std::size_t max_readers = 4;
 
+// Opens a database for somebody who only looks at it. Nothing is created, migrated or checkpointed, and neither the file
+// nor its folder need be writable. Afterwards the files are as they were.
+Result<Database> open_unchanged(const std::string& path);
+
 class ReaderPool {
  public:
-  explicit ReaderPool(std::string path) : path_(std::move(path)) {}
+  // `unchanged`: the files are to stay as they are; else somebody writes them through this store.
+  ReaderPool(std::string path, bool unchanged) : path_(std::move(path)), unchanged_(unchanged) {}
 
   // A connection on loan; it goes back when the loan ends. The pool must outlive it.
   class Loan {
@@ -42,6 +47,7 @@ class ReaderPool {
   void take_back(std::unique_ptr<Database> database);
 
   const std::string path_;
+  const bool unchanged_;
   std::mutex mutex_;
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Database>> idle_;

@@ -205,16 +205,26 @@ Result<void> switch_to_wal(Database& database) {
 
 int newest_schema() { return static_cast<int>(std::size(migrations)); }
 
-Result<void> prepare_schema(Database& database, const std::string& path) {
+Result<int> prepare_schema(Database& database, const std::string& path) {
   FF_TRY(version, inspect(database, path));  // before the first write: a foreign file stays as it is
   FF_TRY_VOID(switch_to_wal(database));
-  if (version == newest_schema()) return {};
+  if (version == newest_schema()) return version;
   FF_TRY_VOID(database.execute("BEGIN IMMEDIATE"));
   auto applied = apply_missing(database, path);
   if (applied) applied = database.execute("COMMIT");
   // The first error is the one to tell; a failed rollback ends with the connection.
   if (!applied && database.in_transaction()) static_cast<void>(database.execute("ROLLBACK"));
-  return applied;
+  if (!applied) return tl::unexpected(std::move(applied).error());
+  return version;
+}
+
+Result<void> require_schema(Database& database, const std::string& path) {
+  FF_TRY(version, inspect(database, path));
+  if (version == newest_schema()) return {};
+  return fail(Errc::schema_mismatch, "the database " + path + " has schema version " + std::to_string(version) +
+                                         ", this program reads version " + std::to_string(newest_schema()) +
+                                         "; run `flowfabric migrate sqlite:" + path +
+                                         "` when no older program uses it any more");
 }
 
 }  // namespace flowfabric::sqlite

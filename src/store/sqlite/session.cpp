@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/log.hpp"
 #include "store/sqlite/schema.hpp"
 
 namespace flowfabric::sqlite {
@@ -28,11 +29,11 @@ constexpr char load_lead_sql[] = R"(
 constexpr char put_lead_sql[] = R"(
   INSERT OR REPLACE INTO meta(name, value) VALUES('clock_ahead_us', ?1), ('clock_ahead_since_us', ?2))";
 
-// About 32 MiB of log between two checkpoints, and no more than 64 MiB of file left after a large one. Debian's SQLite
+// No more than 64 MiB of log file are left after a large one; Checkpointer says when it is copied. Debian's SQLite
 // overwrites deleted bytes with zeros unless told otherwise, which makes erasing a large payload write all of it again.
 constexpr const char* writer_settings[] = {
-    "PRAGMA cache_size = -16384",       "PRAGMA temp_store = MEMORY",           "PRAGMA foreign_keys = OFF",
-    "PRAGMA wal_autocheckpoint = 8000", "PRAGMA journal_size_limit = 67108864", "PRAGMA secure_delete = OFF",
+    "PRAGMA cache_size = -16384",    "PRAGMA temp_store = MEMORY",           "PRAGMA foreign_keys = OFF",
+    "PRAGMA wal_autocheckpoint = 0", "PRAGMA journal_size_limit = 67108864", "PRAGMA secure_delete = OFF",
     "PRAGMA synchronous = NORMAL",  // the log is flushed by LogFlusher; SQLite flushes it before it takes pages from it
 };
 
@@ -67,15 +68,24 @@ Result<std::int64_t> Clock::now_us(Database& database) {
 
 Result<std::shared_ptr<Writer>> Writer::open(const std::string& path, Synchronous synchronous,
                                              LogFlusher::Flush flush) {
-  FF_TRY(database, Database::open(path));
-  FF_TRY_VOID(prepare_schema(database, path));
+  FF_TRY(found, find_database(path));
+  if (!found) FF_TRY_VOID(create_database(path));
+  FF_TRY(database, Database::open(path, OpenMode::existing));
+  if (database.is_read_only()) return fail(Errc::unavailable, path + " cannot be written to");
+  FF_TRY(version, prepare_schema(database, path));
+  warn_of_loose_modes(path);
+  if (version != newest_schema()) {
+    log(LogLevel::warn, "the database was migrated; older programs cannot open it any more",
+        {{"file", path}, {"from", std::to_string(version)}, {"to", std::to_string(newest_schema())}});
+  }
   std::shared_ptr<Writer> writer(new Writer(std::move(database)));
   FF_TRY_VOID(writer->configure());
   FF_TRY(batch, Batch::prepare(writer->database_));
   writer->batch_ = std::move(batch);
-  FF_TRY(version, writer->database_.query_integer(data_version_sql));
-  writer->data_version_ = version;
+  FF_TRY(data_version, writer->database_.query_integer(data_version_sql));
+  writer->data_version_ = data_version;
   // Reading the version has made the log's file.
+  FF_TRY_VOID(writer->remember_files(path));
   if (synchronous == Synchronous::full) {
     FF_TRY(flusher, LogFlusher::open(path + "-wal", std::move(flush)));
     writer->flusher_ = std::move(flusher);
@@ -85,7 +95,46 @@ Result<std::shared_ptr<Writer>> Writer::open(const std::string& path, Synchronou
 
 Result<void> Writer::configure() {
   for (const char* setting : writer_settings) FF_TRY_VOID(database_.execute(setting));
+  checkpointer_ = std::make_unique<Checkpointer>(database_);
   return {};
+}
+
+Result<void> Writer::remember_files(const std::string& path) {
+  for (const char* suffix : {"", "-wal"}) {
+    FF_TRY(identity, FileIdentity::of(path + suffix));
+    files_.push_back(std::move(identity));
+  }
+  return {};
+}
+
+Result<void> Writer::check_files() {
+  for (const FileIdentity& file : files_) {
+    const auto there = file.check();
+    if (there) continue;
+    fail_for_good(there.error());
+    return there;
+  }
+  return {};
+}
+
+void Writer::note_damage(const Error& error) {
+  Error lasting = error;
+  lasting.message = "the database file is damaged, and nothing more is written: " + error.message;
+  fail_for_good(lasting);
+}
+
+// The first cause stays.
+void Writer::fail_for_good(const Error& error) {
+  const std::lock_guard lock(failure_mutex_);
+  if (!failure_) failure_ = error;
+}
+
+std::optional<Error> Writer::failure() const {
+  if (flusher_ && flusher_->broken()) {
+    return Error{Errc::unavailable, "the disk failed to keep what was written; check it, then start again", {}, {}};
+  }
+  const std::lock_guard lock(failure_mutex_);
+  return failure_;
 }
 
 Result<void> Writer::begin() {
@@ -96,13 +145,15 @@ Result<void> Writer::begin() {
     }
     taken_ = true;
   }
-  if (flusher_ && flusher_->broken()) {
+  static_cast<void>(check_files());  // failure() has what it says
+  if (auto failed = failure()) {
     end_turn();
-    return fail(Errc::unavailable, "the disk of the database file has failed; check it, then start again");
+    return tl::unexpected(std::move(*failed));
   }
   auto statement = database_.cached(begin_sql);
   auto begun = statement ? (*statement)->run() : tl::unexpected(std::move(statement).error());
   if (!begun) {
+    if (reports_damage(begun.error())) note_damage(begun.error());
     rollback();
     return begun;
   }
@@ -128,15 +179,18 @@ Result<void> Writer::commit() {
   return {};
 }
 
+// What was written to a file that is gone is not durable, whatever the disk says.
 Result<void> Writer::settle() {
-  if (!flusher_) return {};
-  return flusher_->settle();
+  if (flusher_) FF_TRY_VOID(flusher_->settle());
+  if (const auto there = check_files(); !there) return fail(Errc::outcome_unknown, there.error().message);
+  return {};
 }
 
 // A COMMIT that fails has rolled back for us, but its pages may lie in the log file behind the last valid one, complete
 // with their mark, and a crash right now would bring them back to life. The next commit overwrites them; so a small one
 // is made at once, and only when that fails too is the outcome not certain.
 Result<void> Writer::undo_commit(Error error) {
+  if (reports_damage(error)) note_damage(error);
   const bool disk_full = database_.last_trouble() == Trouble::disk_full;
   if (database_.in_transaction()) static_cast<void>(database_.execute(rollback_sql));
   if (flusher_) flusher_->begin_write();
@@ -208,14 +262,14 @@ Result<ReadReply> SqliteSession::read(const ReadRequest& request) {
   // The clock is read after the wait for the lock, so that what is due by now is due when the batch decides.
   const auto now_us = clock_->now_us(writer_->database());
   auto reply = now_us ? writer_->batch().read(request, *now_us) : tl::unexpected(now_us.error());
-  if (!reply) release();
+  if (!reply) give_up(reply.error());
   return reply;
 }
 
 Result<std::vector<Satellite>> SqliteSession::read_satellites(const std::vector<SatelliteName>& names) {
   FF_TRY_VOID(ensure_begun());
   auto found = writer_->batch().read_satellites(names);
-  if (!found) release();
+  if (!found) give_up(found.error());
   return found;
 }
 
@@ -223,7 +277,7 @@ Result<std::vector<Verdict>> SqliteSession::commit(const std::vector<ChangeSet>&
   FF_TRY_VOID(ensure_begun());
   auto verdicts = writer_->batch().write(sets);
   if (!verdicts) {
-    release();
+    give_up(verdicts.error());
     return verdicts;
   }
   if (!writer_->batch().dirty()) {
@@ -233,6 +287,11 @@ Result<std::vector<Verdict>> SqliteSession::commit(const std::vector<ChangeSet>&
   begun_ = false;
   FF_TRY_VOID(writer_->commit());
   return verdicts;
+}
+
+void SqliteSession::give_up(const Error& error) {
+  if (reports_damage(error)) writer_->note_damage(error);
+  release();
 }
 
 void SqliteSession::release() {

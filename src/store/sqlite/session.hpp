@@ -13,11 +13,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/wall_clock.hpp"
 #include "store/sqlite/batch.hpp"
+#include "store/sqlite/checkpointer.hpp"
 #include "store/sqlite/database.hpp"
+#include "store/sqlite/files.hpp"
 #include "store/sqlite/log_flusher.hpp"
 #include "store/store.hpp"
 
@@ -59,12 +63,22 @@ class Writer {
   Result<void> settle();
   bool settles_later() const { return flusher_ != nullptr; }
 
+  // `unavailable` when the files are no longer where they were: what is read or written would be lost or foreign.
+  Result<void> check_files();
+  // After a report of damage: nothing more is written.
+  void note_damage(const Error& error);
+  // Why nothing can be written until the file is opened again.
+  std::optional<Error> failure() const;
+  const Checkpointer& checkpointer() const { return *checkpointer_; }
+
   // Whether somebody else has committed since the last call. Never waits: during a batch it answers what `begin` saw.
   bool foreign_commits();
 
  private:
   explicit Writer(Database database) : database_(std::move(database)) {}
   Result<void> configure();
+  Result<void> remember_files(const std::string& path);
+  void fail_for_good(const Error& error);
   Result<void> write_commit();
   void end_turn();
   void look_for_foreign_commits();
@@ -74,7 +88,12 @@ class Writer {
   std::condition_variable turn_ended_;
   bool taken_ = false;  // under mutex_; everything below belongs to the taker
 
+  mutable std::mutex failure_mutex_;
+  std::optional<Error> failure_;
+  std::vector<FileIdentity> files_;  // never changes once it is open
+
   Database database_;
+  std::unique_ptr<Checkpointer> checkpointer_;
   std::unique_ptr<LogFlusher> flusher_;  // none with synchronous=normal: commits become durable when the system likes
   std::unique_ptr<Batch> batch_;
   std::int64_t data_version_ = 0;
@@ -94,6 +113,7 @@ class SqliteSession final : public Session {
 
  private:
   Result<void> ensure_begun();
+  void give_up(const Error& error);
 
   std::shared_ptr<Writer> writer_;
   std::shared_ptr<Clock> clock_;

@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "store/sqlite/queries.hpp"
 #include "store/sqlite/reader_pool.hpp"
+#include "store/sqlite/schema.hpp"
 #include "store/sqlite/session.hpp"
 
 namespace flowfabric {
@@ -65,7 +66,8 @@ Result<Location> parse_url(std::string_view url) {
 // the process may change its folder before it opens its next connection, and a relative path could look like a URI.
 Result<std::string> find_file(const std::string& path) {
   std::error_code error;
-  const std::filesystem::path file = std::filesystem::absolute(path, error);
+  // Links are followed here, because SQLite puts its other files beside the file that a link leads to.
+  const std::filesystem::path file = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
   if (error) return fail(Errc::unavailable, "the path " + path + " cannot be resolved: " + error.message(), "url");
   const std::filesystem::path folder = file.parent_path();
   if (!std::filesystem::is_directory(folder, error)) {
@@ -78,7 +80,7 @@ Result<std::string> find_file(const std::string& path) {
   return file.string();
 }
 
-// Looks for commits of other processes, as long as somebody listens.
+// Looks for commits of other processes, and whether the files are still there, as long as somebody listens.
 class Watcher {
  public:
   Watcher(std::shared_ptr<Writer> writer, std::function<void(const Wakeup&)> listener)
@@ -103,9 +105,12 @@ class Watcher {
     Wakeup everything;
     everything.everything = true;
     std::unique_lock lock(mutex_);
+    bool files_were_there = true;
     while (!stop_.wait_for(lock, interval, [this] { return stopping_; })) {
       lock.unlock();
-      if (writer_->foreign_commits()) listener_(everything);
+      const bool files_are_there = writer_->check_files().has_value();
+      if (writer_->foreign_commits() || files_are_there != files_were_there) listener_(everything);
+      files_were_there = files_are_there;
       lock.lock();
     }
   }
@@ -120,10 +125,16 @@ class Watcher {
 
 class SqliteStore final : public Store {
  public:
+  // Without a writer it can only be read.
   SqliteStore(const std::string& path, std::shared_ptr<Writer> writer, StoreOptions options)
-      : writer_(std::move(writer)), clock_(std::make_shared<Clock>(std::move(options.now_us))), readers_(path) {}
+      : writer_(std::move(writer)),
+        clock_(std::make_shared<Clock>(std::move(options.now_us))),
+        readers_(path, writer_ == nullptr) {}
 
-  Result<std::unique_ptr<Session>> open_session() override { return std::make_unique<SqliteSession>(writer_, clock_); }
+  Result<std::unique_ptr<Session>> open_session() override {
+    if (!writer_) return opened_for_reading();
+    return std::make_unique<SqliteSession>(writer_, clock_);
+  }
   std::uint32_t preferred_sessions() const override { return 1; }
   bool settles_later() const override { return writer_->settles_later(); }
 
@@ -169,17 +180,24 @@ class SqliteStore final : public Store {
   void announce(const Wakeup&) override {}
   void listen(std::function<void(const Wakeup&)> listener) override {
     watcher_.reset();
-    if (listener) watcher_ = std::make_unique<Watcher>(writer_, std::move(listener));
+    if (listener && writer_) watcher_ = std::make_unique<Watcher>(writer_, std::move(listener));
   }
+  std::optional<Error> failure() override { return writer_ ? writer_->failure() : std::nullopt; }
+  std::vector<StoreFigure> figures() override;
 
   Result<std::vector<std::string>> check_integrity() override { return with_reader(sqlite::check_integrity); }
+  std::unique_ptr<Inspection> inspect() override;
 
  private:
+  friend class SqliteInspection;
   template <class Query, class... Arguments>
   auto with_reader(Query query, const Arguments&... arguments)
       -> decltype(query(std::declval<Database&>(), arguments...)) {
+    if (writer_) FF_TRY_VOID(writer_->check_files());
     FF_TRY(reader, readers_.borrow());
     auto found = query(*reader, arguments...);
+    if (!writer_) return found;
+    if (!found && reports_damage(found.error())) writer_->note_damage(found.error());
     // A reader sees a commit a moment before it is durable, and what is told must stay true.
     FF_TRY_VOID(writer_->settle());
     return found;
@@ -191,7 +209,46 @@ class SqliteStore final : public Store {
   std::unique_ptr<Watcher> watcher_;
 };
 
+class SqliteInspection final : public Inspection {
+ public:
+  explicit SqliteInspection(SqliteStore& store) : store_(store) {}
+
+  Result<std::vector<InspectedRecord>> records(const std::string& after, std::uint32_t limit) override {
+    return store_.with_reader(sqlite::inspect_records, after, limit);
+  }
+  Result<std::vector<InspectedReady>> ready(const std::optional<ReadyEntry>& after, std::uint32_t limit) override {
+    return store_.with_reader(sqlite::inspect_ready, after, limit);
+  }
+  Result<std::vector<InspectedDue>> due(const std::optional<DueEntry>& after, std::uint32_t limit) override {
+    return store_.with_reader(sqlite::inspect_due, after, limit);
+  }
+  Result<std::vector<SatelliteName>> orphaned_satellites(const std::optional<SatelliteName>& after,
+                                                         std::uint32_t limit) override {
+    return store_.with_reader(sqlite::orphaned_satellites, after, limit);
+  }
+  Result<std::vector<Route>> routes() override { return store_.with_reader(sqlite::all_routes); }
+  Result<std::vector<PresentEntries>> present(const std::vector<WantedEntries>& wanted) override {
+    return store_.with_reader(sqlite::present, wanted);
+  }
+
+ private:
+  SqliteStore& store_;
+};
+
+std::vector<StoreFigure> SqliteStore::figures() {
+  if (!writer_) return {};
+  const Checkpointer& checkpointer = writer_->checkpointer();
+  return {{"flowfabric_sqlite_wal_bytes", "Size of the write-ahead log as of the last commit.", false,
+           static_cast<double>(checkpointer.log_bytes())},
+          {"flowfabric_sqlite_unfinished_checkpoints_total",
+           "Checkpoints that failed or could not copy all of the write-ahead log.", true,
+           static_cast<double>(checkpointer.unfinished())}};
+}
+
+std::unique_ptr<Inspection> SqliteStore::inspect() { return std::make_unique<SqliteInspection>(*this); }
+
 Result<RouteNo> SqliteStore::intern_route(const std::string& lane, const std::vector<std::string>& capabilities) {
+  if (!writer_) return opened_for_reading();
   const std::string encoded = encode_capabilities(capabilities);
   FF_TRY(existing, with_reader(sqlite::find_route, lane, encoded));
   if (existing != 0) return existing;
@@ -211,15 +268,32 @@ Result<RouteNo> SqliteStore::intern_route(const std::string& lane, const std::ve
 }  // namespace
 }  // namespace sqlite
 
+namespace {
+
+// Says which file an error is about.
+Error with_path(Error error, const std::string& path) {
+  if (error.message.find(path) == std::string::npos) error.message = "cannot open " + path + ": " + error.message;
+  return error;
+}
+
+Result<void> check_for_reading(const std::string& path) {
+  FF_TRY(found, sqlite::find_database(path));
+  if (!found) return fail(Errc::not_found, "there is no file " + path, "url");
+  FF_TRY(database, sqlite::open_unchanged(path));
+  return sqlite::require_schema(database, path);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, StoreOptions options) {
   FF_TRY(location, sqlite::parse_url(url));
   FF_TRY(path, sqlite::find_file(location.path));
-  auto writer = sqlite::Writer::open(path, location.synchronous);
-  if (!writer) {
-    Error error = std::move(writer).error();
-    if (error.message.find(path) == std::string::npos) error.message = "cannot open " + path + ": " + error.message;
-    return tl::unexpected(std::move(error));
+  if (options.access == StoreAccess::read) {
+    if (auto good = check_for_reading(path); !good) return tl::unexpected(with_path(std::move(good).error(), path));
+    return std::make_unique<sqlite::SqliteStore>(path, nullptr, std::move(options));
   }
+  auto writer = sqlite::Writer::open(path, location.synchronous);
+  if (!writer) return tl::unexpected(with_path(std::move(writer).error(), path));
   return std::make_unique<sqlite::SqliteStore>(path, std::move(*writer), std::move(options));
 }
 
