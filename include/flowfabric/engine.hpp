@@ -35,6 +35,8 @@ struct EngineOptions {
   // Called once, from a thread of the engine, when nothing can be written until the store is opened again: a flush to disk
   // failed, the database file was removed or replaced, or it is damaged. Must be quick. Reads may still work.
   std::function<void(const Error&)> on_failure{};
+  std::uint32_t read_timeout_ms =
+      30000;             // a listing or other read that takes longer is stopped as `timed_out`; 0: never
   bool migrate = false;  // let open() bring a server's schema up to date; embedded stores always do
 };
 

@@ -75,6 +75,7 @@ inline constexpr std::uint32_t inspection_page = 500;   // records or entries th
 inline constexpr std::size_t max_key_bytes = 400;
 inline constexpr std::size_t max_queued_commands = 65536;
 inline constexpr std::size_t worthwhile_batch_commands = 16;  // that a second writer joins in for
+inline constexpr std::int64_t slow_batch_ms = 50;             // after which a second writer starts for fewer
 inline constexpr std::size_t max_batch_commands = 512;
 inline constexpr std::size_t max_batch_bytes = 8 * 1024 * 1024;  // payload bytes that one batch may carry
 inline constexpr std::size_t max_parked_claims = 65536;
@@ -97,6 +98,10 @@ inline constexpr int max_hopeful_tries = 3;
 inline constexpr int max_stale_retries =
     64;  // Then `contended`. Only a command that changes several records gets there
 inline constexpr std::size_t max_routes = 100000;
+inline constexpr std::size_t max_namespace_routes = 10000;   // of these, first used by one namespace
+inline constexpr std::size_t quiet_namespace_routes = 1000;  // while it has no more, none of them is forgotten
+inline constexpr std::int64_t idle_route_ms = 3600 * 1000;   // one that was not used for so long may be
+inline constexpr std::size_t max_forgotten_routes = 1000;    // in one step
 // From then on a transaction that stays open in the database is worth a warning.
 inline constexpr std::int64_t events_held_back_warning_ms = 10'000;
 inline constexpr std::int64_t uncleared_rows_warning_ms = 3600'000;

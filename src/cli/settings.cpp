@@ -45,6 +45,7 @@ const std::vector<SettingSpec> specs = {
     {"max_result_bytes", "N", "1048576", "Of an execution's result."},
     {"writers", "N", "0", "Connections that write; 0: the store's default."},
     {"max_queued_commands", "N", "65536", "At this limit, calls fail with overloaded."},
+    {"read_timeout", "DURATION", "30s", "Time limit for listings and other reads of the store, at most 1h."},
     {"default_retention", "DURATION", "7d",
      "How long ended executions are kept, unless their policy or namespace sets it."},
     {"on_worker_death", "release_now|wait_for_lease", "release_now", "When the leases of a dead worker are released."},
@@ -210,6 +211,9 @@ Result<void> read_engine(const Reader& read, EngineOptions& options) {
   FF_TRY_VOID(read.number("max_result_bytes", options.max_result_bytes, 1, 1073741824));
   FF_TRY_VOID(read.number("writers", options.writers, 0, 64));
   FF_TRY_VOID(read.number("max_queued_commands", options.max_queued_commands, 1, 10000000));
+  std::chrono::milliseconds read_timeout{};
+  FF_TRY_VOID(read.duration("read_timeout", read_timeout, hour_ms));
+  options.read_timeout_ms = static_cast<std::uint32_t>(read_timeout.count());
   std::chrono::milliseconds retention{};
   FF_TRY_VOID(read.duration("default_retention", retention, 3650LL * 24 * hour_ms));
   options.default_retention_ms = retention.count();

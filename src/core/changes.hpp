@@ -72,13 +72,15 @@ struct Listing {
   friend bool operator==(const Listing&, const Listing&) = default;
 };
 
-// A route is an interned (lane, set of required capabilities). Numbers start at 1, are dense, and a route never changes.
-using RouteNo = std::uint32_t;
+// A route is a lane with a set of required capabilities. Its number is computed from these two (core/route.hpp), so it
+// means the same on every server and after any loss of data. 1 to 2^63 - 1.
+using RouteNo = std::uint64_t;
 
 struct Route {
   RouteNo number = 0;
   std::string lane;
   std::vector<std::string> capabilities;  // sorted, unique
+  std::string name_space{};               // the first to use it; the number of routes is limited by namespace
 
   friend bool operator==(const Route&, const Route&) = default;
 };
@@ -184,6 +186,7 @@ struct RootChange {
 // with another group.
 struct ChangeSet {
   std::vector<RootChange> roots;
+  std::vector<Route> routes;  // stored unless a route of that number is. Every route of `ready_put` is among them
   std::vector<ReadyEntry> ready_put;
   std::vector<ReadyEntry> ready_drop;
   std::vector<DueEntry> due_put;

@@ -23,7 +23,6 @@ struct Fence {
 struct CreateCommand {
   ExecutionId id;
   bool id_is_supplied = false;
-  RouteNo route = 0;
   std::uint64_t request_digest = 0;
   CreateRequest request;
 };

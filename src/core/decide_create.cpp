@@ -1,6 +1,7 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "core/decide_parts.hpp"
+#include "core/route.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -35,7 +36,7 @@ Spec make_spec(Workspace& workspace, const CreateCommand& command, TimestampMs n
   spec.payload_bytes = request.payload.size();
   if (request.payload.size() <= limits::max_inline_bytes) spec.payload = request.payload;
   spec.required_capabilities = request.required_capabilities;
-  spec.route = command.route;
+  spec.route = route_of(request.lane, request.required_capabilities);
   spec.policy = request.policy;
   spec.namespace_retention = namespace_retention(workspace, request.name_space);
   const TimestampMs deadline_at = deadline_of(request, now);
@@ -103,6 +104,9 @@ Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, con
     return fail(Errc::lane_closed,
                 "lane \"" + request.lane + "\" is " + std::string(to_string(lane)) + " and accepts no new executions",
                 "lane");
+  }
+  if (context.admit_route) {
+    FF_TRY_VOID(context.admit_route(route_of(request.lane, request.required_capabilities), request.name_space));
   }
 
   Slot& slot = workspace.at(execution_key(command.id));

@@ -37,6 +37,7 @@ Result<ExpectedEntries> expected_entries(const Record& record) {
   expected.due = slot->indexed_due;
   if (const Execution* execution = slot->execution()) {
     expected.listing = listing_of(*execution);
+    expected.route = route_of(execution->spec);
     expect_satellites(*execution, record.key, expected);
   }
   expected.armed_wrongly = comes_too_late(*slot);

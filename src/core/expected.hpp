@@ -16,6 +16,7 @@ struct ExpectedEntries {
   std::optional<ReadyEntry> ready;
   std::optional<DueEntry> due;
   std::optional<Listing> listing;
+  std::optional<Route> route;  // of an execution
   std::vector<SatelliteName> satellites;
   std::uint32_t ended_attempts = 0;  // each has a satellite too, whose body may ask for another: a result
   // The record names a due entry that comes too late for it, or none: it has to be armed again.

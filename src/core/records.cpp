@@ -6,6 +6,7 @@
 #include "base/codec.hpp"
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
+#include "core/route.hpp"
 
 namespace flowfabric {
 namespace {
@@ -361,7 +362,7 @@ std::string encode(const Spec& spec) {
   out.text(spec.payload);
   out.unsigned_number(spec.payload_bytes);
   put_strings(out, spec.required_capabilities);
-  out.unsigned_number(spec.route);
+  out.unsigned_number(0);  // earlier versions stored the number of the route
   put_policy(out, spec.policy);
   put_retention(out, spec.namespace_retention);
   out.number(spec.deadline_span_ms);
@@ -384,7 +385,8 @@ static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   spec.payload = in.text();
   spec.payload_bytes = in.unsigned_number();
   spec.required_capabilities = get_strings(in);
-  spec.route = in.u32();
+  (void)in.u32();  // see encode
+  spec.route = route_of(spec.lane, spec.required_capabilities);
   spec.policy = get_policy(in);
   spec.namespace_retention = get_retention(in);
   spec.deadline_span_ms = in.number();

@@ -27,7 +27,7 @@ struct Spec {
   std::string payload;  // empty when it lies in a satellite
   std::uint64_t payload_bytes = 0;
   std::vector<std::string> required_capabilities;  // sorted, unique
-  RouteNo route = 0;
+  RouteNo route = 0;  // of the lane and the capabilities; computed, never read from the store
   Policy policy;
   RetentionPolicy namespace_retention;  // the namespace's default when it was created
   std::int64_t deadline_span_ms = 0;    // deadline - created_at, for replay to arm it again

@@ -9,6 +9,7 @@
 #include "base/entropy.hpp"
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
+#include "core/route.hpp"
 
 namespace flowfabric {
 namespace {
@@ -44,7 +45,7 @@ Spec full_spec() {
   spec.payload = std::string("\0\xff\n", 3);
   spec.payload_bytes = 3;
   spec.required_capabilities = {"a", "b"};
-  spec.route = 4;
+  spec.route = route_of(spec.lane, spec.required_capabilities);
   spec.policy = full_policy();
   spec.namespace_retention = full_retention();
   spec.deadline_span_ms = 5;
@@ -246,7 +247,9 @@ TEST(Records, EveryFieldRoundTrips) {
 }
 
 TEST(Records, DefaultsRoundTrip) {
-  EXPECT_EQ(decode_spec(encode(Spec{})), Spec{});
+  Spec nothing;
+  nothing.route = route_of("", {});
+  EXPECT_EQ(decode_spec(encode(nothing)), nothing);
   EXPECT_EQ(decode_facts(encode(Facts{})), Facts{});
   EXPECT_EQ(decode_attempt(encode(Attempt{})), Attempt{});
   EXPECT_EQ(decode_event(encode(Event{})), Event{});

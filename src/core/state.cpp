@@ -232,6 +232,8 @@ std::optional<ReadyEntry> ready_entry(const Execution& execution) {
                     execution.spec.name_space};
 }
 
+Route route_of(const Spec& spec) { return {spec.route, spec.lane, spec.required_capabilities, spec.name_space}; }
+
 TimestampMs next_due(const Facts& facts) {
   TimestampMs due = 0;
   const auto consider = [&](TimestampMs at) {

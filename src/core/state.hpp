@@ -25,6 +25,8 @@ Listing listing_of(const Execution& execution);
 
 // Its entry in the ready index, if it is claimable.
 std::optional<ReadyEntry> ready_entry(const Execution& execution);
+// The route under which that entry stands.
+Route route_of(const Spec& spec);
 // The next moment at which time alone changes it; 0 when time does not.
 TimestampMs next_due(const Facts& facts);
 TimestampMs next_due(const WorkerRecord& worker);

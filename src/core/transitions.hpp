@@ -23,6 +23,8 @@ struct Context {
   bool release_on_worker_death = true;
   const TokenSigner* signer = nullptr;  // for what is signed: leases and grants
   bool note_stretches = false;          // somebody wants to know what took how long: see Stretch
+  // Refuses an execution on a new route when there are too many routes. Empty: there is no limit.
+  std::function<Result<void>(RouteNo route, const std::string& name_space)> admit_route{};
 };
 
 // One state change of one execution, with the event that records it.

@@ -118,7 +118,9 @@ void plan_ready(Slot& slot, ChangeSet& set) {
   std::optional<ReadyEntry> wanted = execution != nullptr && !slot.erased ? ready_entry(*execution) : std::nullopt;
   if (wanted == slot.indexed_ready) return;
   if (slot.indexed_ready) set.ready_drop.push_back(std::move(*slot.indexed_ready));
-  if (wanted) set.ready_put.push_back(std::move(*wanted));
+  if (!wanted) return;
+  set.routes.push_back(route_of(execution->spec));
+  set.ready_put.push_back(std::move(*wanted));
 }
 
 void plan_due(Slot& slot, ChangeSet& set, PlannedCommit& plan) {

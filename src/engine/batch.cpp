@@ -54,6 +54,15 @@ bool may_take(const ClaimRequest& request, const ReadyEntry& entry) {
   return !request.name_space || *request.name_space == entry.name_space;
 }
 
+// The index proposes, the record decides: an entry under a route that is not the record's would hand the work to a worker
+// that cannot do it. Only a damaged store has such an entry; `integrity` finds and repairs it.
+bool suits(const Execution& execution, const ReadyEntry& entry) {
+  if (execution.spec.route == entry.route) return true;
+  log(LogLevel::error, "an execution stands in the ready index under the lane or capabilities of another",
+      {{"execution_id", to_string(execution.id)}});
+  return false;
+}
+
 // What claims want of one route: by the namespace that they keep to, or of any.
 using Wanted = std::map<std::optional<std::string>, std::uint64_t>;
 
@@ -101,9 +110,12 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
   context_.entropy = [this] { return runtime_.options_.entropy(); };
   context_.default_retention_ms = runtime_.options_.default_retention_ms;
   context_.release_on_worker_death = runtime_.options_.release_on_worker_death;
-  signer_ = runtime_.signer();
+  signer_ = runtime_.fresh_signer();
   context_.signer = signer_.get();
   context_.note_stretches = runtime_.options_.tracer != nullptr;
+  context_.admit_route = [this](RouteNo route, const std::string& name_space) {
+    return admit_route(route, name_space);
+  };
 }
 
 void Batch::write() {
@@ -163,13 +175,8 @@ ReadRequest Batch::first_request() {
   if (!commands_.empty()) request.hold = commands_.front().queued->contended;
   remove_duplicates(request.keys);
   for (const auto& [route, wanted] : demand) add_demands(route, wanted, request.ready);
-  request.routes_known = runtime_.routes_.known();
-  // A create may have made its route: whoever waits for that lane can only be woken once we know it.
-  const bool unknown_route = std::any_of(commands_.begin(), commands_.end(), [&](const CommandState& state) {
-    const auto* create = std::get_if<CreateCommand>(&state.queued->command);
-    return create != nullptr && create->route > request.routes_known;
-  });
-  request.want_routes = !claims_.empty() || unknown_route;
+  request.want_routes = !claims_.empty();
+  request.routes_seen = runtime_.routes_seen_.at(&session_);
   return request;
 }
 
@@ -186,6 +193,30 @@ bool Batch::new_routes_matter(const std::vector<Route>& routes) const {
   return false;
 }
 
+// Counts what this engine knows to be stored and what this batch adds. Other batches may add routes at the same moment, so
+// the limit can be exceeded by a few.
+Result<void> Batch::admit_route(RouteNo route, const std::string& name_space) {
+  const RouteTable& known = runtime_.routes_;
+  if (known.knows(route)) return {};
+  auto& added = new_routes_[name_space];
+  const std::size_t limit = runtime_.options_.max_namespace_routes;
+  if (!added.contains(route) && known.size_of(name_space) + added.size() >= limit) {
+    return fail(Errc::overloaded,
+                "namespace \"" + name_space + "\" uses " + std::to_string(limit) +
+                    " combinations of a lane and required capabilities, which is the limit; a combination that nothing "
+                    "waits for is forgotten after an hour",
+                "required_capabilities");
+  }
+  if (known.size() >= limits::max_routes) {
+    return fail(Errc::overloaded,
+                "the store has " + std::to_string(limits::max_routes) +
+                    " combinations of a lane and required capabilities, which is the limit",
+                "required_capabilities");
+  }
+  added.insert(route);
+  return {};
+}
+
 Result<ReadReply> Batch::first_read(const ReadRequest& request) {
   const std::int64_t asked_ms = runtime_.steady_ms();
   FF_TRY(reply, session_.read(request));
@@ -199,7 +230,8 @@ Result<void> Batch::read_for_commands() {
   for (int round = 0;; ++round) {
     const ReadRequest request = first_request();
     FF_TRY(reply, first_read(request));
-    const bool grew = runtime_.routes_.add(reply.routes);
+    const bool grew = runtime_.routes_.add(reply.routes, runtime_.steady_ms());
+    if (request.want_routes) runtime_.routes_seen_.at(&session_) = reply.routes_seen;
     if (!grew || !new_routes_matter(reply.routes) || round == max_route_rounds) return take_in(reply, request);
     // Another engine has made routes that these claims cover: search again with them, so that work which was there
     // before the claim came is found.
@@ -432,7 +464,7 @@ void Batch::decide_claim(ClaimState& state) {
     offer->used = true;
     const Key key = offer->entry.key;
     const Slot& slot = workspace_.at(key);
-    if (slot.erased) continue;
+    if (slot.erased || !suits(*slot.execution(), offer->entry)) continue;
     // A refusal means that the execution moved on within this batch, or that time has; the next one is tried.
     auto reply = decide(workspace_, hand_out(*state.queued, execution_id_of(key)), context_);
     if (!reply) {

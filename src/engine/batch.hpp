@@ -71,6 +71,7 @@ class Batch {
   void take_due(const ReadReply& reply);
   void take_ahead();
   bool new_routes_matter(const std::vector<Route>& routes) const;
+  Result<void> admit_route(RouteNo route, const std::string& name_space);
   void decide_all();
   void decide_command(CommandState& state);
   bool fits_into_reply(const ClaimState& state, const Key& key);
@@ -123,6 +124,7 @@ class Batch {
   std::set<std::pair<RouteNo, std::optional<std::string>>> cut_off_;
   std::uint64_t claimed_bytes_ = 0;  // payloads that all its claims have taken
   std::set<RouteNo> paused_routes_;
+  std::map<std::string, std::set<RouteNo>> new_routes_;  // that creates of this batch ask for, by namespace
 };
 
 }  // namespace flowfabric

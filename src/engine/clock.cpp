@@ -171,7 +171,7 @@ void Runtime::probe_if_due() {
   const std::lock_guard lock(clock_mutex_);
   if (sweeps_ > 0) return;  // that one takes it along
   ++sweeps_;
-  enqueue(QueuedSweep{}, true);
+  enqueue_sweep();
 }
 
 void Runtime::handle_foreign_news() {
@@ -184,7 +184,7 @@ void Runtime::handle_foreign_news() {
   if (!news) return;
   if (news->earliest_due != never) note_due(news->earliest_due);
   const bool unknown_route = std::any_of(news->ready.begin(), news->ready.end(),
-                                         [&](const auto& item) { return item.first.route > routes_.known(); });
+                                         [&](const auto& item) { return !routes_.knows(item.first.route); });
   if (news->everything) {
     if (const auto reloaded = reload_keyring(); !reloaded) {
       log(LogLevel::warn, "the signing keys cannot be reloaded", {{"error", reloaded.error().message}});
@@ -229,10 +229,25 @@ void Runtime::look_at_everything() {
   waiting_.note_anything();
 }
 
+// A route that nothing has been put on for long, and that nothing waits on, is only kept in memory for nothing.
+void Runtime::forget_idle_routes(std::int64_t now) {
+  const std::int64_t before = now - limits::idle_route_ms;
+  const auto idle = routes_.idle_since(before, options_.quiet_namespace_routes, limits::max_forgotten_routes);
+  if (idle.empty()) return;
+  const auto forgotten = store_->forget_routes(idle);
+  if (!forgotten) {
+    log(LogLevel::debug, "unused routes cannot be removed now", {{"error", forgotten.error().message}});
+    return;
+  }
+  routes_.drop(*forgotten, before);
+  routes_.keep(idle, now);  // what is left of them
+}
+
 std::int64_t Runtime::tick() {
   next_tick_ms_ = never;  // whoever parks from here on rings: we may have looked already
   handle_foreign_news();
   const std::int64_t now = steady_ms();
+  read_keys_again();
   for (const ClaimPtr& claim : parking_.take_expired_claims(now)) claim->done(std::vector<ClaimedExecution>{});
   waiting_.on_time(now);
   if (patience_ends_ms_ <= now) end_patience();
@@ -251,14 +266,19 @@ std::int64_t Runtime::tick() {
     }
   }
   const bool answered = ask && ask_store_for_next_due();
-  if (look && answered) look_at_everything();
+  if (look && answered) {
+    look_at_everything();
+    forget_idle_routes(now);
+  }
   if (look && !answered) look_again_ = true;
 
   const bool more_to_read = read_ahead();
   sweep_if_due();
   probe_if_due();
+  const std::int64_t slow_batch_ms = start_beside_slow_batch();
   const std::lock_guard lock(clock_mutex_);
-  const std::int64_t wait = more_to_read ? 0 : time_to_next_tick(now);
+  std::int64_t wait = more_to_read ? 0 : time_to_next_tick(now);
+  if (slow_batch_ms != 0) wait = std::min(wait, std::max<std::int64_t>(slow_batch_ms - now, 1));
   next_tick_ms_ = now + wait;
   return wait;
 }

@@ -231,45 +231,50 @@ void Engine::withdraw_claim(const ClaimTicket& claim) {
 
 void Engine::renew_async(const Handle& handle, Done<RenewVerdict> done) {
   const auto timer = impl_->timer("renew");
-  const auto fence = impl_->runtime->fence_of(handle);
-  if (!fence) return refuse(timer, done, fence.error());
-  impl_->runtime->submit(RenewCommand{*fence, 0}, [timer, done = std::move(done)](Result<Reply> reply) {
-    timer.ended(reply);
-    done(reply_as<RenewVerdict>(std::move(reply)));
+  impl_->runtime->with_fence(handle, [this, timer, done = std::move(done)](const Result<Fence>& fence) {
+    if (!fence) return refuse(timer, done, fence.error());
+    impl_->runtime->submit(RenewCommand{*fence, 0}, [timer, done](Result<Reply> reply) {
+      timer.ended(reply);
+      done(reply_as<RenewVerdict>(std::move(reply)));
+    });
   });
 }
 
 void Engine::complete_async(const Handle& handle, CompleteRequest request, Done<void> done) {
   const auto timer = impl_->timer("complete");
-  const auto fence = impl_->runtime->fence_of(handle);
-  if (!fence) return refuse(timer, done, fence.error());
   if (auto admitted = admit(request, impl_->runtime->ingress()); !admitted) {
     return refuse(timer, done, admitted.error());
   }
-  impl_->runtime->submit(CompleteCommand{*fence, std::move(request)},
-                         [timer, done = std::move(done)](Result<Reply> reply) {
-                           timer.ended(reply);
-                           if (!reply) return done(tl::unexpected(std::move(reply).error()));
-                           done({});
-                         });
+  impl_->runtime->with_fence(
+      handle, [this, timer, request = std::move(request), done = std::move(done)](const Result<Fence>& fence) mutable {
+        if (!fence) return refuse(timer, done, fence.error());
+        impl_->runtime->submit(CompleteCommand{*fence, std::move(request)}, [timer, done](Result<Reply> reply) {
+          timer.ended(reply);
+          if (!reply) return done(tl::unexpected(std::move(reply).error()));
+          done({});
+        });
+      });
 }
 
 void Engine::fail_async(const Handle& handle, FailRequest request, Done<FailReply> done) {
   const auto timer = impl_->timer("fail");
-  const auto fence = impl_->runtime->fence_of(handle);
-  if (!fence) return refuse(timer, done, fence.error());
   if (auto admitted = admit(request); !admitted) return refuse(timer, done, admitted.error());
-  impl_->runtime->submit(FailCommand{*fence, std::move(request)}, [timer, done = std::move(done)](Result<Reply> reply) {
-    timer.ended(reply);
-    done(reply_as<FailReply>(std::move(reply)));
-  });
+  impl_->runtime->with_fence(
+      handle, [this, timer, request = std::move(request), done = std::move(done)](const Result<Fence>& fence) mutable {
+        if (!fence) return refuse(timer, done, fence.error());
+        impl_->runtime->submit(FailCommand{*fence, std::move(request)}, [timer, done](Result<Reply> reply) {
+          timer.ended(reply);
+          done(reply_as<FailReply>(std::move(reply)));
+        });
+      });
 }
 
 void Engine::release_async(const Handle& handle, Done<void> done) {
   const auto timer = impl_->timer("release");
-  const auto fence = impl_->runtime->fence_of(handle);
-  if (!fence) return refuse(timer, done, fence.error());
-  submit_as(*impl_->runtime, timer, ReleaseHeldCommand{*fence}, std::move(done));
+  impl_->runtime->with_fence(handle, [this, timer, done = std::move(done)](const Result<Fence>& fence) mutable {
+    if (!fence) return refuse(timer, done, fence.error());
+    submit_as(*impl_->runtime, timer, ReleaseHeldCommand{*fence}, std::move(done));
+  });
 }
 
 void Engine::cancel_async(const ExecutionId& id, Operator by, Done<CancelReply> done) {

@@ -64,16 +64,16 @@ void Runtime::submit_heartbeat(HeartbeatRequest request, HeartbeatDone done) {
   heartbeat->executions.resize(request.leases.size());
   heartbeat->reply.leases.resize(request.leases.size(), fail(Errc::internal, "no answer"));
   for (std::size_t i = 0; i < request.leases.size(); ++i) {
-    const auto fence = fence_of(request.leases[i]);
-    if (!fence) {
-      heartbeat->reply.leases[i] = tl::unexpected(fence.error());
-      heartbeat->answered();
-      continue;
-    }
-    heartbeat->executions[i] = fence->execution_id;
-    submit_patiently(RenewCommand{*fence, 0}, [heartbeat, i](Result<Reply> reply) {
-      heartbeat->reply.leases[i] = verdict_of(std::move(reply));
-      heartbeat->answered();
+    with_fence(request.leases[i], [this, heartbeat, i](const Result<Fence>& fence) {
+      if (!fence) {
+        heartbeat->reply.leases[i] = tl::unexpected(fence.error());
+        return heartbeat->answered();
+      }
+      heartbeat->executions[i] = fence->execution_id;
+      submit_patiently(RenewCommand{*fence, 0}, [heartbeat, i](Result<Reply> reply) {
+        heartbeat->reply.leases[i] = verdict_of(std::move(reply));
+        heartbeat->answered();
+      });
     });
   }
   submit_patiently(HeartbeatCommand{std::move(request.name_space), std::move(request.worker_instance_id)},

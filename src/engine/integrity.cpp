@@ -9,6 +9,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "core/expected.hpp"
+#include "core/route.hpp"
 
 namespace flowfabric {
 namespace {
@@ -55,6 +56,7 @@ class IntegrityCheck {
   Result<IntegritySummary> run();
 
  private:
+  Result<void> check_routes();
   Result<void> check_ready();
   Result<void> check_due();
   Result<void> check_records();
@@ -63,7 +65,9 @@ class IntegrityCheck {
 
   template <class Entry>
   void check_entry(const Entry& entry, const std::optional<Record>& record, const std::string& text);
+  Result<bool> is_stored(RouteNo route);
   Result<void> expect_results(Checked& checked);
+  Result<void> check_route(const Checked& checked, const PresentEntries& present);
   void check_armed(Checked& checked);
   void check_listing(const Checked& checked);
   void check_present(const Checked& checked, const PresentEntries& present);
@@ -81,6 +85,7 @@ class IntegrityCheck {
   const std::function<void(const IntegrityFinding&)>& found_;
   std::unique_ptr<Session> session_;  // opened for the first repair
   std::map<Key, Case> cases_;         // of the page at hand
+  std::set<RouteNo> routes_;          // those that are stored
   IntegritySummary summary_;
 };
 
@@ -88,6 +93,7 @@ class IntegrityCheck {
 Result<IntegritySummary> IntegrityCheck::run() {
   FF_TRY(own, store_.check_integrity());
   for (std::string& sentence : own) report({std::move(sentence), {}});
+  FF_TRY_VOID(check_routes());
   FF_TRY_VOID(check_ready());
   FF_TRY_VOID(check_due());
   FF_TRY_VOID(check_records());
@@ -98,6 +104,28 @@ Result<IntegritySummary> IntegrityCheck::run() {
     store_.announce(wakeup);
   }
   return summary_;
+}
+
+// A route whose number belongs to another lane or other capabilities would hand work to workers that cannot do it.
+Result<void> IntegrityCheck::check_routes() {
+  FF_TRY(stored, inspection_->routes());
+  for (const Route& route : stored) {
+    routes_.insert(route.number);
+    if (route.number == route_of(route.lane, route.capabilities)) continue;
+    report({"the route of lane \"" + route.lane + "\" has the number " + std::to_string(route.number) +
+                ", which is that of another lane or other capabilities",
+            {}});
+  }
+  return {};
+}
+
+// Claims search the stored routes only. Routes are stored and forgotten all the time, so the store is asked again before one
+// is called missing.
+Result<bool> IntegrityCheck::is_stored(RouteNo route) {
+  if (routes_.contains(route)) return true;
+  FF_TRY(stored, inspection_->routes());
+  for (const Route& one : stored) routes_.insert(one.number);
+  return routes_.contains(route);
 }
 
 void IntegrityCheck::report(IntegrityFinding finding) {
@@ -157,8 +185,11 @@ Result<void> IntegrityCheck::finish_page() {
 
 void drop(ChangeSet& set, const ReadyEntry& entry) { set.ready_drop.push_back(entry); }
 void drop(ChangeSet& set, const DueEntry& entry) { set.due_drop.push_back(entry); }
-void put(ChangeSet& set, const ReadyEntry& entry) { set.ready_put.push_back(entry); }
-void put(ChangeSet& set, const DueEntry& entry) { set.due_put.push_back(entry); }
+void put(ChangeSet& set, const ReadyEntry& entry, const ExpectedEntries& expected) {
+  set.routes.push_back(*expected.route);
+  set.ready_put.push_back(entry);
+}
+void put(ChangeSet& set, const DueEntry& entry, const ExpectedEntries&) { set.due_put.push_back(entry); }
 const std::optional<ReadyEntry>& wanted(const ExpectedEntries& expected, const ReadyEntry&) { return expected.ready; }
 const std::optional<DueEntry>& wanted(const ExpectedEntries& expected, const DueEntry&) { return expected.due; }
 
@@ -176,7 +207,7 @@ void IntegrityCheck::check_entry(const Entry& entry, const std::optional<Record>
   Case& wrong = case_of(entry.key, record->version);
   drop(wrong.repair, entry);
   if (asked && same_name(*asked, entry)) {
-    put(wrong.repair, *asked);
+    put(wrong.repair, *asked, *expected);
     return note(wrong, text + ", which asks for another one in its place", "replaced the entry");
   }
   note(wrong, text + ", which does not ask for it", "removed the entry");
@@ -243,6 +274,7 @@ Result<void> IntegrityCheck::check_page(const std::vector<InspectedRecord>& page
     check_armed(all[i]);
     check_listing(all[i]);
     check_present(all[i], answers[i]);
+    FF_TRY_VOID(check_route(all[i], answers[i]));
   }
   return {};
 }
@@ -300,12 +332,12 @@ void IntegrityCheck::check_present(const Checked& checked, const PresentEntries&
   const std::string name = name_of_record(key);
   const auto one = [&]() -> Case& { return case_of(key, checked.record().version); };
   if (expected.ready && !present.ready) {
-    one().repair.ready_put.push_back(*expected.ready);
+    put(one().repair, *expected.ready, expected);
     note(one(), name + " can be claimed, but is missing from the ready index", "added the entry");
   }
   // What is armed again gets its entry that way.
   if (expected.due && !present.due && !expected.armed_wrongly) {
-    one().repair.due_put.push_back(*expected.due);
+    put(one().repair, *expected.due, expected);
     note(one(), name + " has no entry " + due_text(expected.due->due_at) + " in the due index", "added the entry");
   }
   for (std::size_t i = 0; i < expected.satellites.size(); ++i) {
@@ -314,6 +346,17 @@ void IntegrityCheck::check_present(const Checked& checked, const PresentEntries&
     }
   }
   for (const std::string& complaint : checked.complaints) note(one(), complaint, {});
+}
+
+Result<void> IntegrityCheck::check_route(const Checked& checked, const PresentEntries& present) {
+  const ExpectedEntries& expected = checked.expected;
+  if (!expected.ready || !present.ready) return {};  // an entry that is added brings its route along
+  FF_TRY(stored, is_stored(expected.ready->route));
+  if (stored) return {};
+  Case& one = case_of(checked.record().key, checked.record().version);
+  one.repair.routes.push_back(*expected.route);
+  note(one, name_of_record(checked.record().key) + " can be claimed, but its route is not stored", "stored the route");
+  return {};
 }
 
 Result<void> IntegrityCheck::check_satellites() {

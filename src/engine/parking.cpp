@@ -28,9 +28,9 @@ std::uint64_t& Parking::moved(const ReadyLine& work) {
 
 // Each part only grows, so an equal sum means that no part has moved.
 std::uint64_t Parking::signature_locked(const ClaimRequest& request) {
-  std::uint64_t sum = everything_moved_ + routes_.known();
+  std::uint64_t sum = everything_moved_ + routes_.generation();
   for (const RouteNo route : routes_.covered(request.lanes, request.capabilities)) {
-    sum += request.name_space ? moved({route, *request.name_space}) : route_moved_[route];
+    sum += request.name_space ? moved({route, *request.name_space}) : moved(route);
   }
   return sum;
 }
@@ -63,8 +63,7 @@ ClaimPtr Parking::take(const EntryPtr& entry) {
 }
 
 bool Parking::could_take(const Entry& entry, RouteNo route) const {
-  const auto covered = routes_.covered(entry.claim->request.lanes, entry.claim->request.capabilities);
-  return std::binary_search(covered.begin(), covered.end(), route);
+  return routes_.is_covered(route, entry.claim->request.lanes, entry.claim->request.capabilities);
 }
 
 // From there on the first in the queue who could take it.
@@ -98,7 +97,7 @@ std::vector<Parking::EntryPtr> Parking::first_in_line(const ReadyLine& work, std
 
 std::vector<ClaimPtr> Parking::wake(const ReadyLine& work, std::size_t count) {
   const std::lock_guard lock(mutex_);
-  route_moved_[work.route] += count;
+  moved(work.route) += count;
   moved(work) += count;
   std::vector<ClaimPtr> woken;
   for (const EntryPtr& entry : first_in_line(work, count)) {

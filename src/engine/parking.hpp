@@ -15,7 +15,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -70,6 +69,7 @@ class Parking {
   };
 
   std::uint64_t signature_locked(const ClaimRequest& request);
+  std::uint64_t& moved(RouteNo route) { return route_moved_[route % route_moved_.size()]; }
   std::uint64_t& moved(const ReadyLine& work);
   bool could_take(const Entry& entry, RouteNo route) const;
   Queue::const_iterator next(const Queue& queue, Queue::const_iterator from, RouteNo route) const;
@@ -79,10 +79,10 @@ class Parking {
 
   const RouteTable& routes_;
   mutable std::mutex mutex_;
-  std::uint64_t everything_moved_ = 0;                      // lanes resumed, routes added, notices missed
-  std::unordered_map<RouteNo, std::uint64_t> route_moved_;  // entries that became claimable
-  // The same by route and namespace, of which there may be very many. Some share a number, and then search once too often.
-  std::array<std::uint64_t, 1024> line_moved_{};
+  std::uint64_t everything_moved_ = 0;  // lanes resumed, routes added, notices missed
+  // Entries that became claimable, by route, and by route and namespace. Of both there may be very many; some share a number,
+  // and then search once too often.
+  std::array<std::uint64_t, 1024> route_moved_{}, line_moved_{};
   std::uint64_t arrivals_ = 0;
   Queues queues_;  // none is empty
   Deadlines by_deadline_;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/check.hpp"
+
 namespace flowfabric {
 namespace {
 

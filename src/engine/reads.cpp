@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint8_t list_cursor_version = 1;
 constexpr std::uint8_t log_cursor_version = 1;
 constexpr std::uint64_t max_counted_ahead = 10000;
-constexpr RouteNo max_counted_routes = 1000;  // each is a question to the store
+constexpr std::size_t max_counted_routes = 1000;  // each is a question to the store
 
 std::string encode_cursor(const ListQuery::Position& position) {
   Encoder out;
@@ -371,11 +371,11 @@ Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes) {
 Result<std::map<std::string, std::uint64_t>> ready_by_lane(Store& store, const RouteTable& routes,
                                                            std::uint64_t limit) {
   std::map<std::string, std::uint64_t> lanes;
-  for (RouteNo route = 1; route <= std::min(routes.known(), max_counted_routes); ++route) {
+  for (const Route& route : routes.some(max_counted_routes)) {
     // After all that there can be on a route.
-    const ReadyEntry end{route, limits::min_priority, INT64_MAX, Key{"\xff"}};
+    const ReadyEntry end{route.number, limits::min_priority, INT64_MAX, Key{"\xff"}};
     FF_TRY(count, store.count_ready_before(end, limit));
-    lanes[routes.lane_of(route)] += count;
+    lanes[route.lane] += count;
   }
   return lanes;
 }

@@ -90,7 +90,9 @@ Result<void> Runtime::start() {
   const std::int64_t asked_ms = steady_ms();
   FF_TRY(reply, writers_.front()->read(request));
   writers_.front()->release();
-  routes_.add(reply.routes);
+  routes_.add(reply.routes, steady_ms());
+  for (const auto& writer : writers_) routes_seen_[writer.get()];
+  routes_seen_[writers_.front().get()] = reply.routes_seen;
   note_store_time(reply.now_ms(), asked_ms);
   return ahead_.start();
 }
@@ -134,8 +136,8 @@ Result<void> Runtime::reload_keyring() {
   return {};
 }
 
-// The news of a rotation may get lost, so keys that were read long ago are read again before they are used.
-std::shared_ptr<const TokenSigner> Runtime::signer() {
+// The news of a rotation may get lost, so keys that were read long ago are read again before they are used. Asks the store.
+std::shared_ptr<const TokenSigner> Runtime::fresh_signer() {
   std::int64_t read = keyring_read_ms_;
   const std::int64_t now = steady_ms();
   if (now - read >= options_.keep_alive_ms && keyring_read_ms_.compare_exchange_strong(read, now)) {
@@ -143,6 +145,10 @@ std::shared_ptr<const TokenSigner> Runtime::signer() {
       log(LogLevel::warn, "the signing keys cannot be read again", {{"error", reloaded.error().message}});
     }
   }
+  return signer();
+}
+
+std::shared_ptr<const TokenSigner> Runtime::signer() {
   const std::lock_guard lock(signer_mutex_);
   return signer_;
 }
@@ -165,7 +171,7 @@ bool Runtime::may_reload_for(const TokenSigner& signer, std::string_view token) 
 }
 
 Result<HandleClaims> Runtime::claims_of(std::string_view handle) {
-  const auto ours = signer();
+  const auto ours = fresh_signer();
   auto claims = ours->verify_handle(handle, store_now());
   if (claims || !may_reload_for(*ours, handle)) return claims;
   FF_TRY_VOID(reload_keyring());
@@ -179,7 +185,7 @@ Result<Fence> Runtime::fence_of(std::string_view handle) {
 
 Result<RedeemCommand> Runtime::redeem_command(GrantKind kind, RedeemRequest request) {
   FF_TRY_VOID(admit(request));
-  const auto ours = signer();
+  const auto ours = fresh_signer();
   auto claims = ours->verify_grant(request.grant_key, store_now());
   if (!claims && may_reload_for(*ours, request.grant_key)) {
     FF_TRY_VOID(reload_keyring());
@@ -226,24 +232,13 @@ void Runtime::end_patience() {
   queue_wake_.notify_one();
 }
 
-Result<RouteNo> Runtime::route_for(const CreateRequest& request) {
-  if (const RouteNo known = routes_.find(request.lane, request.required_capabilities); known != 0) return known;
-  if (routes_.known() >= limits::max_routes) {
-    return fail(Errc::overloaded, "there are too many distinct sets of required capabilities", "required_capabilities");
-  }
-  return store_->intern_route(request.lane, request.required_capabilities);
-}
-
 void Runtime::submit_create(CreateRequest request, CommandDone done) {
   if (refusing_) return done(tl::unexpected(shutting_down()));
   if (auto admitted = admit(request, options_.ingress); !admitted) return done(tl::unexpected(admitted.error()));
-  const auto route = route_for(request);
-  if (!route) return done(tl::unexpected(route.error()));
   CreateCommand command;
   command.id_is_supplied = request.id.has_value();
   command.id.uuid = request.id ? *request.id : time_ordered_uuid(store_now(), id_order_++, options_.entropy);
   command.id.partition = placement(request, command.id.uuid);
-  command.route = *route;
   // Only a request that can be repeated is ever compared; hashing a large payload for nothing would be dear.
   if (command.id_is_supplied || !request.idempotency_key.empty()) command.request_digest = request_digest(request);
   command.request = std::move(request);
@@ -313,7 +308,16 @@ void Runtime::wait_for_events(EventFilter filter, std::string cursor, std::uint3
 bool Runtime::batch_may_start() const {
   const std::size_t waiting = queue_.size() + queued_sweeps_;
   if (waiting == 0) return false;
-  return busy_writers_ == 0 || waiting >= limits::worthwhile_batch_commands;
+  if (busy_writers_ == 0 || waiting >= limits::worthwhile_batch_commands) return true;
+  return steady_ms() - batch_moved_ms_ >= limits::slow_batch_ms;  // it may be held up, and others must not be
+}
+
+// Nobody else comes to see that a batch takes long: the clock does. Returns when it has to, or 0.
+std::int64_t Runtime::start_beside_slow_batch() {
+  const std::lock_guard lock(queue_mutex_);
+  if ((queue_.empty() && queued_sweeps_ == 0) || busy_writers_ == 0) return 0;
+  if (batch_may_start()) queue_wake_.notify_one();
+  return std::max(batch_moved_ms_, steady_ms()) + limits::slow_batch_ms;
 }
 
 void Runtime::enqueue(Work work, bool internal) {
@@ -322,8 +326,13 @@ void Runtime::enqueue(Work work, bool internal) {
     if (internal || queue_.size() < options_.max_queued_commands) {
       queue_.push_back(std::move(work));
       const bool start = batch_may_start();
+      const bool first = queue_.size() == 1;
       lock.unlock();
-      if (start) queue_wake_.notify_one();
+      if (start) {
+        queue_wake_.notify_one();
+      } else if (first) {
+        ring_before(steady_ms() + limits::slow_batch_ms);
+      }
       return;
     }
   }
@@ -406,7 +415,8 @@ void Runtime::join_parked_claims(std::vector<Work>& batch) {
     const QueuedCommand* queued = command_of(work);
     const auto* create = queued == nullptr ? nullptr : std::get_if<CreateCommand>(&queued->command);
     if (create == nullptr || create->request.delay_until != 0 || create->request.delay_ms) continue;
-    const ReadyLine line{create->route, create->request.name_space};
+    const CreateRequest& request = create->request;
+    const ReadyLine line{route_of(request.lane, request.required_capabilities), request.name_space};
     for (ClaimPtr& claim : parking_.wake(line, 1)) joining.push_back(std::move(claim));
   }
   for (ClaimPtr& claim : joining) batch.emplace_back(std::move(claim));
@@ -426,6 +436,7 @@ std::vector<Work> Runtime::take_batch() {
     } else {
       batch = take_commands();
       if (!batch.empty()) ++busy_writers_;
+      if (!batch.empty()) batch_moved_ms_ = steady_ms();
       if (!batch.empty()) commands_since_sweep_ = true;
     }
     if (batch_may_start()) queue_wake_.notify_one();
@@ -476,6 +487,7 @@ void Runtime::answer(Batch& batch) {
   // What has come meanwhile this writer sees for itself.
   const std::lock_guard lock(queue_mutex_);
   if (!batch.sweeping()) --busy_writers_;
+  batch_moved_ms_ = steady_ms();
 }
 
 bool Runtime::settle() {
@@ -556,6 +568,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
   std::int64_t more_due = 0;
   for (std::size_t i = 0; i < plan.sets.size(); ++i) {
     if (verdicts[i] != Verdict::committed) continue;
+    routes_.add(plan.sets[i].routes, steady_ms());  // before anybody is woken for what is on them
     more_due += static_cast<std::int64_t>(plan.sets[i].due_put.size());
     more_due -= static_cast<std::int64_t>(plan.sets[i].due_drop.size());
     for (const ReadyEntry& entry : plan.sets[i].ready_put) ++wakeup.ready[{entry.route, entry.name_space}];
@@ -568,9 +581,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
   }
   if (ahead_.note_entries(more_due)) ring();
   for (const auto& [line, count] : wakeup.ready) {
-    // A sweep may have met work on a route that another engine has made: only a search will tell whom it suits.
-    const bool known = line.route <= routes_.known();
-    enqueue_claims(known ? parking_.wake(line, count) : parking_.wake_all());
+    enqueue_claims(parking_.wake(line, count));
   }
   for (const auto& lane : wakeup.lanes_changed) enqueue_claims(parking_.wake_lane(lane));
   if (plan.earliest_due != 0) {
@@ -595,6 +606,7 @@ std::uint64_t Runtime::next_sequence(std::int64_t now_us) {
 void Runtime::refuse_new_work() {
   refusing_ = true;
   end_patience();
+  refuse_awaiting_keys();
   for (const ClaimPtr& claim : parking_.wake_all()) claim->done(std::vector<ClaimedExecution>{});
   waiting_.send_everybody_away();
 }

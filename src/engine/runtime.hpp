@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -41,6 +42,8 @@ struct RuntimeOptions {
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
   bool release_on_worker_death = true;
   std::int64_t keep_alive_ms = 60000;
+  std::size_t max_namespace_routes = limits::max_namespace_routes;
+  std::size_t quiet_namespace_routes = limits::quiet_namespace_routes;
   ReadAheadOptions read_ahead;
   Entropy entropy = system_entropy();
   // A clock that never goes back, in milliseconds; only differences matter.
@@ -86,9 +89,12 @@ class Runtime {
   void wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, EndDone done);
   void wait_for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
                        EventsDone done);
-  Result<HandleClaims> claims_of(std::string_view handle);
   LaneCommand lane_command(std::string lane, LaneState state, Operator by) const;
+  // These two may ask the store; callers that must not wait use `with_fence`.
+  Result<HandleClaims> claims_of(std::string_view handle);
   Result<Fence> fence_of(std::string_view handle);
+  using FenceDone = std::function<void(Result<Fence>)>;
+  void with_fence(const Handle& handle, FenceDone then);
   Result<RedeemCommand> redeem_command(GrantKind kind, RedeemRequest request);
 
   // ---- Driving.
@@ -137,15 +143,19 @@ class Runtime {
   Result<void> create_keyring(Session& session, TimestampMs now);
   Result<void> reload_keyring();
   std::shared_ptr<const TokenSigner> signer();
+  std::shared_ptr<const TokenSigner> fresh_signer();
   void set_signer(const KeyringRecord& keyring);
   bool may_reload_for(const TokenSigner& signer, std::string_view token);
-  Result<RouteNo> route_for(const CreateRequest& request);
+  bool await_keys(const TokenSigner& signer, const Handle& handle, bool old, const FenceDone& then);
+  void read_keys_again();
+  void refuse_awaiting_keys();
   void enqueue(Work work, bool internal);
   void enqueue_claims(std::vector<ClaimPtr> claims);
   void enqueue_again(std::vector<Work> work);
   void enqueue_sweep();
   bool batch_may_start() const;
   bool sweep_is_next() const;
+  std::int64_t start_beside_slow_batch();
   void end_patience();
   std::size_t commands_to_take() const;
   std::vector<Work> take_batch();
@@ -171,6 +181,7 @@ class Runtime {
   void probe_if_due();
   void handle_foreign_news();
   void look_at_everything();
+  void forget_idle_routes(std::int64_t now);
   bool ask_store_for_next_due();
   std::int64_t time_to_next_tick(std::int64_t now);
   // `full`: it found as much as it looked for, so there may be more.
@@ -190,11 +201,15 @@ class Runtime {
   std::shared_ptr<const TokenSigner> signer_;
   std::atomic<std::int64_t> keyring_read_ms_{0};
   std::atomic<std::int64_t> keyring_asked_ms_{std::numeric_limits<std::int64_t>::min()};  // for a token with a new key
+  std::mutex awaiting_keys_mutex_;
+  std::vector<std::pair<Handle, FenceDone>> awaiting_keys_;  // who waits until the clock has read the keys again
   RouteTable routes_;
   Parking parking_;
   Waiting waiting_;
   ReadAhead ahead_;
   std::vector<std::unique_ptr<Session>> writers_;
+  std::map<Session*, std::string>
+      routes_seen_;  // an entry for each writer, which only its thread touches after the start
 
   // All writers share one queue: whoever is free takes everything that waits.
   mutable std::mutex queue_mutex_;
@@ -202,7 +217,8 @@ class Runtime {
   std::deque<Work> queue_;
   std::vector<Work> patient_;  // goes with the next batch, or by itself when its patience ends
   std::size_t queued_sweeps_ = 0;
-  std::size_t busy_writers_ = 0;  // with commands
+  std::size_t busy_writers_ = 0;     // with commands
+  std::int64_t batch_moved_ms_ = 0;  // when one of them last began or ended a batch
   bool commands_since_sweep_ = false;
 
   // Batches that are written and wait to become durable, and those that are and wait to be answered; under queue_mutex_.

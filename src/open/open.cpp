@@ -37,6 +37,7 @@ Result<std::unique_ptr<Engine>> open_engine(const std::string& url, const Engine
                                             std::shared_ptr<observe::Tracer> tracer) {
   StoreOptions store_options;
   store_options.migrate = options.migrate;
+  store_options.read_timeout_ms = options.read_timeout_ms;
   FF_TRY(store, open_store(url, std::move(store_options)));
   return start_engine(std::move(store), options, std::move(tracer));
 }

@@ -19,7 +19,9 @@
 //    (c) entries of one change set keep their order. Positions are opaque bytes that only the store understands. They stay
 //    good across restarts, crashes, failovers and restores, or are refused: a position that the log as it is now has
 //    never reached, or that is of another log, is never taken for a place in this one.
-// 5. Time. `ReadReply::now_us` is the store's one clock: the database server's, or the system's for embedded stores,
+// 5. Routes. A ready entry commits together with its route, and a route is not removed while it has ready entries. So a
+//    session that has read all routes knows where all claimable work is.
+// 6. Time. `ReadReply::now_us` is the store's one clock: the database server's, or the system's for embedded stores,
 //    without its steps back (base/wall_clock.hpp), or `StoreOptions::now_us` when tests supply one.
 //
 // Threads: Store is thread-safe. A Session belongs to one thread at a time, except for `settle`.
@@ -66,8 +68,8 @@ struct ReadRequest {
   std::optional<DuePosition> due_after;  // only those behind this place
   std::vector<std::uint64_t> groups;     // records that stand in these groups wanted. No zeros, no duplicates
   std::uint32_t group_limit = 0;         // at most so many in all
-  RouteNo routes_known = 0;              // the reply brings every route with a higher number...
-  bool want_routes = false;              // ...if asked for
+  bool want_routes = false;              // the reply brings the routes that were stored...
+  std::string routes_seen;               // ...since that reply of this session; empty: all of them
 };
 
 struct Candidate {
@@ -87,7 +89,10 @@ struct ReadReply {
   std::vector<Candidate> ready;       // by demand, in order of service within each; two demands may find the same
   std::vector<DueCandidate> due;      // earliest first
   std::vector<DueCandidate> grouped;  // by group, then rank, then key; not kept from other sessions
-  std::vector<Route> routes;          // ascending by number
+  std::vector<Route> routes;          // if asked for, in the order in which they were stored
+  // For ReadRequest::routes_seen, in the store's own words. Where a connection can be lost, it is good for one connection
+  // only: the server behind the next one may have lost routes, and stored others in their place.
+  std::string routes_seen;
 
   TimestampMs now_ms() const { return now_us / 1000; }
 };
@@ -228,8 +233,9 @@ class Store {
   // Whether `Session::settle` has something to wait for, so that the engine had better write the next batch meanwhile.
   virtual bool settles_later() const { return false; }
 
-  // Returns the number of (lane, capabilities), creating it when new. Capabilities come sorted and unique.
-  virtual Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) = 0;
+  // Removes those of the routes on which nothing is ready. Returns those that are not stored now, removed by this call or
+  // before it. Waits for commits only briefly, then gives up with an error. At most limits::max_forgotten_routes.
+  virtual Result<std::vector<RouteNo>> forget_routes(const std::vector<RouteNo>& numbers) = 0;
 
   // The earliest entry of the due index, if any.
   virtual Result<std::optional<TimestampMs>> next_due() = 0;
@@ -300,6 +306,8 @@ struct StoreOptions {
   std::function<std::int64_t()> now_us;
   bool migrate = false;  // apply missing schema migrations; embedded stores that are opened for writing always do
   StoreAccess access = StoreAccess::write;
+  // Reads outside batches that take longer are stopped with Errc::timed_out; 0: none is. Checks of integrity have no limit.
+  std::uint32_t read_timeout_ms = 0;
 };
 
 // What a store answers that was opened for reading.

@@ -1,6 +1,7 @@
 // What the integrity check finds when indexes, listings, bodies and satellites are damaged, and what a repair makes of it.
 #include "conformance/engine_suite.hpp"
 #include "core/expected.hpp"
+#include "core/route.hpp"
 
 namespace flowfabric::test {
 namespace {
@@ -132,11 +133,14 @@ TEST_P(EngineIntegrity, entries_that_nobody_asks_for_are_removed) {
   const ExecutionId id = make(job());
   ASSERT_EQ(claim_all().size(), 1u);
   const Key gone = make_key(RecordKind::execution, std::string(16, 'g'), 7);
+  const Route route{route_of("default", {}), "default", {}, "default"};
   ChangeSet extra;
-  extra.ready_put = {{1, 0, 42, execution_key(id), "default"}};
+  extra.routes = {route};
+  extra.ready_put = {{route.number, 0, 42, execution_key(id), "default"}};
   commit_damage(extra);
   ChangeSet orphans;
-  orphans.ready_put = {{1, 0, 43, gone, "default"}};
+  orphans.routes = {route};
+  orphans.ready_put = {{route.number, 0, 43, gone, "default"}};
   orphans.due_put = {{never_due - 1, gone}};
   orphans.satellites = {{{gone, 1, 0}, "bytes"}};
   commit_damage(orphans);
@@ -226,6 +230,16 @@ TEST_P(EngineIntegrity, undecodable_body_and_missing_satellites_are_named) {
   ChangeSet back;
   back.roots = {body};
   commit_damage(back);
+}
+
+TEST_P(EngineIntegrity, a_route_under_the_number_of_another_is_named) {
+  ChangeSet wrong;
+  wrong.routes = {{route_of("mail", {}), "post", {}, "default"}};
+  commit_damage(wrong);
+  const std::string number = std::to_string(route_of("mail", {}));
+  EXPECT_EQ(findings(), Sentences{"the route of lane \"post\" has the number " + number +
+                                  ", which is that of another lane or other capabilities"});
+  value_of(engine().store().forget_routes({route_of("mail", {})}));
 }
 
 TEST_P(EngineIntegrity, more_records_than_a_page_are_compared) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/route.hpp"
 #include "store/store.hpp"
 #include "support/manual_clock.hpp"
 #include "support/stores.hpp"
@@ -179,7 +181,7 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
   }
 
   Verdicts commit(const std::vector<ChangeSet>& sets) {
-    return must(session_->commit(with_last_entries(*store_, sets)));
+    return must(session_->commit(with_routes(with_last_entries(*store_, sets))));
   }
   Verdict commit_one(const ChangeSet& set) { return commit({set}).at(0); }
   void write(const ChangeSet& set) { ASSERT_EQ(commit_one(set), Verdict::committed); }
@@ -212,11 +214,26 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
     return list([](ListQuery&) {});
   }
 
+  // The number of a route that test writes ready entries to; `commit` and `with_routes` put it with them.
+  RouteNo intern(const std::string& lane, const std::vector<std::string>& capabilities) {
+    const RouteNo number = route_of(lane, capabilities);
+    routes_[number] = Route{number, lane, capabilities, "ns"};
+    return number;
+  }
+  std::vector<ChangeSet> with_routes(std::vector<ChangeSet> sets) {
+    for (ChangeSet& set : sets) {
+      for (const ReadyEntry& entry : set.ready_put) {
+        if (const auto found = routes_.find(entry.route); found != routes_.end()) set.routes.push_back(found->second);
+      }
+    }
+    return sets;
+  }
+
   // A record with one ready entry.
   ChangeSet ready_set(const ReadyEntry& entry) {
     ChangeSet set = set_of({put(entry.key, 0)});
     set.ready_put = {entry};
-    return set;
+    return with_routes({set}).front();
   }
   ChangeSet due_set(const DueEntry& entry) {
     ChangeSet set = set_of({put(entry.key, 0)});
@@ -255,6 +272,7 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
   }
 
   ManualClock clock_;
+  std::map<RouteNo, Route> routes_;
   std::unique_ptr<TestDatabase> database_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Session> session_;

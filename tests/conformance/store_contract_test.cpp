@@ -123,7 +123,7 @@ TEST_P(StoreContract, FixedIsWrittenOnceAndBodyRewritten) {
 TEST_P(StoreContract, AStaleSetChangesNothingAtAll) {
   const Key key = execution("a");
   const Key counter = make_key(RecordKind::lane, "counter", 7);
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   write(set_of({put(key, 0, "kept")}));
 
   ChangeSet set = set_of({put(key, 5, "lost")});
@@ -418,7 +418,7 @@ TEST_P(StoreContract, LargeBodies) {
 TEST_P(StoreContract, TheLongestKey) {
   const Key key = execution(std::string(157, '\xff'), 255);
   ASSERT_EQ(key.bytes.size(), 160u);
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   ChangeSet set = ready_set({route, 0, 1, key});
   set.due_put = {{1, key}};
   write(set);
@@ -521,7 +521,7 @@ TEST_P(StoreContract, ACounterThatIsMissingCanRefuse) {
 TEST_P(StoreContract, ARefusedSetChangesNothingAndItsNeighboursCommit) {
   const Key full = make_key(RecordKind::lane, "full", 7), open = make_key(RecordKind::lane, "open", 7);
   const Key before = execution("before"), refused = execution("refused"), after = execution("after");
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   ChangeSet set = set_of({put(refused, 0)});
   set.ready_put = {{route, 0, 1, refused}};
   set.due_put = {{1, refused}};
@@ -694,7 +694,7 @@ TEST_P(StoreContract, WithoutOneTheClockIsReal) {
 
 TEST_P(StoreContract, EverythingSurvivesARestart) {
   const Key key = execution("a"), counter = make_key(RecordKind::lane, "counter", 7);
-  const RouteNo route = must(store_->intern_route("lane", {"gpu"}));
+  const RouteNo route = intern("lane", {"gpu"});
   Listing listed = listing(1000, 3);
   listed.tags = tags({"k=v"});
   ChangeSet set = set_of({put(key, 0, "body", listed)});
@@ -718,8 +718,10 @@ TEST_P(StoreContract, EverythingSurvivesARestart) {
   EXPECT_EQ(must(store_->next_due()), clock_.now_ms());
   EXPECT_EQ(must(store_->load_satellites(key, payload, 0, 10)).at(0).body, "satellite");
   EXPECT_EQ(must(store_->counter(counter)), 42);
-  EXPECT_EQ(must(store_->intern_route("lane", {"gpu"})), route);
-  EXPECT_EQ(must(store_->intern_route("lane", {})), route + 1);
+  ReadRequest routes;
+  routes.want_routes = true;
+  EXPECT_EQ(must(session_->read(routes)).routes, (std::vector<Route>{{route, "lane", {"gpu"}, "ns"}}));
+  session_->release();
   EXPECT_EQ(list([](auto& query) {
               query.states = {3};
               query.tag = "k=v";
@@ -746,7 +748,7 @@ TEST_P(StoreContract, TheLogGoesOnAfterARestart) {
 }
 
 TEST_P(StoreContract, ASessionThatIsDroppedLeavesNothingBehind) {
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   write(ready_set({route, 0, 1, execution("a")}));
   for (int i = 0; i < 3; ++i) {
     const auto session = must(store_->open_session());

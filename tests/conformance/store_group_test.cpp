@@ -105,7 +105,7 @@ TEST_P(StoreContract, NoGroupNothingFound) {
 }
 
 TEST_P(StoreContract, GroupsTogetherWithEverythingElse) {
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   ChangeSet set = ready_set({route, 0, 1, execution("ready")});
   set.due_put = {grouped("ready", group)};
   write(set);

@@ -233,7 +233,7 @@ TEST_P(StoreContract, ErasureLeavesTheHistoriesOfTheNeighbours) {
 
 TEST_P(StoreContract, EveryReadOfARecordSaysWhereItsHistoryStands) {
   const Key key = execution("a");
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   ChangeSet set = logged(key, 0, {"1", "2"});
   set.ready_put = {ReadyEntry{route, 0, 1, key, "ns"}};
   set.due_put = {DueEntry{0, key, 5, 0}};

@@ -13,7 +13,7 @@ namespace {
 // ---------------------------------------------------------------- ready
 
 TEST_P(StoreContract, ReadyCandidatesComeInTheOrderOfService) {
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   constexpr std::uint64_t last = (std::uint64_t{1} << 63) - 1;
   const std::vector<ReadyEntry> in_order = {
       {route, 32767, last, execution("a")},
@@ -40,8 +40,8 @@ TEST_P(StoreContract, ReadyCandidatesComeInTheOrderOfService) {
 }
 
 TEST_P(StoreContract, DemandsAreLimitedEachByItself) {
-  const RouteNo a = must(store_->intern_route("a", {})), b = must(store_->intern_route("b", {}));
-  const RouteNo empty = must(store_->intern_route("empty", {}));
+  const RouteNo a = intern("a", {}), b = intern("b", {});
+  const RouteNo empty = intern("empty", {});
   for (std::uint64_t i = 0; i < 5; ++i) {
     write(ready_set({a, 0, i, execution("a" + std::to_string(i))}));
     write(ready_set({b, 9, i, execution("b" + std::to_string(i))}));
@@ -66,7 +66,7 @@ ReadyEntry of(std::string name_space, ReadyEntry entry) {
 }
 
 TEST_P(StoreContract, ADemandCanKeepToANamespace) {
-  const RouteNo route = must(store_->intern_route("lane", {})), other = must(store_->intern_route("other", {}));
+  const RouteNo route = intern("lane", {}), other = intern("other", {});
   constexpr std::uint64_t crowd = 600;  // before all that the others have
   std::vector<ChangeSet> sets;
   for (std::uint64_t i = 0; i < crowd; ++i) {
@@ -94,7 +94,7 @@ TEST_P(StoreContract, ADemandCanKeepToANamespace) {
 // Stores may treat the namespace that most have differently.
 TEST_P(StoreContract, ADemandCanKeepToTheDefaultNamespace) {
   const std::string common(default_namespace);
-  const RouteNo route = must(store_->intern_route("lane", {})), other = must(store_->intern_route("other", {}));
+  const RouteNo route = intern("lane", {}), other = intern("other", {});
   std::vector<ChangeSet> sets;
   for (std::uint64_t i = 0; i < 600; ++i) {
     sets.push_back(ready_set(of("crowd", {route, 9, i, execution("crowd" + std::to_string(i))})));
@@ -114,7 +114,7 @@ TEST_P(StoreContract, ADemandCanKeepToTheDefaultNamespace) {
 }
 
 TEST_P(StoreContract, TwoDemandsMayFindTheSame) {
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   for (const std::string a : {"a", "default"}) {
     const std::string b = a + "b";
     write(ready_set(of(a, {route, 0, 1, execution(a + "1")})));
@@ -135,7 +135,7 @@ TEST_P(StoreContract, TwoDemandsMayFindTheSame) {
 }
 
 TEST_P(StoreContract, CandidatesOfANamespaceAreKeptFromOtherSessions) {
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   for (std::uint64_t i = 0; i < 4; ++i) write(ready_set(of("a", {route, 0, i, execution(std::to_string(i))})));
   const auto search = [&](Session& session, std::uint32_t limit, std::optional<std::string> name_space) {
     ReadRequest request;
@@ -153,7 +153,7 @@ TEST_P(StoreContract, CandidatesOfANamespaceAreKeptFromOtherSessions) {
 }
 
 TEST_P(StoreContract, RecordsAndCandidatesInOneRead) {
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   write(ready_set({route, 0, 1, execution("a")}));
   ReadRequest request;
   request.keys = {execution("a"), execution("b")};
@@ -167,7 +167,7 @@ TEST_P(StoreContract, RecordsAndCandidatesInOneRead) {
 }
 
 TEST_P(StoreContract, ReadyEntriesAreDroppedExactly) {
-  const RouteNo route = must(store_->intern_route("lane", {})), other = must(store_->intern_route("other", {}));
+  const RouteNo route = intern("lane", {}), other = intern("other", {});
   const Key key = execution("a");
   write(ready_set({route, 3, 4, key}));
   ChangeSet misses = set_of({put(key, 1)});
@@ -182,7 +182,7 @@ TEST_P(StoreContract, ReadyEntriesAreDroppedExactly) {
 }
 
 TEST_P(StoreContract, ADropFindsAReadyEntryWhateverItsNamespace) {
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   const Key key = execution("a");
   const ReadyEntry entry = of("ns", {route, 3, 4, key});
   write(ready_set(entry));
@@ -199,7 +199,7 @@ TEST_P(StoreContract, ADropFindsAReadyEntryWhateverItsNamespace) {
 }
 
 TEST_P(StoreContract, AReadyEntryCanMove) {
-  const RouteNo route = must(store_->intern_route("lane", {})), other = must(store_->intern_route("other", {}));
+  const RouteNo route = intern("lane", {}), other = intern("other", {});
   const Key key = execution("a");
   write(ready_set({route, 3, 4, key}));
   ChangeSet move = set_of({put(key, 1)});
@@ -226,7 +226,7 @@ Ids offered_meanwhile(const StoreKind& kind, Session& first, Search search) {
 }
 
 TEST_P(StoreContract, CandidatesAreKeptFromOtherSessionsUntilTheBatchEnds) {
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   for (std::uint64_t i = 0; i < 4; ++i) write(ready_set({route, 0, i, execution(std::to_string(i))}));
   const auto other = must(store_->open_session());
 
@@ -256,7 +256,7 @@ TEST_P(StoreContract, DueCandidatesAreKeptFromOtherSessionsUntilTheBatchEnds) {
 }
 
 TEST_P(StoreContract, ACandidateClaimedMeanwhileIsStale) {
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   const Key key = execution("a");
   write(ready_set({route, 0, 1, key}));
   const auto other = must(store_->open_session());
@@ -273,7 +273,7 @@ TEST_P(StoreContract, ACandidateClaimedMeanwhileIsStale) {
 
 // A store may make the second writer wait for the first one's batch, so each has a thread; one of them must win.
 TEST_P(StoreContract, AReservationIsNoLicence) {
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   const Key key = execution("a");
   write(ready_set({route, 0, 1, key}));
   ChangeSet change = set_of({put(key, 1)});
@@ -296,7 +296,7 @@ TEST_P(StoreContract, AReservationIsNoLicence) {
 
 TEST_P(StoreContract, RacingClaimersTakeEveryCandidateOnce) {
   constexpr int threads = 4, number = 120;
-  const RouteNo route = must(store_->intern_route("lane", {}));
+  const RouteNo route = intern("lane", {});
   std::vector<ChangeSet> sets;
   for (std::uint64_t i = 0; i < number; ++i) sets.push_back(ready_set({route, 0, i, execution(std::to_string(i))}));
   commit(sets);
@@ -331,7 +331,7 @@ TEST_P(StoreContract, RacingClaimersTakeEveryCandidateOnce) {
 }
 
 TEST_P(StoreContract, ReadyEntriesBeforeOneAreCounted) {
-  const RouteNo route = must(store_->intern_route("lane", {})), other = must(store_->intern_route("other", {}));
+  const RouteNo route = intern("lane", {}), other = intern("other", {});
   const std::vector<ReadyEntry> in_order = {
       {route, 7, 9, execution("a")}, {route, 0, 1, execution("b")},  {route, 0, 1, execution("c")},
       {route, 0, 2, execution("d")}, {route, -7, 0, execution("e")},
@@ -417,58 +417,7 @@ TEST_P(StoreContract, NothingIsDueUnlessAskedFor) {
 
 // ---------------------------------------------------------------- routes
 
-TEST_P(StoreContract, RoutesAreDenseAndNeverChange) {
-  const RouteNo first = must(store_->intern_route("a", {}));
-  EXPECT_EQ(first, 1u);
-  EXPECT_EQ(must(store_->intern_route("a", {"gpu"})), 2u);
-  EXPECT_EQ(must(store_->intern_route("a", {"cpu", "gpu"})), 3u);
-  EXPECT_EQ(must(store_->intern_route("b", {})), 4u);
-  EXPECT_EQ(must(store_->intern_route("a", {"cpu", "gpu"})), 3u);
-  EXPECT_EQ(must(store_->intern_route("a", {})), 1u);
-  EXPECT_EQ(must(store_->intern_route("c", {})), 5u) << "asking again used no number";
-}
-
-TEST_P(StoreContract, NewRoutesComeWithTheReadThatAsksForThem) {
-  const std::vector<Route> all = {{1, "a", {}}, {2, "a", {"cpu", "gpu:a100"}}, {3, "l\xc3\xa4ne", {"x=1,y"}}};
-  for (const Route& route : all) EXPECT_EQ(must(store_->intern_route(route.lane, route.capabilities)), route.number);
-  const auto routes_after = [&](RouteNo known, bool want) {
-    ReadRequest request;
-    request.routes_known = known;
-    request.want_routes = want;
-    return must(session_->read(request)).routes;
-  };
-  EXPECT_EQ(routes_after(0, true), all);
-  EXPECT_EQ(routes_after(1, true), (std::vector<Route>{all[1], all[2]}));
-  EXPECT_EQ(routes_after(3, true), std::vector<Route>{});
-  EXPECT_EQ(routes_after(99, true), std::vector<Route>{});
-  EXPECT_EQ(routes_after(0, false), std::vector<Route>{});
-}
-
-TEST_P(StoreContract, RoutesInternedByTwoHandlesAtOnceAgree) {
-  constexpr int number = 20;
-  const auto other = open_store();
-  const auto intern_all = [&](Store& store, bool backwards) {
-    std::map<std::string, RouteNo> numbers;
-    for (int i = 0; i < number; ++i) {
-      const std::string lane = "lane" + std::to_string(backwards ? number - 1 - i : i);
-      numbers[lane] = must(store.intern_route(lane, {"c"}));
-    }
-    return numbers;
-  };
-  std::vector<std::future<std::map<std::string, RouteNo>>> workers;
-  for (const bool backwards : {false, true}) {
-    for (Store* store : {store_.get(), other.get()}) {
-      workers.push_back(std::async(std::launch::async, [=] { return intern_all(*store, backwards); }));
-    }
-  }
-  const auto first = workers.at(0).get();
-  for (std::size_t i = 1; i < workers.size(); ++i) EXPECT_EQ(workers[i].get(), first);
-  std::set<RouteNo> numbers;
-  for (const auto& [lane, route] : first) numbers.insert(route);
-  EXPECT_EQ(numbers.size(), static_cast<std::size_t>(number));
-  EXPECT_EQ(*numbers.begin(), 1u);
-  EXPECT_EQ(*numbers.rbegin(), static_cast<RouteNo>(number)) << "numbers are dense";
-}
+// tests/conformance/store_route_test.cpp
 
 // ---------------------------------------------------------------- listing
 

@@ -92,8 +92,8 @@ class WatchedStore final : public Store {
   }
   std::uint32_t preferred_sessions() const override { return inner_->preferred_sessions(); }
   bool settles_later() const override { return watch_->before_settling || inner_->settles_later(); }
-  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override {
-    return watch_->through([&] { return inner_->intern_route(lane, capabilities); });
+  Result<std::vector<RouteNo>> forget_routes(const std::vector<RouteNo>& numbers) override {
+    return watch_->through([&] { return inner_->forget_routes(numbers); });
   }
   Result<std::optional<TimestampMs>> next_due() override {
     return watch_->through([&] { return inner_->next_due(); });

@@ -207,10 +207,10 @@ Result<std::unique_ptr<Session>> FaultStore::open_session() {
   return std::make_unique<FaultSession>(std::move(*session), *this);
 }
 
-Result<RouteNo> FaultStore::intern_route(const std::string& lane, const std::vector<std::string>& capabilities) {
-  enter("intern_route");
-  if (fails("intern_route")) return unavailable();
-  return inner_->intern_route(lane, capabilities);
+Result<std::vector<RouteNo>> FaultStore::forget_routes(const std::vector<RouteNo>& numbers) {
+  enter("forget_routes");
+  if (fails("forget_routes")) return unavailable();
+  return inner_->forget_routes(numbers);
 }
 
 Result<std::optional<TimestampMs>> FaultStore::next_due() {

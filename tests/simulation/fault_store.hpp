@@ -59,7 +59,7 @@ class FaultStore final : public Store {
   Result<std::unique_ptr<Session>> open_session() override;
   std::uint32_t preferred_sessions() const override { return inner_->preferred_sessions(); }
   bool settles_later() const override { return inner_->settles_later(); }
-  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override;
+  Result<std::vector<RouteNo>> forget_routes(const std::vector<RouteNo>& numbers) override;
   Result<std::optional<TimestampMs>> next_due() override;
   Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,
                                             std::uint32_t limit) override;

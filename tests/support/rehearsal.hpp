@@ -186,7 +186,6 @@ class Rehearsal {
   CreateCommand create_command(const CreateRequest& request) {
     CreateCommand command;
     command.request = request;
-    command.route = 1;
     command.request_digest = request_digest(request);
     command.id_is_supplied = request.id.has_value();
     command.id.uuid = request.id ? *request.id : time_ordered_uuid(now, 0, entropy_);

@@ -163,13 +163,22 @@ void check_one_partition(const ChangeSet& set) {
   for (const auto& add : set.counters) check(add.counter);
 }
 
+bool is_route(RouteNo number) { return number > 0 && number < (RouteNo{1} << 63); }
+
+bool names_route(const ChangeSet& set, RouteNo number) {
+  return std::any_of(set.routes.begin(), set.routes.end(), [&](const Route& route) { return route.number == number; });
+}
+
 void check_sets(const std::vector<ChangeSet>& sets) {
   std::set<Key> roots;
   for (const auto& set : sets) {
     check_one_partition(set);
     for (const auto& change : set.roots) FF_CHECK(roots.insert(change.key).second);
     for (const auto& entry : set.log) FF_CHECK(puts_record(set, entry.root));
-    for (const auto& entry : set.ready_put) FF_CHECK(entry.route > 0 && entry.sequence < (std::uint64_t{1} << 63));
+    for (const auto& entry : set.ready_put) {
+      FF_CHECK(is_route(entry.route) && entry.sequence < (std::uint64_t{1} << 63));
+      FF_CHECK(names_route(set, entry.route));
+    }
     FF_CHECK(!share_an_entry(set.ready_put, set.ready_drop));
     FF_CHECK(!share_an_entry(set.due_put, set.due_drop));
     for (const auto& entry : set.due_put) FF_CHECK(entry.group == 0 || is_group(entry.group));
@@ -235,7 +244,7 @@ class MemoryDatabase {
   std::vector<Verdict> commit(Owner owner, const std::vector<ChangeSet>& sets);
   void release(Owner owner);
 
-  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities);
+  std::vector<RouteNo> forget_routes(const std::vector<RouteNo>& numbers);
   std::optional<TimestampMs> next_due();
   std::vector<DueEntry> due_entries(const std::optional<DuePosition>& after, TimestampMs until, std::uint32_t limit);
   std::vector<DueEntry> group_entries(std::uint64_t group, const std::optional<Store::GroupPosition>& after,
@@ -298,6 +307,7 @@ class MemoryDatabase {
   void apply_root(const RootChange& change);
   void put(const RootChange& change);
   void erase(const RootChange& change);
+  void put_route(const Route& route);
   void put_ready(const ReadyEntry& entry);
   void drop_ready(const ReadyEntry& entry);
   void put_due(const DueEntry& entry);
@@ -320,8 +330,9 @@ class MemoryDatabase {
   std::map<Key, std::vector<std::uint64_t>> log_of_root_;  // ascending sequences
   std::uint64_t log_sequence_ = 0;                         // of the newest entry ever appended
   const std::uint32_t log_id_ = next_log_id();             // tells positions of this log from those of others
-  std::vector<Route> routes_;                              // number n is at n - 1
-  std::map<std::pair<std::string, std::vector<std::string>>, RouteNo> route_numbers_;
+  std::map<std::uint64_t, Route> routes_;                  // in the order in which they were stored
+  std::map<RouteNo, std::uint64_t> route_turns_;           // where each stands in it
+  std::uint64_t route_turn_ = 0;                           // of the newest ever stored
 
   // Candidates on their way: kept from other sessions until the batch of the owner ends.
   std::map<Key, Owner> reserved_;
@@ -424,8 +435,10 @@ ReadReply MemoryDatabase::read(Owner owner, const ReadRequest& request, std::int
   if (request.due_limit > 0) find_due(owner, request, reply.now_ms(), reply.due);
   const std::set<std::uint64_t> groups(request.groups.begin(), request.groups.end());
   for (const auto group : groups) find_grouped(group, request.group_limit, reply.grouped);
-  if (request.want_routes && request.routes_known < routes_.size()) {
-    reply.routes.assign(routes_.begin() + request.routes_known, routes_.end());
+  if (request.want_routes) {
+    const std::uint64_t seen = request.routes_seen.empty() ? 0 : std::stoull(request.routes_seen);
+    for (auto place = routes_.upper_bound(seen); place != routes_.end(); ++place) reply.routes.push_back(place->second);
+    reply.routes_seen = std::to_string(route_turn_);
   }
   return reply;
 }
@@ -494,6 +507,7 @@ Verdict MemoryDatabase::apply(Owner owner, const ChangeSet& set) {
   for (const auto& change : set.roots) apply_root(change);
   // Drops come first: a set moves an entry by dropping the old one and putting the new one.
   for (const auto& entry : set.ready_drop) drop_ready(entry);
+  for (const auto& route : set.routes) put_route(route);
   for (const auto& entry : set.ready_put) put_ready(entry);
   for (const auto& entry : set.due_drop) drop_due(entry);
   for (const auto& entry : set.due_put) put_due(entry);
@@ -547,6 +561,16 @@ void MemoryDatabase::erase(const RootChange& change) {
   log_of_root_.erase(sequences);
 }
 
+void MemoryDatabase::put_route(const Route& route) {
+  const auto [place, is_new] = route_turns_.try_emplace(route.number, route_turn_ + 1);
+  if (is_new) {
+    routes_.emplace(++route_turn_, route);
+    return;
+  }
+  const Route& stored = routes_.at(place->second);
+  FF_CHECK(stored.lane == route.lane && stored.capabilities == route.capabilities);
+}
+
 void MemoryDatabase::put_ready(const ReadyEntry& entry) {
   const auto stored = ready_.insert(entry).first;
   FF_CHECK(*stored == entry);  // a record does not change its namespace. The same once more is harmless
@@ -586,15 +610,20 @@ void MemoryDatabase::append(const LogEntry& entry) {
 
 // ---------------------------------------------------------------- reads outside batches
 
-Result<RouteNo> MemoryDatabase::intern_route(const std::string& lane, const std::vector<std::string>& capabilities) {
+std::vector<RouteNo> MemoryDatabase::forget_routes(const std::vector<RouteNo>& numbers) {
   const std::lock_guard lock(mutex_);
-  const auto known = route_numbers_.find({lane, capabilities});
-  if (known != route_numbers_.end()) return known->second;
-  if (routes_.size() >= limits::max_routes) return fail(Errc::overloaded, "too many routes");
-  const auto number = static_cast<RouteNo>(routes_.size() + 1);
-  routes_.push_back({number, lane, capabilities});
-  route_numbers_.emplace(std::pair(lane, capabilities), number);
-  return number;
+  std::vector<RouteNo> gone;
+  for (const RouteNo number : numbers) {
+    const auto turn = route_turns_.find(number);
+    if (turn != route_turns_.end()) {
+      const auto entry = ready_.lower_bound(first_of_route(number));
+      if (entry != ready_.end() && entry->route == number) continue;
+      routes_.erase(turn->second);
+      route_turns_.erase(turn);
+    }
+    gone.push_back(number);
+  }
+  return gone;
 }
 
 std::optional<TimestampMs> MemoryDatabase::next_due() {
@@ -773,6 +802,11 @@ Result<std::vector<LoggedEntry>> MemoryDatabase::history(const Key& root, const 
 std::vector<std::string> MemoryDatabase::check_integrity() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> findings;
+  for (const auto& entry : ready_) {
+    if (!route_turns_.contains(entry.route)) {
+      findings.push_back("Ready entry of record " + to_hex(entry.key.bytes) + " names a route that is not stored.");
+    }
+  }
   for (const auto& place : listings_) {
     if (!records_.contains(place.key)) findings.push_back("Listing of missing record " + to_hex(place.key.bytes) + ".");
   }
@@ -841,7 +875,9 @@ std::vector<SatelliteName> MemoryDatabase::orphaned_satellites(const std::option
 
 std::vector<Route> MemoryDatabase::routes() {
   const std::lock_guard lock(mutex_);
-  return routes_;
+  std::vector<Route> all;
+  for (const auto& [turn, route] : routes_) all.push_back(route);
+  return all;
 }
 
 std::vector<PresentEntries> MemoryDatabase::present(const std::vector<WantedEntries>& wanted) {
@@ -968,9 +1004,9 @@ class MemoryStore final : public Store {
   // One mutex serves one writer at a time; more would only wait for each other.
   std::uint32_t preferred_sessions() const override { return 1; }
 
-  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override {
+  Result<std::vector<RouteNo>> forget_routes(const std::vector<RouteNo>& numbers) override {
     if (access_ == StoreAccess::read) return opened_for_reading();
-    return database_->intern_route(lane, capabilities);
+    return database_->forget_routes(numbers);
   }
   Result<std::optional<TimestampMs>> next_due() override { return database_->next_due(); }
   Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,

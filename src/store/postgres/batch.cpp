@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "store/postgres/incarnation.hpp"
 
 namespace flowfabric::postgres {
@@ -26,7 +27,7 @@ constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 constexpr Statement drop_ready = {"drop_ready", R"sql(
 DELETE FROM ready WHERE ctid = ANY (ARRAY(
   SELECT r.ctid
-  FROM (SELECT unnest($1::int[]) AS route, unnest($2::int[]) AS priority, unnest($3::bigint[]) AS sequence,
+  FROM (SELECT unnest($1::bigint[]) AS route, unnest($2::int[]) AS priority, unnest($3::bigint[]) AS sequence,
           unnest($4::bytea[]) AS key) i
   CROSS JOIN LATERAL (
     SELECT ctid FROM ready
@@ -136,7 +137,7 @@ UPDATE log_floor SET xid = $1::xid8, n = $2::int WHERE (xid, n) < ($1::xid8, $2:
 // and costs twice as much for it. Indexes ready_order, ready_namespace.
 #define FF_PUT_READY                                               \
   "INSERT INTO ready (route, priority, sequence, key, name_space)" \
-  " SELECT unnest($1::int[]), unnest($2::int[]), unnest($3::bigint[]), unnest($4::bytea[]), unnest($5::text[])"
+  " SELECT unnest($1::bigint[]), unnest($2::int[]), unnest($3::bigint[]), unnest($4::bytea[]), unnest($5::text[])"
 constexpr Statement put_ready = {"put_ready", FF_PUT_READY};
 constexpr Statement put_ready_patiently = {"put_ready_patiently", FF_PUT_READY " ON CONFLICT DO NOTHING"};
 
@@ -146,6 +147,10 @@ constexpr Statement put_ready_patiently = {"put_ready_patiently", FF_PUT_READY "
   " SELECT unnest($1::bigint[]), unnest($2::bytea[]), unnest($3::bigint[]), unnest($4::bigint[])"
 constexpr Statement put_due = {"put_due", FF_PUT_DUE};
 constexpr Statement put_due_patiently = {"put_due_patiently", FF_PUT_DUE " ON CONFLICT DO NOTHING"};
+
+// Makes sure that the routes of what was put are stored. After everything else that waits, because it may wait for another
+// commit that adds routes, and that commit then waits for nothing more. Index route_number.
+constexpr Statement put_routes = {"put_routes", "SELECT put_routes($1::bigint[], $2::text[], $3::text[], $4::text[])"};
 
 // No guard of its own: the root is guarded. Index satellite_pkey.
 constexpr Statement put_satellites = {"put_satellites", R"sql(
@@ -215,7 +220,7 @@ void sort_due(std::vector<const DueEntry*>& entries) {
 
 Params ready_names(const std::vector<const ReadyEntry*>& entries) {
   Params params;
-  params.array(Type::int4, entries, [](const auto* e) { return Int(e->route); })
+  params.array(Type::int8, entries, [](const auto* e) { return static_cast<Int>(e->route); })
       .array(Type::int4, entries, [](const auto* e) { return Int(e->priority); })
       .array(Type::int8, entries, [](const auto* e) { return static_cast<Int>(e->sequence); })
       .array(Type::bytea, entries, [](const auto* e) { return Text(e->key.bytes); });
@@ -281,6 +286,7 @@ void Batch::add(const ChangeSet& set) {
       (change.expected_version == 0 ? inserts_ : updates_).push_back(&change);
     }
   }
+  for (const auto& route : set.routes) routes_.emplace(route.number, &route);
   for (const auto& entry : set.ready_put) ready_put_.push_back(&entry);
   for (const auto& entry : set.ready_drop) ready_drop_.push_back(&entry);
   for (const auto& entry : set.due_put) due_put_.push_back(&entry);
@@ -384,6 +390,7 @@ void Batch::queue(Connection& connection, const ReadyPlaces& held, bool patientl
   queue_counters(connection);
   queue_satellites(connection);
   queue_puts(connection, patiently);
+  queue_routes(connection);
   queue_entries(connection);
 }
 
@@ -486,6 +493,18 @@ void Batch::queue_satellites(Connection& connection) const {
 void Batch::queue_puts(Connection& connection, bool patiently) const {
   if (!ready_put_.empty()) connection.queue(patiently ? put_ready_patiently : put_ready, ready_params(ready_put_));
   if (!due_put_.empty()) connection.queue(patiently ? put_due_patiently : put_due, due_params(due_put_));
+}
+
+void Batch::queue_routes(Connection& connection) const {
+  if (routes_.empty()) return;
+  std::vector<std::string> required;
+  for (const auto& [number, route] : routes_) required.push_back(join(route->capabilities, "\x1f"));
+  Params params;
+  params.array(Type::int8, routes_, [](const auto& item) { return static_cast<Int>(item.first); })
+      .array(Type::text, routes_, [](const auto& item) { return Text(item.second->lane); })
+      .array(Type::text, required, [](const std::string& joined) { return Text(joined); })
+      .array(Type::text, routes_, [](const auto& item) { return Text(item.second->name_space); });
+  connection.queue(put_routes, params);
 }
 
 // As many pages as the entries fill.

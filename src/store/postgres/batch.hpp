@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -56,12 +57,14 @@ class Batch {
   void queue_erasures(Connection& connection) const;
   void queue_puts(Connection& connection, bool patiently) const;
   void queue_satellites(Connection& connection) const;
+  void queue_routes(Connection& connection) const;
   void queue_entries(Connection& connection) const;
   void queue_counters(Connection& connection) const;
 
   const std::int64_t shift_;
   std::vector<const RootChange*> inserts_, updates_, erasures_, checks_;
   std::vector<const RootChange*> absences_;  // checks that a record does not exist
+  std::map<RouteNo, const Route*> routes_;
   std::vector<const ReadyEntry*> ready_put_, ready_drop_;
   std::vector<const DueEntry*> due_put_, due_drop_;
   std::vector<const Satellite*> satellites_;

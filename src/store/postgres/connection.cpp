@@ -1,5 +1,6 @@
 #include "store/postgres/connection.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstring>
@@ -33,6 +34,12 @@ bool is_identifier(std::string_view name) {
   return name.substr(0, 3) != "pg_";
 }
 
+// 42P05, 26000: a prepared statement is there that should not be, or is missing. Only a pooler between can do that.
+bool is_of_a_pooler(std::string_view sqlstate) { return sqlstate == "42P05" || sqlstate == "26000"; }
+
+// The server has become a standby, or was one all along: the primary is elsewhere.
+constexpr std::string_view read_only_transaction = "25006";
+
 // 57Pxx: the server or an operator ends the connection; 08xxx: it is broken; 25P03: it idled in a transaction.
 bool ends_connection(std::string_view sqlstate) {
   return sqlstate.substr(0, 3) == "57P" || sqlstate.substr(0, 2) == "08" || sqlstate == "25P03";
@@ -42,6 +49,39 @@ std::string where(PGconn* handle) {
   const char* host = PQhost(handle);
   const char* port = PQport(handle);
   return std::string(host == nullptr || *host == '\0' ? "localhost" : host) + ":" + (port == nullptr ? "" : port);
+}
+
+Result<void> take_parameter(const std::string& name, const std::string& value, Address& address) {
+  if (name == "schema") {
+    address.schema = value;
+    return {};
+  }
+  constexpr std::array allowed = {"on", "remote_apply", "remote_write", "local", "off"};
+  if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
+    return fail(Errc::invalid_argument,
+                "synchronous_commit: is \"" + value + "\"; allowed are on, remote_apply, remote_write, local and off",
+                "synchronous_commit");
+  }
+  address.synchronous_commit = value;
+  return {};
+}
+
+// What a role, a database or the server's file may have set otherwise, and what would change the meaning of our statements
+// or how safe a commit is. A commit is reported when it is on disk; weaker only if the URL says so.
+std::string session_settings(const Address& address) {
+  const std::string commits =
+      address.synchronous_commit.empty()
+          ? "CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END"
+          : "'" + address.synchronous_commit + "'";
+  return "SET search_path TO " + address.quoted_schema() +
+         "; SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = off;"
+         " SET default_transaction_deferrable = off; SET statement_timeout = 0; SET lock_timeout = 0;"
+         " SET idle_in_transaction_session_timeout = 0; SET idle_session_timeout = 0; SET jit = off;"
+         " SET standard_conforming_strings = on; SET transform_null_equals = off; SET array_nulls = on;"
+         " SELECT set_config('synchronous_commit', " +
+         commits +
+         ", false), CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL"
+         " THEN set_config('transaction_timeout', '0', false) END; ";
 }
 
 }  // namespace
@@ -56,8 +96,10 @@ Result<Address> parse_address(const std::string& url) {
       const auto end = std::min(url.find('&', from), url.size());
       const std::string item = url.substr(from, end - from);
       from = end + 1;
-      if (item.rfind("schema=", 0) == 0) {
-        address.schema = item.substr(7);
+      const auto equals = std::min(item.find('='), item.size());
+      const std::string name = item.substr(0, equals);
+      if (name == "schema" || name == "synchronous_commit") {
+        FF_TRY_VOID(take_parameter(name, item.substr(std::min(equals + 1, item.size())), address));
       } else if (!item.empty()) {
         address.uri += separator + item;
         separator = '&';
@@ -78,16 +120,31 @@ Result<Address> parse_address(const std::string& url) {
     return fail(Errc::invalid_argument, "the PostgreSQL URL cannot be parsed; it looks like postgres://user@host/db",
                 "url");
   }
+  for (const PQconninfoOption* option = parsed; option->keyword != nullptr; ++option) {
+    const bool names_hosts = std::strcmp(option->keyword, "host") == 0 || std::strcmp(option->keyword, "hostaddr") == 0;
+    if (names_hosts && option->val != nullptr && std::strchr(option->val, ',') != nullptr) address.several_hosts = true;
+  }
   PQconninfoFree(parsed);
   return address;
+}
+
+Error pooled_by_transaction() {
+  return {
+      Errc::unsupported,
+      "a connection pooler between this program and PostgreSQL changes the server connection between transactions; "
+      "FlowFabric keeps prepared statements, settings and LISTEN in its connections. Let the pooler pool by session "
+      "(PgBouncer: pool_mode = session), or connect to PostgreSQL directly",
+      {},
+      {}};
 }
 
 Error to_error(const Failure& failure) {
   if (failure.lost) return {Errc::unavailable, failure.message, {}, {}};
   const std::string_view state = failure.sqlstate;
+  if (is_of_a_pooler(state)) return pooled_by_transaction();
   // 53: out of disk, memory or connections; 57: cancelled by an operator; 25006: the server has become a standby.
-  const bool transient =
-      state.substr(0, 2) == "53" || state.substr(0, 2) == "57" || state.substr(0, 2) == "40" || state == "25006";
+  const bool transient = state.substr(0, 2) == "53" || state.substr(0, 2) == "57" || state.substr(0, 2) == "40" ||
+                         state == read_only_transaction;
   const bool damaged = state == "XX001" || state == "XX002";  // a table or an index
   return {damaged     ? Errc::corruption
           : transient ? Errc::unavailable
@@ -202,11 +259,20 @@ std::vector<std::string> Rows::texts(int row, int column) const {
 
 Result<std::unique_ptr<Connection>> Connection::open(const Address& address, const std::string& setup) {
   // What stands before dbname is a default that the URL may override; what follows it is not negotiable.
-  const std::array<const char*, 10> names = {
-      "connect_timeout",  "keepalives", "keepalives_idle", "keepalives_interval",       "keepalives_count",
-      "tcp_user_timeout", "dbname",     "client_encoding", "fallback_application_name", nullptr};
-  const std::array<const char*, 10> values = {"10",   "1",          "10",   "5", "3", "30000", address.uri.c_str(),
-                                              "UTF8", "flowfabric", nullptr};
+  const char* wanted = address.several_hosts ? "primary" : "any";
+  const std::array<const char*, 11> names = {"connect_timeout",
+                                             "keepalives",
+                                             "keepalives_idle",
+                                             "keepalives_interval",
+                                             "keepalives_count",
+                                             "tcp_user_timeout",
+                                             "target_session_attrs",
+                                             "dbname",
+                                             "client_encoding",
+                                             "fallback_application_name",
+                                             nullptr};
+  const std::array<const char*, 11> values = {
+      "10", "1", "10", "5", "3", "30000", wanted, address.uri.c_str(), "UTF8", "flowfabric", nullptr};
   std::unique_ptr<Connection> connection(new Connection(PQconnectdbParams(names.data(), values.data(), 1)));
   PGconn* handle = connection->handle_.get();
   if (handle == nullptr) return fail(Errc::unavailable, "out of memory for a PostgreSQL connection");
@@ -220,9 +286,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Address& address, con
     return fail(Errc::unsupported, "PostgreSQL 15 or newer is needed; the server at " + where(handle) + " is version " +
                                        std::to_string(PQserverVersion(handle) / 10000));
   }
-  const std::string search_path = "SET search_path TO " + address.quoted_schema() +
-                                  "; SET default_transaction_isolation = 'read committed'; SET jit = off; ";
-  if (auto ready = connection->exec(search_path + setup); !ready) {
+  if (auto ready = connection->exec(session_settings(address) + setup); !ready) {
     return tl::unexpected(to_error(ready.error()));
   }
   return connection;
@@ -276,6 +340,8 @@ Failure Connection::failure_of(const PGresult* result) {
     if (text != nullptr) failure.message += std::string(" (") + text + ")";
     return failure;
   }
+  // Nothing was written, but nothing ever will be over this connection.
+  if (sqlstate == read_only_transaction) broken_ = true;
   return {false, sqlstate, trimmed(text)};
 }
 

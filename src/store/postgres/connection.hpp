@@ -21,12 +21,14 @@ namespace flowfabric::postgres {
 // Where the database is. `uri` goes to libpq and may hold a password: never print it.
 struct Address {
   std::string uri;
-  std::string schema;  // a validated identifier
+  std::string schema;                // a validated identifier
+  bool several_hosts = false;        // of these the primary is wanted
+  std::string synchronous_commit{};  // a validated value; empty: what the server has, but at least `on`
 
   std::string quoted_schema() const { return '"' + schema + '"'; }
 };
 
-// Takes our own parameter out of the URL and checks the rest.
+// Takes our own parameters out of the URL and checks the rest.
 Result<Address> parse_address(const std::string& url);
 
 // What PostgreSQL or the network said. `lost`: the connection is gone, and so is the answer to what was sent last.
@@ -40,6 +42,7 @@ template <class T>
 using Reply = tl::expected<T, Failure>;
 
 Error to_error(const Failure& failure);
+Error pooled_by_transaction();
 
 // Unwraps a Reply in a function that returns Result.
 template <class T>
@@ -121,7 +124,8 @@ class Rows {
 
 class Connection {
  public:
-  // Connects, refuses servers that are too old, and runs `setup` (plain SQL).
+  // Connects, refuses servers that are too old, undoes settings of the role or database that would change what statements
+  // mean, and runs `setup` (plain SQL).
   static Result<std::unique_ptr<Connection>> open(const Address& address, const std::string& setup);
 
   bool broken() const { return broken_ || PQstatus(handle_.get()) != CONNECTION_OK; }

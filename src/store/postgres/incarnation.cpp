@@ -7,19 +7,18 @@ namespace flowfabric::postgres {
 namespace {
 
 // What an incarnation is recognised by. A restored dump has new tables, a promoted replica a new timeline, another cluster
-// another identifier. pg_walfile_name knows a new timeline at once, pg_control_checkpoint only after the first checkpoint.
-#define FF_IDENTITY                                                                            \
-  "(SELECT system_identifier AS server,"                                                       \
-  " ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int AS timeline," \
-  " 'log'::regclass::oid::bigint AS log_table FROM pg_control_system()) here"
+// another identifier.
+#define FF_IDENTITY                                         \
+  "(SELECT system_identifier AS server, " FF_TIMELINE       \
+  " AS timeline, 'log'::regclass::oid::bigint AS log_table" \
+  " FROM pg_control_system()) here"
 
 // Result: whether the server is a standby, where the other statements fail.
 constexpr Statement read_recovery = {"read_recovery", "SELECT pg_is_in_recovery()"};
 
 // Result: the newest incarnation, and whether it is the one of this server.
 constexpr Statement read_incarnation = {"read_incarnation", R"sql(
-SELECT i.id, i.shift, i.server = here.server AND i.timeline = here.timeline AND i.log_table = here.log_table, i.ordinal
-FROM incarnation i, )sql" FF_IDENTITY " ORDER BY i.ordinal DESC LIMIT 1"};
+SELECT i.id, i.shift, )sql" FF_IS_OF_THIS_SERVER ", i.ordinal FROM incarnation i ORDER BY i.ordinal DESC LIMIT 1"};
 
 // Runs under the lock. `after` is the last position of the log so far: the newest that is stored or that was removed. The
 // oldest running transaction, not the next one, gets the first number behind it, so that the horizon is never below.

@@ -25,6 +25,16 @@ struct Incarnation {
 // Errc::unavailable on a standby: nothing can be written there.
 Result<Incarnation> current_incarnation(Connection& connection, const Address& address);
 
+// pg_walfile_name knows a new timeline at once, pg_control_checkpoint only after the first checkpoint. Fails on a standby.
+#define FF_TIMELINE "('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int"
+
+// Whether row `i` of table `incarnation` was begun on this server, on its timeline and with its table. Nothing is written on
+// a standby, so its timeline does not matter.
+#define FF_IS_OF_THIS_SERVER                                       \
+  "i.server = (SELECT system_identifier FROM pg_control_system())" \
+  " AND i.log_table = 'log'::regclass::oid::bigint"                \
+  " AND CASE WHEN pg_is_in_recovery() THEN true ELSE i.timeline = " FF_TIMELINE " END"
+
 // The number that log entries of this transaction get, given the parameter that holds the shift. Evaluated once a
 // statement. xid8 has no arithmetic, and the usual shift of 0 needs none.
 #define FF_LOG_NUMBER(SHIFT)               \

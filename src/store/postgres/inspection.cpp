@@ -17,13 +17,13 @@ FROM root r WHERE r.key > $1::bytea ORDER BY r.key LIMIT $2::bigint)sql"};
 constexpr Statement page_of_ready = {
     "page_of_ready", "SELECT x.route, x.priority, x.sequence, x.key, x.name_space, " FF_JOINED_RECORD R"sql(
 FROM (
-  (SELECT * FROM ready WHERE route = $1::int AND priority = $2::int AND (sequence, key) > ($3::bigint, $4::bytea)
+  (SELECT * FROM ready WHERE route = $1::bigint AND priority = $2::int AND (sequence, key) > ($3::bigint, $4::bytea)
    ORDER BY sequence, key LIMIT $5::bigint)
   UNION ALL
-  (SELECT * FROM ready WHERE route = $1::int AND priority < $2::int
+  (SELECT * FROM ready WHERE route = $1::bigint AND priority < $2::int
    ORDER BY priority DESC, sequence, key LIMIT $5::bigint)
   UNION ALL
-  (SELECT * FROM ready WHERE route > $1::int ORDER BY route, priority DESC, sequence, key LIMIT $5::bigint)
+  (SELECT * FROM ready WHERE route > $1::bigint ORDER BY route, priority DESC, sequence, key LIMIT $5::bigint)
   ORDER BY route, priority DESC, sequence, key LIMIT $5::bigint) x
 LEFT JOIN root r ON r.key = x.key
 ORDER BY x.route, x.priority DESC, x.sequence, x.key)sql"};
@@ -50,7 +50,7 @@ SELECT coalesce((SELECT version FROM root WHERE key = i.key), 0),
    AND name_space = i.name_space LIMIT 1) IS NOT NULL,
   (SELECT 1 FROM due WHERE due_at = i.due_at AND key = i.key AND group_no = i.group_no AND rank = i.rank LIMIT 1)
     IS NOT NULL
-FROM unnest($1::bytea[], $2::int[], $3::int[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[])
+FROM unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[])
   WITH ORDINALITY i(key, route, priority, sequence, name_space, due_at, group_no, rank, place)
 ORDER BY i.place)sql"};
 constexpr Statement find_satellites = {"find_satellites", R"sql(
@@ -95,7 +95,7 @@ Params entry_params(const std::vector<WantedEntries>& wanted) {
   constexpr auto due = &WantedEntries::due;
   Params params;
   params.array(Type::bytea, wanted, [](const WantedEntries& one) { return std::string_view(one.key.bytes); })
-      .array(Type::int4, wanted, field_of<Int>(ready, [](const ReadyEntry& e) { return e.route; }))
+      .array(Type::int8, wanted, field_of<Int>(ready, [](const ReadyEntry& e) { return e.route; }))
       .array(Type::int4, wanted, field_of<Int>(ready, [](const ReadyEntry& e) { return e.priority; }))
       .array(Type::int8, wanted, field_of<Int>(ready, [](const ReadyEntry& e) { return e.sequence; }))
       .array(Type::text, wanted,
@@ -138,7 +138,10 @@ Reply<std::vector<InspectedReady>> inspect_ready(Connection& connection, const s
                                                  std::uint32_t limit) {
   const ReadyEntry from = after.value_or(ReadyEntry{});
   Params params;
-  params.int4(from.route).int4(from.priority).int8(static_cast<std::int64_t>(from.sequence)).bytes(from.key.bytes);
+  params.int8(static_cast<std::int64_t>(from.route))
+      .int4(from.priority)
+      .int8(static_cast<std::int64_t>(from.sequence))
+      .bytes(from.key.bytes);
   params.int8(limit);
   auto rows = connection.run(page_of_ready, params);
   if (!rows) return tl::unexpected(std::move(rows).error());

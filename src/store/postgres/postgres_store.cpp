@@ -19,6 +19,8 @@ namespace {
 using namespace postgres;
 
 constexpr std::uint32_t sessions = 2;
+constexpr int max_readers = 4;
+constexpr int max_listers = 4;  // fewer than the threads that an HTTP server has for reads, so that some are left
 
 std::string random_name() {
   std::random_device device;
@@ -63,7 +65,11 @@ class PostgresStore final : public Store {
       : address_(std::move(address)),
         options_(std::move(options)),
         name_(random_name()),
-        readers_(address_),
+        clock_reader_(address_, {.connections = 1}),
+        lookups_(address_, {.connections = max_readers, .timeout_ms = options_.read_timeout_ms}),
+        readers_(address_, {.connections = max_readers, .timeout_ms = options_.read_timeout_ms}),
+        listers_(address_, {.connections = max_listers, .refuses = true, .timeout_ms = options_.read_timeout_ms}),
+        inspector_(address_, {.connections = 1}),
         notifier_(address_, name_) {}
 
   Result<std::unique_ptr<Session>> open_session() override {
@@ -72,14 +78,14 @@ class PostgresStore final : public Store {
   }
   std::uint32_t preferred_sessions() const override { return sessions; }
 
-  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override {
+  Result<std::vector<RouteNo>> forget_routes(const std::vector<RouteNo>& numbers) override {
     if (options_.access == StoreAccess::read) return opened_for_reading();
-    return readers_.run([&](Connection& c) { return query_route(c, lane, capabilities); });
+    return clock_reader_.run([&](Connection& c) { return postgres::forget_routes(c, numbers); });
   }
-  Result<std::optional<TimestampMs>> next_due() override { return readers_.run(query_next_due); }
+  Result<std::optional<TimestampMs>> next_due() override { return clock_reader_.run(query_next_due); }
   Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,
                                             std::uint32_t limit) override {
-    return readers_.run([&](Connection& c) { return query_due_entries(c, after, until, limit); });
+    return clock_reader_.run([&](Connection& c) { return query_due_entries(c, after, until, limit); });
   }
   Result<std::vector<DueEntry>> group_entries(std::uint64_t group, const std::optional<GroupPosition>& after,
                                               std::uint32_t limit) override {
@@ -87,30 +93,30 @@ class PostgresStore final : public Store {
   }
 
   Result<std::vector<Record>> load(const std::vector<Key>& keys) override {
-    return readers_.run([&](Connection& c) { return query_records(c, keys); });
+    return lookups_.run([&](Connection& c) { return query_records(c, keys); });
   }
   Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                  std::uint32_t limit) override {
     return readers_.run([&](Connection& c) { return query_satellites(c, root, kind, from, limit); });
   }
   Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override {
-    return readers_.run([&](Connection& c) { return query_scan(c, kind, after, limit); });
+    return listers_.run([&](Connection& c) { return query_scan(c, kind, after, limit); });
   }
   Result<std::vector<ListedRecord>> list(const ListQuery& query) override {
-    return readers_.run([&](Connection& c) { return query_list(c, query); });
+    return listers_.run([&](Connection& c) { return query_list(c, query); });
   }
   Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override {
-    return readers_.run([&](Connection& c) { return query_count(c, kind, name_space); });
+    return listers_.run([&](Connection& c) { return query_count(c, kind, name_space); });
   }
   Result<std::int64_t> counter(const Key& key) override {
-    return readers_.run([&](Connection& c) { return query_counter(c, key); });
+    return listers_.run([&](Connection& c) { return query_counter(c, key); });
   }
   Result<std::int64_t> now_us() override {
     if (options_.now_us) return options_.now_us();
-    return readers_.run(query_now_us);
+    return lookups_.run(query_now_us);
   }
   Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
-    return readers_.run([&](Connection& c) { return query_ready_before(c, entry, limit); });
+    return listers_.run([&](Connection& c) { return query_ready_before(c, entry, limit); });
   }
 
   Result<std::string> log_start() override { return readers_.run(query_log_start); }
@@ -134,17 +140,40 @@ class PostgresStore final : public Store {
     if (listener) listener_ = std::make_unique<Listener>(address_, name_, std::move(listener));
   }
 
-  Result<std::vector<std::string>> check_integrity() override { return readers_.run(query_findings); }
-  std::unique_ptr<Inspection> inspect() override { return std::make_unique<PostgresInspection>(readers_); }
+  Result<std::vector<std::string>> check_integrity() override { return inspector_.run(query_findings); }
+  std::unique_ptr<Inspection> inspect() override { return std::make_unique<PostgresInspection>(inspector_); }
 
  private:
   const Address address_;
   const StoreOptions options_;
-  const std::string name_;  // tells our own announcements from those of others
-  ReaderPool readers_;
+  const std::string name_;   // tells our own announcements from those of others
+  ReaderPool clock_reader_;  // next_due, due_entries and forget_routes, which only the clock calls
+  ReaderPool lookups_;       // records by their keys
+  ReaderPool readers_;       // satellites, groups and the log
+  ReaderPool listers_;       // what may have to look at many
+  ReaderPool inspector_;     // what looks at everything
   Notifier notifier_;
   std::unique_ptr<Listener> listener_;
 };
+
+}  // namespace
+
+namespace {
+
+// Whether the connection still leads to the same server process while another one is in a transaction. A pooler that pools
+// by transaction has given that process to the other one meanwhile.
+Result<void> check_pooling(Connection& connection, const Address& address) {
+  const auto process_of = [](Connection& asked) -> Result<std::string> {
+    FF_TRY(row, to_result(asked.exec("SELECT pg_backend_pid()")));
+    return row.string(0, 0);
+  };
+  FF_TRY(other, Connection::open(address, ""));
+  FF_TRY(before, process_of(connection));
+  FF_TRY_VOID(to_result(other->exec("BEGIN; SELECT 1")));
+  FF_TRY(after, process_of(connection));
+  if (before == after) return {};
+  return tl::unexpected(pooled_by_transaction());
+}
 
 }  // namespace
 
@@ -153,6 +182,7 @@ Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, Store
   {
     FF_TRY(connection, Connection::open(address, "SET client_min_messages = warning"));
     const bool writes = options.access == StoreAccess::write;
+    FF_TRY_VOID(check_pooling(*connection, address));
     FF_TRY_VOID(prepare_schema(*connection, address, options.migrate && writes));
     // Before anybody reads a log that was restored here. A standby can be read all the same; a store that is opened for
     // reading leaves this to those who write.

@@ -17,6 +17,8 @@
 #include <set>
 #include <thread>
 
+#include "core/route.hpp"
+#include "store/postgres/connection.hpp"
 #include "store/postgres/wakeup.hpp"
 #include "support/postgres_server.hpp"
 
@@ -260,19 +262,19 @@ TEST_F(PostgresStoreTest, counters_refuse_single_sets) {
 
 TEST_F(PostgresStoreTest, sessions_get_different_candidates) {
   store_ = open();
-  const auto route = store_->intern_route("lane", {"gpu"});
-  ASSERT_TRUE(route);
+  const Route lane{route_of("lane", {"gpu"}), "lane", {"gpu"}, "ns"};
   auto first = session(*store_);
   auto second = session(*store_);
   std::vector<ChangeSet> sets;
   for (int i = 0; i < 40; ++i) {
     sets.push_back(put(i, 0));
-    sets.back().ready_put.push_back({*route, i % 3, static_cast<std::uint64_t>(i), key(i)});
+    sets.back().routes = {lane};
+    sets.back().ready_put.push_back({lane.number, i % 3, static_cast<std::uint64_t>(i), key(i)});
     sets.back().due_put.push_back({i + 1, key(i)});
   }
   commit(*first, sets);
   ReadRequest request;
-  request.ready = {{*route, 15}};
+  request.ready = {{lane.number, 15}};
   auto a = first->read(request);
   auto b = second->read(request);
   ASSERT_TRUE(a && b);
@@ -326,26 +328,26 @@ TEST_F(PostgresStoreTest, group_reads_use_their_index) {
 // The same for ready entries: neither a namespace in a crowd nor the crowd itself is searched through.
 TEST_F(PostgresStoreTest, searches_read_as_many_ready_entries_as_they_bring) {
   store_ = open();
-  const auto route = store_->intern_route("lane", {});
-  ASSERT_TRUE(route);
+  const Route lane{route_of("lane", {}), "lane", {}, "ns"};
   auto writer = session(*store_);
   ReadRequest mixed, plain;
-  mixed.ready = {{*route, 5}, {*route, 10, "few"}, {*route, 10, "nobody"}};
-  plain.ready = {{*route, 7}};
+  mixed.ready = {{lane.number, 5}, {lane.number, 10, "few"}, {lane.number, 10, "nobody"}};
+  plain.ready = {{lane.number, 7}};
   EXPECT_TRUE(writer->read(mixed)->ready.empty());
   EXPECT_TRUE(writer->read(plain)->ready.empty());
   std::vector<ChangeSet> sets;
   for (int i = 0; i < 3000; ++i) {
     sets.push_back(put(i, 0));
+    sets.back().routes = {lane};
     sets.back().ready_put.push_back(
-        {*route, 0, static_cast<std::uint64_t>(i), key(i), i % 500 == 499 ? "few" : "many"});
+        {lane.number, 0, static_cast<std::uint64_t>(i), key(i), i % 500 == 499 ? "few" : "many"});
   }
   commit(*writer, sets);
   const auto reply = writer->read(mixed);
   ASSERT_TRUE(reply);
   ASSERT_EQ(reply->ready.size(), 11U);
-  EXPECT_EQ(reply->ready[4].entry, (ReadyEntry{*route, 0, 4, key(4), "many"}));
-  EXPECT_EQ(reply->ready[5].entry, (ReadyEntry{*route, 0, 499, key(499), "few"}));
+  EXPECT_EQ(reply->ready[4].entry, (ReadyEntry{lane.number, 0, 4, key(4), "many"}));
+  EXPECT_EQ(reply->ready[5].entry, (ReadyEntry{lane.number, 0, 499, key(499), "few"}));
   EXPECT_EQ(reply->ready[10].demand, 1U);
   EXPECT_EQ(writer->read(plain)->ready.size(), 7U);
   writer.reset();  // a backend reports its statistics when it ends
@@ -390,23 +392,139 @@ TEST_F(PostgresStoreTest, reading_the_log_reads_no_more_of_it_than_is_new) {
   EXPECT_LE(std::stoi(read_of_log("seq_tup_read + idx_tup_fetch")), 60);
 }
 
-TEST_F(PostgresStoreTest, route_numbers_are_dense_under_contention) {
+// A failover that loses commits: the routes of this session are gone, and their turns are used again for others.
+TEST_F(PostgresStoreTest, a_new_connection_reads_all_routes_again) {
   store_ = open();
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) EXPECT_TRUE(store_->intern_route("lane" + std::to_string(i), {"a", "b"}));
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  auto reader = session(*store_);
+  auto survivor = session(*store_), other = session(*store_);
+  const auto put_on = [](int number, const std::string& lane) {
+    ChangeSet set = put(number, 0);
+    set.routes = {Route{route_of(lane, {}), lane, {}, "ns"}};
+    set.ready_put = {{set.routes.front().number, 0, 1, key(number)}};
+    return set;
+  };
+  commit(*survivor, {put_on(1, "lost")});
   ReadRequest request;
   request.want_routes = true;
-  const auto reply = reader->read(request);
-  ASSERT_TRUE(reply);
-  ASSERT_EQ(reply->routes.size(), 20U);
-  EXPECT_EQ(reply->routes.back().number, 20U);
-  EXPECT_EQ(reply->routes.back().capabilities, (std::vector<std::string>{"a", "b"}));
+  const auto before = survivor->read(request);
+  ASSERT_EQ(before->routes.size(), 1U);
+  Sql sql(schema_);
+  sql.run("TRUNCATE route, ready, root, log; UPDATE route_turn SET turn = 0");
+  sql.run("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'flowfabric'");
+  commit(*other, {put_on(2, "new")});
+  request.routes_seen = before->routes_seen;
+  const auto after = survivor->read(request);
+  ASSERT_TRUE(after);
+  ASSERT_EQ(after->routes.size(), 1U);
+  EXPECT_EQ(after->routes.front().lane, "new");
+}
+
+// What is settled for a role, a database or in the URL, in the words of libpq.
+std::string with_options(const std::string& url, const std::string& settings) {
+  std::string options;
+  for (const char c : settings) options += c == ' ' ? std::string("%20") : c == '=' ? "%3D" : std::string(1, c);
+  return url + "&options=" + options;
+}
+
+TEST_F(PostgresStoreTest, settings_of_a_role_do_not_weaken_or_change_a_session) {
+  store_ = open();
+  const std::string url = with_options(
+      url_of(schema_),
+      "-c synchronous_commit=off -c default_transaction_read_only=on -c statement_timeout=7h -c lock_timeout=7h "
+      "-c default_transaction_isolation=serializable -c idle_in_transaction_session_timeout=7h "
+      "-c idle_session_timeout=7h -c transform_null_equals=on -c standard_conforming_strings=off");
+  auto connection = postgres::Connection::open(postgres::parse_address(url).value(), "").value();
+  const auto show = [&](const std::string& name) { return connection->exec("SHOW " + name)->string(0, 0); };
+  EXPECT_EQ(show("synchronous_commit"), "on");
+  EXPECT_EQ(show("default_transaction_read_only"), "off");
+  EXPECT_EQ(show("default_transaction_isolation"), "read committed");
+  for (const char* timeout :
+       {"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout", "idle_session_timeout"}) {
+    EXPECT_EQ(show(timeout), "0") << timeout;
+  }
+  EXPECT_EQ(show("transform_null_equals"), "off");
+  EXPECT_EQ(show("standard_conforming_strings"), "on");
+  const auto theirs = open(url);
+  ASSERT_TRUE(theirs);
+  EXPECT_EQ(commit(*session(*theirs), {put(1, 0)}), std::vector{Verdict::committed});
+}
+
+TEST_F(PostgresStoreTest, only_the_url_weakens_commits) {
+  const auto synchronous_commit = [&](const std::string& url) {
+    const auto connection = postgres::Connection::open(postgres::parse_address(url).value(), "").value();
+    return connection->exec("SHOW synchronous_commit")->string(0, 0);
+  };
+  EXPECT_EQ(synchronous_commit(url_of(schema_) + "&synchronous_commit=off"), "off");
+  EXPECT_EQ(synchronous_commit(with_options(url_of(schema_), "-c synchronous_commit=remote_apply")), "remote_apply");
+  EXPECT_EQ(synchronous_commit(with_options(url_of(schema_), "-c synchronous_commit=local")), "on");
+  const auto refused = postgres::parse_address(url_of(schema_) + "&synchronous_commit=perhaps");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().field, "synchronous_commit");
+}
+
+TEST_F(PostgresStoreTest, a_connection_to_a_read_only_server_is_given_up) {
+  store_ = open();
+  auto connection = postgres::Connection::open(postgres::parse_address(url_of(schema_)).value(),
+                                               "SET default_transaction_read_only = on")
+                        .value();
+  const auto refused = connection->exec("DELETE FROM root");
+  ASSERT_FALSE(refused);
+  EXPECT_FALSE(refused.error().lost) << "nothing was written, for certain";
+  EXPECT_EQ(postgres::to_error(refused.error()).code, Errc::unavailable);
+  EXPECT_TRUE(connection->broken());
+}
+
+TEST_F(PostgresStoreTest, a_pooler_that_pools_by_transaction_is_named) {
+  for (const char* sqlstate : {"42P05", "26000"}) {
+    const Error error = postgres::to_error({false, sqlstate, "prepared statement \"begin\" already exists"});
+    EXPECT_EQ(error.code, Errc::unsupported);
+    EXPECT_NE(error.message.find("pool_mode = session"), std::string::npos) << error.message;
+  }
+}
+
+// Counters stand for whatever is slow to read: their table is locked, and nothing else needs it.
+TEST_F(PostgresStoreTest, nobody_waits_for_slow_reads) {
+  store_ = open();
+  auto writer = session(*store_);
+  commit(*writer, {put(1, 0)});
+  Sql blocker(schema_);
+  blocker.run("BEGIN");
+  blocker.run("LOCK TABLE counter IN ACCESS EXCLUSIVE MODE");
+  std::atomic<int> answered = 0, refused = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 12; ++i) {
+    readers.emplace_back([&] {
+      const auto counter = store_->counter(key(1));
+      if (!counter) EXPECT_EQ(counter.error().code, Errc::overloaded) << counter.error().message;
+      ++(counter ? answered : refused);
+    });
+  }
+  while (refused < 8) std::this_thread::sleep_for(5ms);
+  // These would wait for ever if they shared a connection with the four that are left.
+  EXPECT_TRUE(store_->next_due());
+  EXPECT_TRUE(store_->due_entries({}, 100, 10));
+  EXPECT_TRUE(store_->load({key(1)}));
+  EXPECT_TRUE(store_->history(key(1), "", 10));
+  EXPECT_EQ(commit(*writer, {put(2, 0)}), std::vector{Verdict::committed});
+  EXPECT_EQ(answered, 0);
+  blocker.run("COMMIT");
+  for (auto& reader : readers) reader.join();
+  EXPECT_EQ(answered, 4);
+  EXPECT_EQ(refused, 8);
+}
+
+TEST_F(PostgresStoreTest, a_slow_read_is_stopped) {
+  store_ = open();
+  const auto limited = open_postgres_store(url_of(schema_), {.now_us = {}, .migrate = false, .read_timeout_ms = 50});
+  ASSERT_TRUE(limited);
+  Sql blocker(schema_);
+  blocker.run("BEGIN");
+  blocker.run("LOCK TABLE counter IN ACCESS EXCLUSIVE MODE");
+  const auto stopped = (*limited)->counter(key(1));
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Errc::timed_out);
+  EXPECT_NE(stopped.error().message.find("read_timeout (50 ms)"), std::string::npos) << stopped.error().message;
+  blocker.run("COMMIT");
+  EXPECT_EQ((*limited)->counter(key(1)).value(), 0) << "the connection is good for the next one";
 }
 
 TEST_F(PostgresStoreTest, log_shows_nothing_past_an_open_transaction) {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "store/postgres/incarnation.hpp"
 #include "store/postgres/rows.hpp"
 
 namespace flowfabric::postgres {
@@ -37,24 +38,32 @@ constexpr Statement read_counter = {"read_counter", "SELECT value FROM counter W
 // and of the same priority those before (sequence, key).
 constexpr Statement count_before = {"count_before", R"sql(
 SELECT count(*) FROM (
-  (SELECT FROM ready WHERE route = $1::int AND priority > $2::int LIMIT $5::bigint)
+  (SELECT FROM ready WHERE route = $1::bigint AND priority > $2::int LIMIT $5::bigint)
   UNION ALL
-  (SELECT FROM ready WHERE route = $1::int AND priority = $2::int AND (sequence, key) < ($3::bigint, $4::bytea)
+  (SELECT FROM ready WHERE route = $1::bigint AND priority = $2::int AND (sequence, key) < ($3::bigint, $4::bytea)
    LIMIT $5::bigint)
   LIMIT $5::bigint) found)sql"};
 
-// Index route_lane_capabilities_key.
-constexpr Statement find_route = {"find_route", R"sql(
-SELECT number FROM route WHERE lane = $1::text AND capabilities = $2::text[])sql"};
+// Result: those of the routes on which nothing is ready. A count, because EXISTS could become a join that begins at the
+// table. Index ready_order.
+constexpr Statement find_unused_routes = {"find_unused_routes", R"sql(
+SELECT i.number FROM unnest($1::bigint[]) i(number)
+WHERE (SELECT count(*) FROM (SELECT FROM ready WHERE ready.route = i.number LIMIT 1) one) = 0)sql"};
 
-// One at a time, so that numbers are dense and become visible in their order; readers do not wait.
-constexpr Statement begin_insert = {"begin_insert", "BEGIN"};
-constexpr Statement end_insert = {"end_insert", "COMMIT"};
-constexpr Statement lock_routes = {"lock_routes", "LOCK TABLE route IN SHARE ROW EXCLUSIVE MODE"};
-constexpr Statement insert_route = {"insert_route", R"sql(
-INSERT INTO route (number, lane, capabilities)
-SELECT coalesce(max(number), 0) + 1, $1::text, $2::text[] FROM route
-ON CONFLICT (lane, capabilities) DO NOTHING)sql"};
+// A commit looks at its routes last and keeps its lock on the table until it ends. So whoever has the table alone sees
+// what is ready on a route, and a later commit sees that the route is gone. Indexes ready_order, route_number.
+constexpr Statement begin_forgetting = {"begin_forgetting", "BEGIN"};
+constexpr Statement forget_briefly = {"forget_briefly", "SET LOCAL lock_timeout = '100ms'"};
+constexpr Statement lock_routes = {"lock_routes", "LOCK TABLE route IN ACCESS EXCLUSIVE MODE"};
+constexpr Statement forget_unused_routes = {"forget_unused_routes", R"sql(
+DELETE FROM route WHERE number = ANY($1::bigint[])
+  AND (SELECT count(*) FROM (SELECT FROM ready WHERE ready.route = route.number LIMIT 1) one) = 0)sql"};
+constexpr Statement end_forgetting = {"end_forgetting", "COMMIT"};
+
+// Result: those of the routes that are not stored. Index route_number.
+constexpr Statement find_missing_routes = {"find_missing_routes", R"sql(
+SELECT i.number FROM unnest($1::bigint[]) i(number)
+WHERE (SELECT count(*) FROM route WHERE route.number = i.number) = 0)sql"};
 
 // Result: listed records by lane and state. Reads all records of the kind: state is in no index, so that changing it
 // stays cheap.
@@ -100,15 +109,13 @@ LEFT JOIN (SELECT xid, page, count(*) AS live FROM chain WHERE linked GROUP BY x
 WHERE l.live <> coalesce(c.live, 0))sql"},
             "pages of the log count other entries than those whose records exist"},
     Finding{{"bad_version", "SELECT count(*) FROM root WHERE version < 1"}, "records have a version below 1"},
-    Finding{{"unknown_route",
-             "SELECT count(*) FROM ready x WHERE NOT EXISTS (SELECT FROM route r WHERE r.number = x.route)"},
-            "ready entries name an unknown route"},
     Finding{{"bad_group", "SELECT count(*) FROM due WHERE group_no < 0"}, "due entries have a group below 0"},
-    Finding{
-        {"future_event",
-         "SELECT count(*) FROM log WHERE xid >= (SELECT (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift)"
-         "::text::xid8 FROM incarnation ORDER BY ordinal DESC LIMIT 1)"},
-        "log entries are numbered ahead of this server's transactions; the log cannot be read in order"},
+    // In a restored copy that nothing has written to yet, the next writer begins an incarnation that goes on behind them.
+    Finding{{"future_event", R"sql(
+SELECT count(*) FROM log, (SELECT * FROM incarnation ORDER BY ordinal DESC LIMIT 1) i
+WHERE )sql" FF_IS_OF_THIS_SERVER
+                             " AND xid >= (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift)::text::xid8"},
+            "log entries are numbered ahead of this server's transactions; the log cannot be read in order"},
 };
 
 // Collects conditions with their parameters. Values never become part of the text.
@@ -169,10 +176,16 @@ Conditions list_conditions(const ListQuery& query) {
   return where;
 }
 
-Params route_params(const std::string& lane, const std::vector<std::string>& capabilities) {
+Params numbers_param(const std::vector<RouteNo>& numbers) {
   Params params;
-  params.bytes(lane).array(Type::text, capabilities, [](const std::string& name) { return std::string_view(name); });
+  params.array(Type::int8, numbers, [](RouteNo number) { return static_cast<std::int64_t>(number); });
   return params;
+}
+
+std::vector<RouteNo> numbers_of(const Rows& rows) {
+  std::vector<RouteNo> out;
+  for (int row = 0; row < rows.size(); ++row) out.push_back(static_cast<RouteNo>(rows.integer(row, 0)));
+  return out;
 }
 
 // Columns due_at, group_no, rank, key.
@@ -281,7 +294,7 @@ Reply<std::int64_t> query_now_us(Connection& connection) {
 
 Reply<std::uint64_t> query_ready_before(Connection& connection, const ReadyEntry& entry, std::uint64_t limit) {
   Params params;
-  params.int4(entry.route)
+  params.int8(static_cast<std::int64_t>(entry.route))
       .int4(entry.priority)
       .int8(static_cast<std::int64_t>(entry.sequence))
       .bytes(entry.key.bytes)
@@ -290,25 +303,21 @@ Reply<std::uint64_t> query_ready_before(Connection& connection, const ReadyEntry
              [](const Rows& rows) { return static_cast<std::uint64_t>(rows.integer(0, 0)); });
 }
 
-Reply<RouteNo> query_route(Connection& connection, const std::string& lane,
-                           const std::vector<std::string>& capabilities) {
-  const Params params = route_params(lane, capabilities);
-  const auto find = [&] {
-    return ask(connection, find_route, params, [](const Rows& rows) {
-      return rows.size() == 0 ? RouteNo{0} : static_cast<RouteNo>(rows.integer(0, 0));
-    });
-  };
-  auto found = find();
-  if (!found || *found != 0) return found;
-  connection.queue(begin_insert, {});
-  connection.queue(lock_routes, {});
-  connection.queue(insert_route, params);
-  connection.queue(end_insert, {});
-  if (auto inserted = connection.flush(); !inserted) {
-    if (!inserted.error().lost) (void)connection.exec("ROLLBACK");
-    return tl::unexpected(std::move(inserted).error());
+Reply<std::vector<RouteNo>> forget_routes(Connection& connection, const std::vector<RouteNo>& numbers) {
+  auto unused = ask(connection, find_unused_routes, numbers_param(numbers), numbers_of);
+  if (!unused) return unused;
+  if (!unused->empty()) {
+    connection.queue(begin_forgetting, {});
+    connection.queue(forget_briefly, {});
+    connection.queue(lock_routes, {});
+    connection.queue(forget_unused_routes, numbers_param(*unused));
+    connection.queue(end_forgetting, {});
+    if (auto forgotten = connection.flush(); !forgotten) {
+      if (!forgotten.error().lost) (void)connection.exec("ROLLBACK");
+      return tl::unexpected(std::move(forgotten).error());
+    }
   }
-  return find();
+  return ask(connection, find_missing_routes, numbers_param(numbers), numbers_of);
 }
 
 Reply<std::vector<std::string>> query_findings(Connection& connection) {

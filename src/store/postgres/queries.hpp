@@ -22,9 +22,8 @@ Reply<std::vector<DueEntry>> query_group_entries(Connection& connection, std::ui
 Reply<std::int64_t> query_counter(Connection& connection, const Key& key);
 Reply<std::int64_t> query_now_us(Connection& connection);
 Reply<std::uint64_t> query_ready_before(Connection& connection, const ReadyEntry& entry, std::uint64_t limit);
-// Finds a route or makes it; the only function here that writes, and more than one round trip when it does.
-Reply<RouteNo> query_route(Connection& connection, const std::string& lane,
-                           const std::vector<std::string>& capabilities);
+// See Store::forget_routes. The only function here that writes, and more than one round trip.
+Reply<std::vector<RouteNo>> forget_routes(Connection& connection, const std::vector<RouteNo>& numbers);
 Reply<std::vector<std::string>> query_findings(Connection& connection);
 
 }  // namespace flowfabric::postgres

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 
+#include "core/route.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "support/postgres_server.hpp"
 
@@ -75,6 +76,7 @@ INSERT INTO counter (key, value) VALUES ('\x6c630001', 42);
 )sql";
 
 const Key key_a{std::string("ea\0\1", 4)}, key_b{std::string("eb\0\1", 4)};
+const RouteNo route = route_of("lane", {});  // what the number 1 has become
 
 // The first value of the answer, if any.
 std::string run_sql(const std::string& sql) {
@@ -133,10 +135,10 @@ TEST_F(PostgresMigration, waits_to_be_asked) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::schema_mismatch);
   EXPECT_EQ(refused.error().message, "the PostgreSQL schema \"" + old_ +
-                                         "\" is at version 1, this program needs 5; run `flowfabric migrate URL`");
+                                         "\" is at version 1, this program needs 7; run `flowfabric migrate URL`");
   EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "1");
   ASSERT_TRUE(open(old_, true));
-  EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "5");
+  EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "7");
   EXPECT_TRUE(open(old_, false));
 }
 
@@ -158,8 +160,8 @@ TEST_F(PostgresMigration, keeps_the_rows_of_version_one) {
   EXPECT_EQ(due.due[1].entry, entries[1]);
   EXPECT_EQ(due.due[1].record.version, 4U);
   request.due_limit = 0;
-  request.ready = {{1, 10}};
-  EXPECT_EQ(session->read(request).value().ready.at(0).entry, (ReadyEntry{1, 5, 6, key_a, "ns"}));
+  request.ready = {{route, 10}};
+  EXPECT_EQ(session->read(request).value().ready.at(0).entry, (ReadyEntry{route, 5, 6, key_a, "ns"}));
   EXPECT_TRUE((*store)->check_integrity().value().empty());
 }
 
@@ -189,8 +191,8 @@ TEST_F(PostgresMigration, finds_old_ready_entries_by_their_namespace) {
   ASSERT_TRUE(store) << store.error().message;
   auto session = (*store)->open_session().value();
   ReadRequest request;
-  request.ready = {{1, 10}, {1, 10, "ns"}, {1, 10, "other"}, {1, 10, "nobody"}};
-  const ReadyEntry mine{1, 5, 6, key_a, "ns"}, theirs{1, 9, 5, key_b, "other"};
+  request.ready = {{route, 10}, {route, 10, "ns"}, {route, 10, "other"}, {route, 10, "nobody"}};
+  const ReadyEntry mine{route, 5, 6, key_a, "ns"}, theirs{route, 9, 5, key_b, "other"};
   const auto found = session->read(request).value().ready;
   ASSERT_EQ(found.size(), 4U);
   EXPECT_EQ(found[0].entry, theirs);
@@ -202,7 +204,7 @@ TEST_F(PostgresMigration, finds_old_ready_entries_by_their_namespace) {
   claim.roots.push_back({key_a, 3, RootChange::Action::put, "f", "b", {}});
   claim.ready_drop = {mine};
   EXPECT_EQ(session->commit({claim}).value(), std::vector{Verdict::committed});
-  request.ready = {{1, 10, "ns"}};
+  request.ready = {{route, 10, "ns"}};
   EXPECT_TRUE(session->read(request).value().ready.empty());
   session->release();
   EXPECT_TRUE((*store)->check_integrity().value().empty());

@@ -29,7 +29,8 @@ constexpr int alone_rounds = 4;  // then a set that nobody can find fault with c
 constexpr const char* setup_sql = R"sql(
 SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
 SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_material = off; SET enable_memoize = off;
-SET idle_in_transaction_session_timeout = '60s'; SET lock_timeout = 0)sql";
+SET enable_indexscan = on; SET enable_indexonlyscan = on; SET enable_nestloop = on;
+SET idle_in_transaction_session_timeout = '60s')sql";
 
 constexpr Statement begin = {"begin", "BEGIN"};
 constexpr Statement commit_transaction = {"commit", "COMMIT"};
@@ -54,13 +55,14 @@ constexpr Statement take_over_writer = {"take_over_writer", R"sql(
 UPDATE writer SET generation = generation + 1, touched_at = now() WHERE id = $1::bigint
 RETURNING batch, generation)sql"};
 
-// Result: the server's clock in microseconds, beside each route above a number, ascending, or beside nothing. One
-// statement for both, because every batch asks for both. Index route_pkey.
+// Result: the server's clock in microseconds, beside each route behind a turn, in the order of turns, or beside nothing.
+// One statement for both, because every batch asks for both. Index route_pkey.
 constexpr Statement clock_and_routes = {"clock_and_routes", R"sql(
-SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, r.number, r.lane, r.capabilities
+SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, r.turn, r.number, r.name_space, r.lane, r.capabilities
 FROM (VALUES (1)) clock
 LEFT JOIN LATERAL (
-  SELECT number, lane, capabilities FROM route WHERE number > $1::int ORDER BY number OFFSET 0) r ON true)sql"};
+  SELECT turn, number, name_space, lane, capabilities FROM route WHERE turn > $1::bigint
+  ORDER BY turn OFFSET 0) r ON true)sql"};
 
 // What a ready entry is made of.
 #define FF_READY_COLUMNS "route, priority, sequence, name_space, ctid, key"
@@ -69,7 +71,7 @@ LEFT JOIN LATERAL (
 // snapshot. Index ready_order, in its order; root_pkey.
 constexpr Statement search_ready = {"search_ready", R"sql(
 SELECT d.n, r.route, r.priority, r.sequence, r.name_space, r.ctid, o.*
-FROM unnest($1::int[], $2::int[]) WITH ORDINALITY d(route, wanted, n)
+FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY d(route, wanted, n)
 CROSS JOIN LATERAL (
   SELECT )sql" FF_READY_COLUMNS R"sql( FROM ready WHERE ready.route = d.route
   ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) r
@@ -80,7 +82,7 @@ CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = r.key
 // namespace is found on the way through ready_order. A locking clause may not stand in a UNION itself, hence the inner queries.
 constexpr Statement search_namespaces = {"search_namespaces", R"sql(
 SELECT d.n, r.route, r.priority, r.sequence, r.name_space, r.ctid, o.*
-FROM unnest($1::int[], $2::int[], $3::text[]) WITH ORDINALITY d(route, wanted, name_space, n)
+FROM unnest($1::bigint[], $2::int[], $3::text[]) WITH ORDINALITY d(route, wanted, name_space, n)
 CROSS JOIN LATERAL (
   SELECT * FROM (
     SELECT )sql" FF_READY_COLUMNS R"sql( FROM ready WHERE d.name_space IS NULL AND ready.route = d.route
@@ -191,15 +193,26 @@ std::vector<DueCandidate> grouped_of(const Rows& rows) {
   return out;
 }
 
-// Of clock_and_routes.
-std::vector<Route> routes_of(const Rows& rows) {
-  std::vector<Route> out;
+// What a session has seen of the routes: the last turn, and on which connection. Another connection may lead to a server
+// that has lost commits, whose turns mean something else.
+std::string encode_seen(std::uint64_t connection, std::int64_t turn) {
+  return std::to_string(connection) + ":" + std::to_string(turn);
+}
+
+std::int64_t turn_seen(const std::string& seen, std::uint64_t connection) {
+  const std::string prefix = std::to_string(connection) + ":";
+  return seen.starts_with(prefix) ? std::stoll(seen.substr(prefix.size())) : 0;
+}
+
+// Of clock_and_routes. Returns the last turn.
+std::int64_t take_routes(const Rows& rows, std::int64_t last, std::vector<Route>& out) {
   for (int row = 0; row < rows.size(); ++row) {
     if (rows.is_null(row, 1)) continue;
-    out.push_back({static_cast<RouteNo>(rows.integer(row, 1)), rows.string(row, 2), rows.texts(row, 3)});
+    last = std::max(last, rows.integer(row, 1));
+    out.push_back(
+        {static_cast<RouteNo>(rows.integer(row, 2)), rows.string(row, 4), rows.texts(row, 5), rows.string(row, 3)});
   }
-  std::sort(out.begin(), out.end(), [](const Route& a, const Route& b) { return a.number < b.number; });
-  return out;
+  return last;
 }
 
 // The record as it was locked takes the place of the one that was read before.
@@ -264,6 +277,7 @@ Result<void> WriterSession::connect() {
   FF_TRY(incarnation, current_incarnation(*connection, address_));
   connection_ = std::move(connection);
   shift_ = incarnation.shift;
+  ++connection_number_;
   in_transaction_ = false;
   held_.clear();
   return {};
@@ -332,7 +346,7 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
     params.clear();
   }
   if (!request.ready.empty()) {
-    params.array(Type::int4, request.ready, [](const RouteDemand& d) { return std::int64_t{d.route}; })
+    params.array(Type::int8, request.ready, [](const RouteDemand& d) { return static_cast<std::int64_t>(d.route); })
         .array(Type::int4, request.ready, [](const RouteDemand& d) { return std::int64_t{d.limit}; });
     if (names_a_namespace(request.ready)) {
       params.array(Type::text, request.ready, namespace_of);
@@ -353,7 +367,7 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
   }
   if (clock_ && !request.want_routes) return;
   params.clear();
-  params.int4(request.want_routes ? request.routes_known : std::numeric_limits<std::int32_t>::max());
+  params.int8(request.want_routes ? turn_seen(request.routes_seen, connection_number_) : INT64_MAX);
   connection_->queue(clock_and_routes, params);
 }
 
@@ -383,7 +397,10 @@ Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
     take_held(*rows++, reply);
   }
   if (!clock_) reply.now_us = rows->integer(0, 0);
-  if (request.want_routes) reply.routes = routes_of(*rows);
+  if (request.want_routes) {
+    const std::int64_t seen = turn_seen(request.routes_seen, connection_number_);
+    reply.routes_seen = encode_seen(connection_number_, take_routes(*rows, seen, reply.routes));
+  }
   return reply;
 }
 

@@ -53,9 +53,10 @@ class WriterSession final : public Session {
   const Address address_;
   const std::function<std::int64_t()> clock_;
   std::unique_ptr<Connection> connection_;
-  bool in_transaction_ = false;  // a search holds its candidates
-  ReadyPlaces held_;             // these, if they are ready ones
-  std::int64_t shift_ = 0;       // of the incarnation that the connection writes to
+  std::uint64_t connection_number_ = 0;  // how many this session has had
+  bool in_transaction_ = false;          // a search holds its candidates
+  ReadyPlaces held_;                     // these, if they are ready ones
+  std::int64_t shift_ = 0;               // of the incarnation that the connection writes to
   std::int64_t writer_ = 0;
   std::int64_t generation_ = 0;
   std::int64_t batch_ = 0;  // number of the last commit that was sent

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <flowfabric/result.hpp>
@@ -55,7 +56,7 @@ class Batch {
     Statement log_end, shrink_page, delete_page;
     Statement load_floor, raise_floor;
     Statement load_counter, put_counter;
-    Statement load_routes;
+    Statement load_routes, insert_route;
   };
 
   explicit Batch(Database& database) : database_(&database), old_pages_(database) {}
@@ -68,7 +69,7 @@ class Batch {
   Result<void> read_due(const ReadRequest& request, ReadReply& reply);
   Result<void> read_groups(const ReadRequest& request, ReadReply& reply);
   Result<void> take_due(Statement& find, std::vector<DueCandidate>& found);
-  Result<void> read_routes(RouteNo known, ReadReply& reply);
+  Result<void> read_routes(const std::string& seen, ReadReply& reply);
   Record take_record(Key key, const Statement& row, int first_column);
 
   Result<Root> stored(const RootChange& change);
@@ -83,6 +84,7 @@ class Batch {
   Result<void> relist_root(std::int64_t id, const Listing& listing);
   Result<void> create_root(const RootChange& change, std::int64_t newest);
   Result<void> erase_root(const RootChange& change);
+  Result<void> apply_routes(const ChangeSet& set);
   Result<void> apply_ready(const ChangeSet& set);
   Result<void> apply_due(const ChangeSet& set);
   Result<void> apply_satellites(const ChangeSet& set);
@@ -105,7 +107,8 @@ class Batch {
   std::vector<std::int64_t> newest_;
   PageWriter new_pages_;
   PageReader old_pages_;
-  std::map<std::int64_t, Loss> losses_;  // by the first entry of the page
+  std::unordered_set<RouteNo> put_routes_;  // that are stored, as this transaction has made sure
+  std::map<std::int64_t, Loss> losses_;     // by the first entry of the page
   std::int64_t last_seq_ = 0;
   std::int64_t floor_ = 0;
   bool floor_raised_ = false;

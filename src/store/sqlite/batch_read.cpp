@@ -50,7 +50,8 @@ constexpr char find_grouped_sql[] = R"(
   WHERE due.group_no = ?1 AND due.group_no <> 0 ORDER BY due.rank, due.key LIMIT ?2)";
 
 constexpr char load_satellite_sql[] = "SELECT body FROM satellite WHERE root = ?1 AND kind = ?2 AND n = ?3";
-constexpr char load_routes_sql[] = "SELECT number, lane, capabilities FROM route WHERE number > ?1 ORDER BY number";
+constexpr char load_routes_sql[] =
+    "SELECT turn, number, name_space, lane, capabilities FROM route WHERE turn > ?1 ORDER BY turn";
 
 }  // namespace
 
@@ -75,7 +76,7 @@ Result<ReadReply> Batch::read(const ReadRequest& request, std::int64_t now_us) {
   for (std::size_t i = 0; i < request.ready.size(); ++i) FF_TRY_VOID(read_ready(request.ready[i], i, reply));
   if (request.due_limit > 0) FF_TRY_VOID(read_due(request, reply));
   FF_TRY_VOID(read_groups(request, reply));
-  if (request.want_routes) FF_TRY_VOID(read_routes(request.routes_known, reply));
+  if (request.want_routes) FF_TRY_VOID(read_routes(request.routes_seen, reply));
   return reply;
 }
 
@@ -104,7 +105,7 @@ Statement& Batch::search_for(const RouteDemand& demand) {
 
 Result<void> Batch::read_ready(const RouteDemand& demand, std::size_t index, ReadReply& reply) {
   Statement& find = search_for(demand);
-  find.bind(1, demand.route);
+  find.bind(1, static_cast<std::int64_t>(demand.route));
   find.bind(2, demand.limit);
   for (;;) {
     FF_TRY(row, find.step());
@@ -158,19 +159,25 @@ Result<void> Batch::take_due(Statement& find, std::vector<DueCandidate>& found) 
   }
 }
 
-Result<void> Batch::read_routes(RouteNo known, ReadReply& reply) {
+// What a reader has seen is the turn of the last route.
+Result<void> Batch::read_routes(const std::string& seen, ReadReply& reply) {
+  std::int64_t last = seen.empty() ? 0 : std::stoll(seen);
   Statement& load = statements_.load_routes;
-  load.bind(1, known);
+  load.bind(1, last);
   for (;;) {
     FF_TRY(row, load.step());
-    if (!row) return {};
-    auto capabilities = decode_capabilities(load.view(2));
+    if (!row) break;
+    auto capabilities = decode_capabilities(load.view(4));
     if (!capabilities) {
       load.reset();
       return tl::unexpected(std::move(capabilities).error());
     }
-    reply.routes.push_back(Route{static_cast<RouteNo>(load.integer(0)), load.bytes(1), std::move(*capabilities)});
+    last = load.integer(0);
+    reply.routes.push_back(
+        Route{static_cast<RouteNo>(load.integer(1)), load.bytes(3), std::move(*capabilities), load.bytes(2)});
   }
+  reply.routes_seen = std::to_string(last);
+  return {};
 }
 
 Record Batch::take_record(Key key, const Statement& row, int first_column) {

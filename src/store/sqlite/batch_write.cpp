@@ -33,6 +33,9 @@ constexpr char insert_ready_sql[] =
     "INSERT OR IGNORE INTO ready(route, neg_priority, sequence, key, name_space) VALUES(?1, ?2, ?3, ?4, ?5)";
 constexpr char delete_ready_sql[] =
     "DELETE FROM ready WHERE route = ?1 AND neg_priority = ?2 AND sequence = ?3 AND key = ?4";
+constexpr char insert_route_sql[] = R"(
+  INSERT INTO route(number, name_space, lane, capabilities)
+  SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM route WHERE number = ?1))";
 constexpr char insert_due_sql[] = "INSERT OR IGNORE INTO due(due_at, key, group_no, rank) VALUES(?1, ?2, ?3, ?4)";
 constexpr char delete_due_sql[] = "DELETE FROM due WHERE due_at = ?1 AND key = ?2";
 
@@ -86,6 +89,7 @@ Result<void> Batch::prepare_writes() {
       {&s.update_listed_root, update_listed_root_sql},
       {&s.relist_root, relist_root_sql},
       {&s.delete_root, delete_root_sql},
+      {&s.insert_route, insert_route_sql},
       {&s.insert_ready, insert_ready_sql},
       {&s.delete_ready, delete_ready_sql},
       {&s.insert_due, insert_due_sql},
@@ -117,6 +121,7 @@ Result<std::unique_ptr<Batch>> Batch::prepare(Database& database) {
 
 void Batch::begin() {
   known_.clear();
+  put_routes_.clear();
   dirty_ = false;
 }
 
@@ -216,6 +221,7 @@ Result<void> Batch::apply(const ChangeSet& set) {
     if (change.action == RootChange::Action::put) FF_TRY_VOID(put_root(change, newest_[i]));
     if (change.action == RootChange::Action::erase) FF_TRY_VOID(erase_root(change));
   }
+  FF_TRY_VOID(apply_routes(set));
   FF_TRY_VOID(apply_ready(set));
   FF_TRY_VOID(apply_due(set));
   FF_TRY_VOID(apply_satellites(set));
@@ -311,9 +317,24 @@ Result<void> Batch::erase_history(const RootChange& change) {
   return {};
 }
 
+// Most sets of a batch name the same few routes, and nearly always those are stored.
+Result<void> Batch::apply_routes(const ChangeSet& set) {
+  for (const Route& route : set.routes) {
+    if (!put_routes_.insert(route.number).second) continue;
+    const std::string capabilities = encode_capabilities(route.capabilities);
+    Statement& insert = statements_.insert_route;
+    insert.bind(1, static_cast<std::int64_t>(route.number));
+    insert.bind_text(2, route.name_space);
+    insert.bind_text(3, route.lane);
+    insert.bind_blob(4, capabilities);
+    FF_TRY_VOID(insert.run());
+  }
+  return {};
+}
+
 Result<void> Batch::apply_ready(const ChangeSet& set) {
   const auto bind_name = [](Statement& statement, const ReadyEntry& entry) {
-    statement.bind(1, entry.route);
+    statement.bind(1, static_cast<std::int64_t>(entry.route));
     statement.bind(2, -static_cast<std::int64_t>(entry.priority));
     statement.bind(3, static_cast<std::int64_t>(entry.sequence));
     statement.bind_blob(4, entry.key.bytes);

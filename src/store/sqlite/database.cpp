@@ -17,6 +17,7 @@ Errc code_of(int status) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return Errc::corruption;
     case SQLITE_TOOBIG: return Errc::payload_too_large;
+    case SQLITE_INTERRUPT: return Errc::timed_out;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_FULL:
@@ -36,6 +37,8 @@ std::string sentence_of(int status, const char* message) {
     case SQLITE_LOCKED: return "the database file is locked by another process";
     case SQLITE_FULL: return "the disk of the database file is full";
     case SQLITE_NOTADB: return "the file is not a SQLite database";
+    case SQLITE_INTERRUPT:
+      return "the read took longer than read_timeout and was stopped; narrow the filters or ask for a smaller page";
     case SQLITE_READONLY: return "the database file or its directory is not writable";
     default: return std::string("SQLite reports: ") + message;
   }
@@ -148,6 +151,17 @@ int Database::wait_while_busy(void* context, int attempts) {
   if (now - patience.since >= patience.limit) return 0;
   std::this_thread::sleep_for(std::chrono::microseconds(std::min(100 << std::min(attempts, 5), 2000)));
   return 1;
+}
+
+int Database::time_is_up(void* context) {
+  return std::chrono::steady_clock::now() >= static_cast<Patience*>(context)->stop_at ? 1 : 0;
+}
+
+void Database::stop_after(std::chrono::milliseconds time) {
+  constexpr int instructions_between_looks = 10000;  // well below a millisecond
+  patience_->stop_at = std::chrono::steady_clock::now() + time;
+  sqlite3_progress_handler(connection_.get(), instructions_between_looks, time.count() == 0 ? nullptr : time_is_up,
+                           patience_.get());
 }
 
 Result<Database> Database::open(const std::string& path, OpenMode mode, std::chrono::milliseconds wait) {

@@ -87,6 +87,9 @@ class Database {
   // The statement of a named constant, prepared on first use and kept. Its address is the name.
   Result<Statement*> cached(const char* sql);
 
+  // From now on statements are stopped with Errc::timed_out once that much time has passed; 0: they are not.
+  void stop_after(std::chrono::milliseconds time);
+
   bool in_transaction() const;
   std::int64_t last_insert_id() const;
   // Why the last statement failed, where it makes a difference to more than the message.
@@ -109,12 +112,14 @@ class Database {
   struct Patience {
     std::chrono::steady_clock::time_point since;
     std::chrono::milliseconds limit;
+    std::chrono::steady_clock::time_point stop_at{};
   };
   struct Close {
     void operator()(sqlite3* connection) const;
   };
   Database(sqlite3* connection, std::chrono::milliseconds wait);
   static int wait_while_busy(void* patience, int attempts);
+  static int time_is_up(void* patience);
 
   std::unique_ptr<Patience> patience_;
   std::unique_ptr<CommitHook> commit_hook_;

@@ -225,7 +225,7 @@ TEST(SqliteReading, ChangesNothing) {
     EXPECT_EQ(count_records(**store), 1u);
     EXPECT_TRUE((*store)->check_integrity());
     EXPECT_EQ((*store)->open_session().error().code, Errc::unsupported);
-    EXPECT_EQ((*store)->intern_route("new", {}).error().code, Errc::unsupported);
+    EXPECT_EQ((*store)->forget_routes({1}).error().code, Errc::unsupported);
   }
   EXPECT_EQ(folder_state(folder), before);
 }

@@ -46,7 +46,7 @@ Result<bool> has_ready(Database& database, const ReadyEntry& entry) {
     SELECT 1 FROM ready
     WHERE route = ?1 AND neg_priority = ?2 AND sequence = ?3 AND key = ?4 AND name_space = ?5)";
   FF_TRY(find, database.cached(sql));
-  find->bind(1, entry.route);
+  find->bind(1, static_cast<std::int64_t>(entry.route));
   find->bind(2, -static_cast<std::int64_t>(entry.priority));
   find->bind(3, static_cast<std::int64_t>(entry.sequence));
   find->bind_blob(4, entry.key.bytes);
@@ -127,7 +127,7 @@ Result<std::vector<InspectedReady>> inspect_ready(Database& database, const std:
     WHERE (ready.route, ready.neg_priority, ready.sequence, ready.key) > (?1, ?2, ?3, ?4)
     ORDER BY ready.route, ready.neg_priority, ready.sequence, ready.key LIMIT ?5)";
   FF_TRY(find, database.cached(sql));
-  find->bind(1, after ? after->route : 0);
+  find->bind(1, after ? static_cast<std::int64_t>(after->route) : 0);
   find->bind(2, after ? -static_cast<std::int64_t>(after->priority) : INT64_MIN);
   find->bind(3, after ? static_cast<std::int64_t>(after->sequence) : 0);
   find->bind_blob(4, after ? std::string_view(after->key.bytes) : "");

@@ -262,7 +262,7 @@ Result<std::uint64_t> count_ready_before(Database& database, const ReadyEntry& e
     SELECT count(*) FROM (
       SELECT 1 FROM ready WHERE route = ?1 AND (neg_priority, sequence, key) < (?2, ?3, ?4) LIMIT ?5))";
   FF_TRY(find, database.cached(sql));
-  find->bind(1, entry.route);
+  find->bind(1, static_cast<std::int64_t>(entry.route));
   find->bind(2, -static_cast<std::int64_t>(entry.priority));
   find->bind(3, static_cast<std::int64_t>(entry.sequence));
   find->bind_blob(4, entry.key.bytes);
@@ -273,44 +273,34 @@ Result<std::uint64_t> count_ready_before(Database& database, const ReadyEntry& e
   return static_cast<std::uint64_t>(number);
 }
 
-// 0 when there is no such route.
-Result<RouteNo> find_route(Database& database, const std::string& lane, const std::string& capabilities) {
-  constexpr static char sql[] = "SELECT number FROM route WHERE lane = ?1 AND capabilities = ?2";
-  FF_TRY(find, database.cached(sql));
-  find->bind_text(1, lane);
-  find->bind_blob(2, capabilities);
-  FF_TRY(row, find->step());
-  if (!row) return RouteNo{0};
-  const auto number = static_cast<RouteNo>(find->integer(0));
-  find->reset();
-  return number;
-}
-
-// Inside a write transaction, where numbers stay dense.
-Result<RouteNo> insert_route(Database& database, const std::string& lane, const std::string& capabilities) {
-  constexpr static char count_sql[] = "SELECT coalesce(max(number), 0) FROM route";
-  constexpr static char insert_sql[] = "INSERT INTO route(number, lane, capabilities) VALUES(?1, ?2, ?3)";
-  FF_TRY(last, database.query_integer(count_sql));
-  if (last >= static_cast<std::int64_t>(limits::max_routes)) {
-    return fail(Errc::overloaded, "the store already has " + std::to_string(last) +
-                                      " combinations of a lane and required capabilities, which is the limit");
+// Inside a write transaction, so that nothing becomes ready on a route that is about to go. A prefix of the clustered table
+// says whether anything is.
+Result<std::vector<RouteNo>> forget_routes(Database& database, const std::vector<RouteNo>& numbers) {
+  constexpr static char forget_sql[] = R"(
+    DELETE FROM route WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM ready WHERE ready.route = ?1))";
+  constexpr static char find_sql[] = "SELECT 1 FROM route WHERE number = ?1";
+  FF_TRY(forget, database.cached(forget_sql));
+  FF_TRY(find, database.cached(find_sql));
+  std::vector<RouteNo> gone;
+  for (const RouteNo number : numbers) {
+    forget->bind(1, static_cast<std::int64_t>(number));
+    FF_TRY_VOID(forget->run());
+    find->bind(1, static_cast<std::int64_t>(number));
+    FF_TRY(stored, find->step());
+    if (stored) {
+      find->reset();
+    } else {
+      gone.push_back(number);
+    }
   }
-  FF_TRY(insert, database.cached(insert_sql));
-  insert->bind(1, last + 1);
-  insert->bind_text(2, lane);
-  insert->bind_blob(3, capabilities);
-  FF_TRY_VOID(insert->run());
-  return static_cast<RouteNo>(last + 1);
+  return gone;
 }
 
 Result<std::vector<std::string>> check_integrity(Database& database) {
   // Each counts the rows that break one rule.
   constexpr static std::pair<const char*, const char*> rules[] = {
       {"SELECT count(*) FROM root WHERE version < 1", "records have a version below 1"},
-      {"SELECT count(*) FROM ready WHERE NOT EXISTS (SELECT 1 FROM route WHERE route.number = ready.route)",
-       "ready entries name a route that does not exist"},
       {"SELECT count(*) FROM due WHERE group_no < 0", "due entries have a group below 0"},
-      {"SELECT max(number) - count(*) FROM route HAVING count(*) > 0", "numbers of routes are missing"},
   };
   FF_TRY(snapshot, Snapshot::begin(database));
   std::vector<std::string> findings;

@@ -26,8 +26,7 @@ Result<std::vector<DueEntry>> due_entries(Database& database, const std::optiona
 Result<std::vector<DueEntry>> group_entries(Database& database, std::uint64_t group,
                                             const std::optional<Store::GroupPosition>& after, std::uint32_t limit);
 Result<std::uint64_t> count_ready_before(Database& database, const ReadyEntry& entry, std::uint64_t limit);
-Result<RouteNo> find_route(Database& database, const std::string& lane, const std::string& capabilities);
-Result<RouteNo> insert_route(Database& database, const std::string& lane, const std::string& capabilities);
+Result<std::vector<RouteNo>> forget_routes(Database& database, const std::vector<RouteNo>& numbers);
 Result<std::vector<std::string>> check_integrity(Database& database);
 
 // inspection.cpp; see store/inspection.hpp.

@@ -25,6 +25,15 @@ LogFile log_file_of(const std::string& path) {
   return size == 0 ? LogFile::empty : LogFile::filled;
 }
 
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds slow{1};  // is a read that takes longer
+
+tl::unexpected<Error> too_many_reads(std::size_t connections) {
+  return fail(Errc::overloaded,
+              std::to_string(connections) + " slow reads of the store are running already; back off and repeat");
+}
+
 }  // namespace
 
 // While a server has the database open there is a log. Where there is none, nobody writes, and a file that we may not
@@ -48,36 +57,56 @@ ReaderPool::Loan::~Loan() {
 }
 
 Result<ReaderPool::Loan> ReaderPool::borrow() {
+  FF_TRY(database, take());
+  database->stop_after(limits_.timeout);
+  return Loan(*this, std::move(database));
+}
+
+// False when it is not worth it: all are on loan, and none has come back for a while.
+bool ReaderPool::wait_for_one(std::unique_lock<std::mutex>& lock) {
+  while (lent_ >= limits_.connections) {
+    if (!limits_.refuses) {
+      returned_.wait(lock);
+    } else if (steady_clock::now() >= moved_ + slow) {
+      return false;
+    } else {
+      returned_.wait_until(lock, moved_ + slow);
+    }
+  }
+  return true;
+}
+
+Result<std::unique_ptr<Database>> ReaderPool::take() {
   {
     std::unique_lock lock(mutex_);
-    returned_.wait(lock, [this] { return lent_ < max_readers; });
+    if (!wait_for_one(lock)) return too_many_reads(limits_.connections);
     ++lent_;
+    moved_ = steady_clock::now();
     if (!idle_.empty()) {
       std::unique_ptr<Database> database = std::move(idle_.back());
       idle_.pop_back();
-      return Loan(*this, std::move(database));
+      return database;
     }
   }
   auto opened = open_reader();
-  if (!opened) {
-    take_back(nullptr);
-    return tl::unexpected(std::move(opened).error());
-  }
-  return Loan(*this, std::move(*opened));
+  if (!opened) take_back(nullptr);
+  return opened;
 }
 
 Result<std::unique_ptr<Database>> ReaderPool::open_reader() const {
-  FF_TRY(database, unchanged_ ? open_unchanged(path_) : Database::open(path_, OpenMode::existing));
+  FF_TRY(database, limits_.unchanged ? open_unchanged(path_) : Database::open(path_, OpenMode::existing));
   for (const char* setting : reader_settings) FF_TRY_VOID(database.execute(setting));
   return std::make_unique<Database>(std::move(database));
 }
 
 void ReaderPool::take_back(std::unique_ptr<Database> database) {
   // A reader that failed half-way may still hold its snapshot, which would keep the log from being recycled.
+  if (database) database->stop_after(std::chrono::milliseconds(0));
   if (database && database->in_transaction()) static_cast<void>(database->execute("ROLLBACK"));
   {
     const std::lock_guard lock(mutex_);
     --lent_;
+    moved_ = steady_clock::now();
     if (database) idle_.push_back(std::move(database));
   }
   returned_.notify_one();

@@ -1,6 +1,9 @@
 // Connections for reads outside batches: opened when needed, at most a few, kept for the next reader. Thread-safe.
+//
+// Reads that can be slow have a pool of their own, and so has the clock: nobody waits for them.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -13,16 +16,19 @@
 
 namespace flowfabric::sqlite {
 
-inline constexpr std::size_t max_readers = 4;
-
 // Opens a database for somebody who only looks at it. Nothing is created, migrated or checkpointed, and neither the file
 // nor its folder need be writable. Afterwards the files are as they were.
 Result<Database> open_unchanged(const std::string& path);
 
 class ReaderPool {
  public:
-  // `unchanged`: the files are to stay as they are; else somebody writes them through this store.
-  ReaderPool(std::string path, bool unchanged) : path_(std::move(path)), unchanged_(unchanged) {}
+  struct Limits {
+    std::size_t connections = 4;
+    bool refuses = false;                  // who would have to wait while all of them are slow
+    std::chrono::milliseconds timeout{0};  // of a loan; 0: none
+    bool unchanged = false;  // the files are to stay as they are; else somebody writes them through this store
+  };
+  ReaderPool(std::string path, Limits limits) : path_(std::move(path)), limits_(limits) {}
 
   // A connection on loan; it goes back when the loan ends. The pool must outlive it.
   class Loan {
@@ -39,19 +45,22 @@ class ReaderPool {
     std::unique_ptr<Database> database_;
   };
 
-  // Waits while all are on loan.
+  // Waits while all are on loan, as far as the limits allow.
   Result<Loan> borrow();
 
  private:
+  bool wait_for_one(std::unique_lock<std::mutex>& lock);
+  Result<std::unique_ptr<Database>> take();
   Result<std::unique_ptr<Database>> open_reader() const;
   void take_back(std::unique_ptr<Database> database);
 
   const std::string path_;
-  const bool unchanged_;
+  const Limits limits_;
   std::mutex mutex_;
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Database>> idle_;
   std::size_t lent_ = 0;
+  std::chrono::steady_clock::time_point moved_{};  // when a connection was last taken or returned
 };
 
 }  // namespace flowfabric::sqlite

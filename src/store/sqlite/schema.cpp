@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "base/check.hpp"
+#include "core/route.hpp"
+#include "store/sqlite/batch.hpp"
 #include "store/sqlite/log_pages.hpp"
 
 namespace flowfabric::sqlite {
@@ -148,10 +150,42 @@ Result<void> convert_events(Database& database) {
   return database.execute("DROP TABLE event");
 }
 
+// Routes are numbered by what they are (core/route.hpp) instead of in the order in which they came; `turn` is that order,
+// and is never used again. What is ready moves to the new numbers.
+constexpr const char* migration_6[] = {
+    "ALTER TABLE route RENAME TO old_route",
+    R"(CREATE TABLE route(
+         turn INTEGER PRIMARY KEY AUTOINCREMENT,
+         number INTEGER NOT NULL UNIQUE,
+         name_space TEXT NOT NULL,
+         lane TEXT NOT NULL,
+         capabilities BLOB NOT NULL) STRICT)",
+};
+
+Result<void> convert_routes(Database& database) {
+  FF_TRY(old, database.prepare("SELECT number, lane, capabilities FROM old_route ORDER BY number"));
+  FF_TRY(insert, database.prepare("INSERT INTO route(number, name_space, lane, capabilities) VALUES(?1, '', ?2, ?3)"));
+  FF_TRY(move, database.prepare("UPDATE ready SET route = ?2 WHERE route = ?1"));
+  for (;;) {
+    FF_TRY(row, old.step());
+    if (!row) break;
+    FF_TRY(capabilities, decode_capabilities(old.view(2)));
+    const auto number = static_cast<std::int64_t>(route_of(old.view(1), capabilities));
+    insert.bind(1, number);
+    insert.bind_text(2, old.view(1));
+    insert.bind_blob(3, old.view(2));
+    FF_TRY_VOID(insert.run());
+    move.bind(1, old.integer(0));
+    move.bind(2, number);
+    FF_TRY_VOID(move.run());
+  }
+  return database.execute("DROP TABLE old_route");
+}
+
 constexpr Migration migrations[] = {
     {migration_1, std::size(migration_1)}, {migration_2, std::size(migration_2)},
     {migration_3, std::size(migration_3)}, {migration_4, std::size(migration_4), convert_events},
-    {migration_5, std::size(migration_5)},
+    {migration_5, std::size(migration_5)}, {migration_6, std::size(migration_6), convert_routes},
 };
 
 constexpr char select_user_version[] = "PRAGMA user_version";

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "core/route.hpp"
 #include "store/sqlite/log_pages.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "support/temp_dir.hpp"
@@ -92,6 +93,7 @@ std::string shape_of(const std::string& path) {
 }
 
 const Key key_a{std::string("ea\0\1", 4)}, key_b{std::string("eb\0\1", 4)};
+const RouteNo route = route_of("lane", {});  // what the number 1 has become
 
 TEST(SqliteMigration, AFileOfVersionOneKeepsItsRows) {
   const test::TempDir folder;
@@ -117,8 +119,8 @@ TEST(SqliteMigration, AFileOfVersionOneKeepsItsRows) {
   EXPECT_EQ(due.due[1].entry, entries[1]);
   EXPECT_EQ(due.due[1].record.version, 4u);
   request.due_limit = 0;
-  request.ready = {{1, 10}};
-  EXPECT_EQ(session->read(request).value().ready.at(0).entry, (ReadyEntry{1, 5, 6, key_a, "ns"}));
+  request.ready = {{route, 10}};
+  EXPECT_EQ(session->read(request).value().ready.at(0).entry, (ReadyEntry{route, 5, 6, key_a, "ns"}));
   EXPECT_TRUE(store->check_integrity().value().empty());
 }
 
@@ -153,8 +155,8 @@ TEST(SqliteMigration, OldReadyEntriesAreFoundByTheirNamespace) {
   ASSERT_NE(store, nullptr);
   auto session = store->open_session().value();
   ReadRequest request;
-  request.ready = {{1, 10}, {1, 10, "ns"}, {1, 10, "other"}, {1, 10, "nobody"}};
-  const ReadyEntry mine{1, 5, 6, key_a, "ns"}, theirs{1, 9, 5, key_b, "other"};
+  request.ready = {{route, 10}, {route, 10, "ns"}, {route, 10, "other"}, {route, 10, "nobody"}};
+  const ReadyEntry mine{route, 5, 6, key_a, "ns"}, theirs{route, 9, 5, key_b, "other"};
   const auto found = session->read(request).value().ready;
   ASSERT_EQ(found.size(), 4u);
   EXPECT_EQ(found[0].entry, theirs);
@@ -166,7 +168,7 @@ TEST(SqliteMigration, OldReadyEntriesAreFoundByTheirNamespace) {
   claim.roots.push_back(RootChange{key_a, 3, RootChange::Action::put, "f", "b", std::nullopt});
   claim.ready_drop = {mine};
   EXPECT_EQ(session->commit({claim}).value(), std::vector{Verdict::committed});
-  request.ready = {{1, 10, "ns"}};
+  request.ready = {{route, 10, "ns"}};
   EXPECT_TRUE(session->read(request).value().ready.empty());
   session->release();
   EXPECT_TRUE(store->check_integrity().value().empty());
@@ -185,7 +187,7 @@ Verdict change_record(Store& store, const Key& key, const char* entry) {
   set.roots.push_back(RootChange{key, record.version, RootChange::Action::erase, {}, "b", std::nullopt});
   set.roots[0].last_entry = record.last_entry;
   if (entry == nullptr) {
-    set.ready_drop = {{1, 5, 6, key}};
+    set.ready_drop = {{route, 5, 6, key}};
     set.due_drop = {{50, key}};
   } else {
     set.roots[0].action = RootChange::Action::put;

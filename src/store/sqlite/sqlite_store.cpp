@@ -123,13 +123,28 @@ class Watcher {
   std::thread thread_;  // last, because it uses the rest
 };
 
+constexpr std::size_t max_readers = 4;
+constexpr std::size_t max_listers =
+    4;  // fewer than the threads that an HTTP server has for reads, so that some are left
+
 class SqliteStore final : public Store {
  public:
   // Without a writer it can only be read.
   SqliteStore(const std::string& path, std::shared_ptr<Writer> writer, StoreOptions options)
       : writer_(std::move(writer)),
         clock_(std::make_shared<Clock>(std::move(options.now_us))),
-        readers_(path, writer_ == nullptr) {}
+        clock_reader_(path, {.connections = 1, .unchanged = writer_ == nullptr}),
+        lookups_(path, {.connections = max_readers,
+                        .timeout = std::chrono::milliseconds(options.read_timeout_ms),
+                        .unchanged = writer_ == nullptr}),
+        readers_(path, {.connections = max_readers,
+                        .timeout = std::chrono::milliseconds(options.read_timeout_ms),
+                        .unchanged = writer_ == nullptr}),
+        listers_(path, {.connections = max_listers,
+                        .refuses = true,
+                        .timeout = std::chrono::milliseconds(options.read_timeout_ms),
+                        .unchanged = writer_ == nullptr}),
+        inspector_(path, {.connections = 1, .unchanged = writer_ == nullptr}) {}
 
   Result<std::unique_ptr<Session>> open_session() override {
     if (!writer_) return opened_for_reading();
@@ -138,42 +153,44 @@ class SqliteStore final : public Store {
   std::uint32_t preferred_sessions() const override { return 1; }
   bool settles_later() const override { return writer_->settles_later(); }
 
-  Result<RouteNo> intern_route(const std::string& lane, const std::vector<std::string>& capabilities) override;
+  Result<std::vector<RouteNo>> forget_routes(const std::vector<RouteNo>& numbers) override;
 
-  Result<std::optional<TimestampMs>> next_due() override { return with_reader(sqlite::next_due); }
+  Result<std::optional<TimestampMs>> next_due() override { return with(clock_reader_, sqlite::next_due); }
   Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,
                                             std::uint32_t limit) override {
-    return with_reader(sqlite::due_entries, after, until, limit);
+    return with(clock_reader_, sqlite::due_entries, after, until, limit);
   }
   Result<std::vector<DueEntry>> group_entries(std::uint64_t group, const std::optional<GroupPosition>& after,
                                               std::uint32_t limit) override {
-    return with_reader(sqlite::group_entries, group, after, limit);
+    return with(readers_, sqlite::group_entries, group, after, limit);
   }
-  Result<std::vector<Record>> load(const std::vector<Key>& keys) override { return with_reader(sqlite::load, keys); }
+  Result<std::vector<Record>> load(const std::vector<Key>& keys) override { return with(lookups_, sqlite::load, keys); }
   Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                  std::uint32_t limit) override {
-    return with_reader(sqlite::load_satellites, root, kind, from, limit);
+    return with(readers_, sqlite::load_satellites, root, kind, from, limit);
   }
   Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override {
-    return with_reader(sqlite::scan, kind, after, limit);
+    return with(listers_, sqlite::scan, kind, after, limit);
   }
-  Result<std::vector<ListedRecord>> list(const ListQuery& query) override { return with_reader(sqlite::list, query); }
+  Result<std::vector<ListedRecord>> list(const ListQuery& query) override {
+    return with(listers_, sqlite::list, query);
+  }
   Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override {
-    return with_reader(sqlite::count, kind, name_space);
+    return with(listers_, sqlite::count, kind, name_space);
   }
-  Result<std::int64_t> counter(const Key& key) override { return with_reader(sqlite::counter, key); }
+  Result<std::int64_t> counter(const Key& key) override { return with(listers_, sqlite::counter, key); }
   Result<std::int64_t> now_us() override {
-    return with_reader([this](Database& reader) { return clock_->look(reader); });
+    return with(lookups_, [this](Database& reader) { return clock_->look(reader); });
   }
   Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
-    return with_reader(sqlite::count_ready_before, entry, limit);
+    return with(listers_, sqlite::count_ready_before, entry, limit);
   }
 
-  Result<std::string> log_start() override { return with_reader(sqlite::log_start); }
-  Result<std::string> log_end() override { return with_reader(sqlite::log_end); }
-  Result<LogPage> read_log(const LogQuery& query) override { return with_reader(sqlite::read_log, query); }
+  Result<std::string> log_start() override { return with(readers_, sqlite::log_start); }
+  Result<std::string> log_end() override { return with(readers_, sqlite::log_end); }
+  Result<LogPage> read_log(const LogQuery& query) override { return with(readers_, sqlite::read_log, query); }
   Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) override {
-    return with_reader(sqlite::history, root, after, limit);
+    return with(readers_, sqlite::history, root, after, limit);
   }
 
   // Other processes see a commit in the file itself; there is nothing to send.
@@ -185,16 +202,16 @@ class SqliteStore final : public Store {
   std::optional<Error> failure() override { return writer_ ? writer_->failure() : std::nullopt; }
   std::vector<StoreFigure> figures() override;
 
-  Result<std::vector<std::string>> check_integrity() override { return with_reader(sqlite::check_integrity); }
+  Result<std::vector<std::string>> check_integrity() override { return with(inspector_, sqlite::check_integrity); }
   std::unique_ptr<Inspection> inspect() override;
 
  private:
   friend class SqliteInspection;
   template <class Query, class... Arguments>
-  auto with_reader(Query query, const Arguments&... arguments)
+  auto with(ReaderPool& readers, Query query, const Arguments&... arguments)
       -> decltype(query(std::declval<Database&>(), arguments...)) {
     if (writer_) FF_TRY_VOID(writer_->check_files());
-    FF_TRY(reader, readers_.borrow());
+    FF_TRY(reader, readers.borrow());
     auto found = query(*reader, arguments...);
     if (!writer_) return found;
     if (!found && reports_damage(found.error())) writer_->note_damage(found.error());
@@ -205,7 +222,11 @@ class SqliteStore final : public Store {
 
   std::shared_ptr<Writer> writer_;
   std::shared_ptr<Clock> clock_;
-  ReaderPool readers_;
+  ReaderPool clock_reader_;  // next_due and due_entries, which only the clock calls
+  ReaderPool lookups_;       // records by their keys
+  ReaderPool readers_;       // satellites, groups and the log
+  ReaderPool listers_;       // what may have to look at many
+  ReaderPool inspector_;     // what looks at everything
   std::unique_ptr<Watcher> watcher_;
 };
 
@@ -214,21 +235,21 @@ class SqliteInspection final : public Inspection {
   explicit SqliteInspection(SqliteStore& store) : store_(store) {}
 
   Result<std::vector<InspectedRecord>> records(const std::string& after, std::uint32_t limit) override {
-    return store_.with_reader(sqlite::inspect_records, after, limit);
+    return store_.with(store_.inspector_, sqlite::inspect_records, after, limit);
   }
   Result<std::vector<InspectedReady>> ready(const std::optional<ReadyEntry>& after, std::uint32_t limit) override {
-    return store_.with_reader(sqlite::inspect_ready, after, limit);
+    return store_.with(store_.inspector_, sqlite::inspect_ready, after, limit);
   }
   Result<std::vector<InspectedDue>> due(const std::optional<DueEntry>& after, std::uint32_t limit) override {
-    return store_.with_reader(sqlite::inspect_due, after, limit);
+    return store_.with(store_.inspector_, sqlite::inspect_due, after, limit);
   }
   Result<std::vector<SatelliteName>> orphaned_satellites(const std::optional<SatelliteName>& after,
                                                          std::uint32_t limit) override {
-    return store_.with_reader(sqlite::orphaned_satellites, after, limit);
+    return store_.with(store_.inspector_, sqlite::orphaned_satellites, after, limit);
   }
-  Result<std::vector<Route>> routes() override { return store_.with_reader(sqlite::all_routes); }
+  Result<std::vector<Route>> routes() override { return store_.with(store_.inspector_, sqlite::all_routes); }
   Result<std::vector<PresentEntries>> present(const std::vector<WantedEntries>& wanted) override {
-    return store_.with_reader(sqlite::present, wanted);
+    return store_.with(store_.inspector_, sqlite::present, wanted);
   }
 
  private:
@@ -247,22 +268,17 @@ std::vector<StoreFigure> SqliteStore::figures() {
 
 std::unique_ptr<Inspection> SqliteStore::inspect() { return std::make_unique<SqliteInspection>(*this); }
 
-Result<RouteNo> SqliteStore::intern_route(const std::string& lane, const std::vector<std::string>& capabilities) {
+Result<std::vector<RouteNo>> SqliteStore::forget_routes(const std::vector<RouteNo>& numbers) {
   if (!writer_) return opened_for_reading();
-  const std::string encoded = encode_capabilities(capabilities);
-  FF_TRY(existing, with_reader(sqlite::find_route, lane, encoded));
-  if (existing != 0) return existing;
   FF_TRY_VOID(writer_->begin());
-  auto number = sqlite::find_route(writer_->database(), lane, encoded);  // again, now that nobody else can add it
-  const bool missing = number && *number == 0;
-  if (missing) number = sqlite::insert_route(writer_->database(), lane, encoded);
-  if (!missing || !number) {
+  auto gone = sqlite::forget_routes(writer_->database(), numbers);
+  if (!gone || gone->empty()) {
     writer_->rollback();
-    return number;
+    return gone;
   }
   FF_TRY_VOID(writer_->commit());
   FF_TRY_VOID(writer_->settle());
-  return number;
+  return gone;
 }
 
 }  // namespace
