@@ -226,6 +226,7 @@ struct Progress {
 
 // Values are stored; append only.
 enum class EventType : std::uint8_t {
+  unknown = 0,  // only in events that cannot be decoded
   created = 1,
   ready = 2,  // a delay, a backoff or a grace ended
   claimed = 3,
@@ -278,6 +279,8 @@ struct Event {
   std::string reason{};     // free text or a short code, as the type defines
   TimestampMs next_at = 0;  // when it runs next, for delayed, retry_scheduled and lease losses
   std::string cursor{};     // position in the log, filled when read
+  // Why the stored event cannot be decoded. Then only the type, the time and what it belongs to are known.
+  std::string damage{};
 
   friend bool operator==(const Event&, const Event&) = default;
 };

@@ -118,13 +118,19 @@ std::string_view to_string(HandleKind value) { return name_of(handle_kinds, valu
 std::string_view to_string(GrantKind value) { return name_of(grant_kinds, value); }
 std::string_view to_string(ApiRole value) { return name_of(api_roles, value); }
 std::string_view to_string(WorkerState value) { return name_of(worker_states, value); }
-std::string_view to_string(EventType value) { return name_of(event_types, value); }
+std::string_view to_string(EventType value) {
+  return value == EventType::unknown ? "unknown" : name_of(event_types, value);
+}
 
 Result<PublicState> parse_public_state(std::string_view text) {
   return value_of<PublicState>(public_states, text, "state");
 }
 Result<LaneState> parse_lane_state(std::string_view text) { return value_of<LaneState>(lane_states, text, "state"); }
 Result<EventType> parse_event_type(std::string_view text) { return value_of<EventType>(event_types, text, "type"); }
+
+EventType event_type_of(std::uint8_t stored) {
+  return stored < event_types.size() ? static_cast<EventType>(stored) : EventType::unknown;
+}
 
 bool is_terminal(EventType type) {
   return type == EventType::completed || type == EventType::failed || type == EventType::cancelled ||

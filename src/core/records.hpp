@@ -228,6 +228,8 @@ Result<KeyringRecord> decode_keyring(std::string_view bytes);
 Result<ApiKeysRecord> decode_api_keys(std::string_view bytes);
 Result<WorkerRecord> decode_worker(std::string_view bytes);
 Result<Event> decode_event(std::string_view bytes);
+// The type under which an event is stored in the log.
+EventType event_type_of(std::uint8_t stored);
 Result<Execution> decode_execution(const Record& record);
 
 // Executions are large and the most often read: this decodes it, a fresh one, where it is to stay. After an error

@@ -15,7 +15,9 @@ namespace flowfabric {
 namespace {
 
 constexpr TimestampMs never = std::numeric_limits<TimestampMs>::max();
+// After a sweep that could do nothing. The pause doubles with each further one.
 constexpr std::int64_t stalled_sweep_pause_ms = 50;
+constexpr std::int64_t longest_sweep_pause_ms = 1000;
 constexpr std::int64_t store_retry_pause_ms = 1000;
 
 std::int64_t lag(const DueEntry& entry, TimestampMs now) { return std::max<std::int64_t>(now - entry.due_at, 0); }
@@ -105,7 +107,8 @@ void Runtime::sweep_finished(bool more, bool barren) {
     const std::lock_guard lock(clock_mutex_);
     --sweeps_;
     // Others were faster with all of it, or the store is away, or records are unreadable: do not spin.
-    if (barren) sweep_not_before_ms_ = steady_ms() + stalled_sweep_pause_ms;
+    sweep_pause_ms_ = barren ? std::clamp(2 * sweep_pause_ms_, stalled_sweep_pause_ms, longest_sweep_pause_ms) : 0;
+    if (barren) sweep_not_before_ms_ = steady_ms() + sweep_pause_ms_;
     if (more) {
       next_due_ = 0;
     } else {

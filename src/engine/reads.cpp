@@ -77,8 +77,22 @@ Result<std::string> satellite_body(Store& store, const ExecutionId& id, Satellit
   return std::move(found.front().body);
 }
 
-Result<Event> event_of(const LoggedEntry& logged) {
-  FF_TRY(event, decode_event(logged.entry.body));
+// What the log tells of an event without its body.
+Event damaged_event(const LogEntry& entry, const Error& error) {
+  Event event;
+  event.type = event_type_of(entry.type);
+  event.at = entry.at;
+  if (entry.root.kind() == RecordKind::execution) event.execution_id = execution_id_of(entry.root);
+  event.name_space = entry.name_space;
+  event.lane = entry.lane;
+  event.damage = error.message;
+  return event;
+}
+
+// An event that cannot be decoded is shown as damaged: subscribers go on behind it.
+Event event_of(const LoggedEntry& logged) {
+  auto decoded = decode_event(logged.entry.body);
+  Event event = decoded ? std::move(*decoded) : damaged_event(logged.entry, decoded.error());
   event.cursor = encode_log_cursor(logged.position);
   // The one who takes a lease is the worker, so the log does not store the name twice.
   const bool leased =
@@ -297,8 +311,7 @@ Result<EventPage> history(Store& store, const ExecutionId& id, const std::string
   if (more) entries->pop_back();
   EventPage page;
   for (const LoggedEntry& logged : *entries) {
-    FF_TRY(event, event_of(logged));
-    page.events.push_back(std::move(event));
+    page.events.push_back(event_of(logged));
   }
   if (more) page.next_cursor = page.events.back().cursor;
   return page;
@@ -432,8 +445,7 @@ Result<EventsRead> events(Store& store, const EventFilter& filter, const std::st
   read.behind = found.behind;
   read.page.events.reserve(found.entries.size());
   for (const LoggedEntry& logged : found.entries) {
-    FF_TRY(event, event_of(logged));
-    read.page.events.push_back(std::move(event));
+    read.page.events.push_back(event_of(logged));
   }
   read.page.next_cursor = encode_log_cursor(found.next);
   return read;

@@ -244,6 +244,7 @@ class Runtime {
   std::atomic<bool> look_again_{false};  // a batch failed: all who wait look again
   int sweeps_ = 0;                       // queued or on their way
   std::int64_t sweep_not_before_ms_ = 0;
+  std::int64_t sweep_pause_ms_ = 0;          // after the last sweep, if it could do nothing
   std::atomic<std::int64_t> due_lag_ms_{0};  // how late the last sweep was
   std::optional<DuePosition> sweep_place_;   // where the next sweep goes on; none: at the beginning
   TimestampMs round_began_ = 0;              // when a sweep began there last

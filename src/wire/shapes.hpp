@@ -651,6 +651,8 @@ struct Shape<Event> {
       if_set("reason", &Event::reason, "Free text or a short code, as the type defines."),
       moment("next_at", &Event::next_at, "When it runs next."),
       field("cursor", &Event::cursor, "Its place in the log. Opaque."),
+      if_set("damage", &Event::damage,
+             "Why the stored event cannot be decoded; then only its type, its time and what it belongs to are known."),
   };
 };
 

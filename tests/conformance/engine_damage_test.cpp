@@ -91,6 +91,51 @@ TEST_P(EngineDamage, nothing_is_removed_while_its_namespace_is_damaged) {
   EXPECT_EQ(state(id), PublicState::completed);
 }
 
+TEST_P(EngineDamage, subscribers_go_on_behind_an_event_that_cannot_be_decoded) {
+  const ExecutionId first = make(job("mail"));
+  const Record record = value_of(engine().store().load({execution_key(first)})).at(0);
+  ChangeSet set;
+  RootChange& change = set.roots.emplace_back();
+  change.key = record.key;
+  change.expected_version = record.version;
+  change.last_entry = record.last_entry;
+  change.body = record.body;
+  change.listing = listing_of(value_of(decode_execution(record)));
+  set.log = {{record.key, static_cast<std::uint8_t>(EventType::tags_changed), 77, "default", "mail", "nonsense"},
+             {record.key, 250, 78, "default", "mail", "nonsense"}};
+  ASSERT_EQ(value_of(value_of(engine().store().open_session())->commit({set})), std::vector{Verdict::committed});
+  const ExecutionId last = make(job("mail"));
+  const auto events =
+      value_of(reads::events(engine().store(), {}, value_of(reads::start_cursor(engine().store(), "earliest")), 10))
+          .page.events;
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[0].execution_id, first);
+  EXPECT_EQ(events[0].damage, "");
+  EXPECT_EQ(events[1].type, EventType::tags_changed);
+  EXPECT_EQ(events[1].execution_id, first);
+  EXPECT_EQ(events[1].at, 77);
+  EXPECT_EQ(events[1].lane, "mail");
+  EXPECT_EQ(events[1].damage, "stored bytes of an event have an unknown layout");
+  EXPECT_EQ(events[2].type, EventType::unknown);
+  EXPECT_EQ(events[3].execution_id, last);
+}
+
+// A record that stays due must not keep the store busy.
+TEST_P(EngineDamage, the_clock_looks_at_it_ever_more_seldom) {
+  CreateRequest request = job();
+  request.delay_until = now() + 1000;
+  const ExecutionId id = make(std::move(request));
+  damage(execution_key(id));
+  const auto sweeps_in = [&](int ms) {
+    const std::uint64_t before = engine().runtime().statistics().sweeps;
+    for (int i = 0; i < ms; i += 10) engine().advance(10);
+    return engine().runtime().statistics().sweeps - before;
+  };
+  EXPECT_EQ(sweeps_in(990), 0u);
+  EXPECT_GE(sweeps_in(1000), 3u);
+  EXPECT_LE(sweeps_in(10000), 10u);
+}
+
 ON_EVERY_STORE(EngineDamage);
 
 // ---- Whether writes succeed, and what the engine knows of it.
