@@ -186,7 +186,7 @@ const attemptTones: Record<string, string> = { started: 'active', suspended: 're
 function Attempts({ attempts }: { attempts: Attempt[] }) {
   if (attempts.length === 0) return <Empty title="Not attempted yet"><p>The first attempt begins when a worker claims the execution.</p></Empty>;
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid run-attempts">
         <thead><tr><th class="right">no.</th><th>state</th><th>type</th><th>worker</th><th>started</th><th class="right">took</th><th>failure</th></tr></thead>
         <tbody>{[...attempts].reverse().map((attempt) => (
@@ -208,7 +208,7 @@ function Attempts({ attempts }: { attempts: Attempt[] }) {
 function Steps({ steps, about, reload }: { steps: Step[]; about: ExecutionDescription; reload: () => void }) {
   const canReplay = allows(session.value, 'operator') && endedStates.has(about.summary.public_state);
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid">
         <thead><tr><th class="right">no.</th><th>step</th><th>recorded</th><th class="right">took</th>{canReplay ? <th /> : null}</tr></thead>
         <tbody>{steps.map((step) => (
@@ -227,7 +227,7 @@ function History({ events }: { events: Event[] }) {
   const [all, setAll] = useState(false);
   const shown = all ? events : events.slice(-50);
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid">
         <thead><tr><th>at</th><th>event</th><th>state after</th><th class="right">attempt</th><th>actor</th><th>reason</th><th>next at</th></tr></thead>
         <tbody>{[...shown].reverse().map((event) => (

@@ -159,10 +159,10 @@ function ListMenu({ filter }: { filter: Filter }) {
   };
   return (
     <>
-      <Menu label={<>Columns<Icon name="down" /></>} stay>
+      <span class="ex-columns"><Menu label={<>Columns<Icon name="down" /></>} stay>
         {allColumns.map((column) => <label key={column.name}><input type="checkbox" checked={chosenColumns.value.includes(column.name)} onChange={() => toggle(column.name)} />{column.title}</label>)}
         <hr /><button type="button" onClick={() => { chosenColumns.value = usualColumns; }}>Usual columns</button>
-      </Menu>
+      </Menu></span>
       <Menu label={<Icon name="more" />} name="More">
         {isEmpty(filter) ? null : <button type="button" onClick={() => saveView(filter)}>Save this view</button>}
         {saved ? <button type="button" onClick={() => { savedViews.value = savedViews.value.filter((view) => view !== saved); }}>Remove view {saved.name}</button> : null}

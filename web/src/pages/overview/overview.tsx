@@ -148,7 +148,7 @@ function Failure(props: { id: string; state: string; kind: string; lane: string;
 function FailuresByKind({ data }: { data: Figures }) {
   if (data.failures.length === 0) return <Empty title="No failures in the last hour" />;
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid">
         <thead><tr><th>kind</th><th>lane</th><th class="right">failed</th><th>last category</th><th>last</th></tr></thead>
         <tbody>{data.failures.slice(0, 10).map((entry) => (
@@ -168,7 +168,7 @@ function FailuresByKind({ data }: { data: Figures }) {
 function LaneTable({ lanes, intervalMs }: { lanes: OverviewLane[]; intervalMs: number }) {
   if (lanes.length === 0) return <Empty title="There are no lanes yet"><p>A lane is created by its first execution.</p></Empty>;
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid">
         <thead><tr><th>lane</th><th>completed, last hour</th><th class="right">per s</th><th>oldest waiting</th><th class="right">waiting</th><th class="right">active</th><th class="right">failed</th><th>mix</th></tr></thead>
         <tbody>{lanes.map((lane) => <LaneRow lane={lane} intervalMs={intervalMs} key={lane.lane} />)}</tbody>

@@ -129,7 +129,7 @@ function LostLeases() {
   if (!lost.data || lost.data.leases.length === 0) return null;
   return (
     <Panel title="Lost leases that nobody has followed" flush>
-      <div class="scroll-x">
+      <div class="scroll-x" tabIndex={0}>
         <table class="grid">
           <thead><tr><th>execution</th><th>last holder</th><th class="right">attempt</th><th>lost</th><th>cause</th></tr></thead>
           <tbody>{lost.data.leases.map((lease) => (
