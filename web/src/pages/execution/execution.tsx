@@ -1,5 +1,5 @@
 // The run page: what happened to one execution, why, and what can be done about it.
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import './execution.css';
 import { executionPath, get, getBytes, session } from '../../api/client';
 import { allows, endedStates, hasRoute, type Step } from '../../api/contract';
@@ -7,7 +7,7 @@ import type { Attempt, Event, EventPage, ExecutionDescription, Failure } from '.
 import { duration, plural } from '../../core/format';
 import { filterLink } from '../../core/filters';
 import { visible } from '../../core/bytes';
-import { useEvents, useResource } from '../../live/hooks';
+import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { now } from '../../live/visibility';
 import type { PageProps } from '../../page';
 import { Copy, Empty, Panel, Problem, StateBadge, Tags, Text, Time, words } from '../../ui/basic';
@@ -43,14 +43,6 @@ async function load(id: string, abort: AbortSignal): Promise<Loaded> {
     : Promise.resolve([]);
   const [about, history, found] = await Promise.all([get<ExecutionDescription>(executionPath(id), undefined, abort), loadHistory(id, abort), steps]);
   return { about, events: history.events, moreEvents: history.more, steps: found };
-}
-
-/** Loads again soon after an event, and no more often than that. */
-function useSoon(action: () => void, ms: number): () => void {
-  const timer = useRef<ReturnType<typeof setTimeout>>();
-  return () => {
-    timer.current ??= setTimeout(() => { timer.current = undefined; action(); }, ms);
-  };
 }
 
 export function Execution({ params }: PageProps) {
