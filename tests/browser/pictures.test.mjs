@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { makeScene, work } from './support/scene.mjs';
 import { stage, withTab } from './support/stage.mjs';
 
@@ -15,28 +15,26 @@ const mostBytes = 150_000;
 
 describe('pictures', () => {
   const here = stage();
-  let busy = true;
-  let load;
   before(async () => {
     mkdirSync(target, { recursive: true });
     here.scene = await makeScene(here.url);
     // Work goes on while the pictures are taken, so that the views are caught moving.
-    load = (async () => {
+    let busy = true;
+    const load = (async () => {
       for (let n = 1000; busy; n += 1) {
         await work(here.api, n, 1);
         for (const instance of ['mailer-1', 'mailer-2', 'biller-1', 'imager-1', 'imager-2']) await here.api.post('/v1/workers/heartbeat', { worker_instance_id: instance });
         await new Promise((resolve) => setTimeout(resolve, 150 + (n % 20) * 15));
       }
     })();
+    here.stop = async () => {
+      busy = false;
+      await load;
+      if (!update) rmSync(target, { recursive: true, force: true });
+    };
     // Charts need some intervals of five seconds.
     if (update) await new Promise((resolve) => setTimeout(resolve, 90_000));
   });
-  after(async () => {
-    busy = false;
-    await load;
-    if (!update) rmSync(target, { recursive: true, force: true });
-  });
-
   const picture = (name, route, ready, options = {}) => it(name, withTab(here, async (page, { go }) => {
     await go(route());
     await ready(page);
@@ -57,7 +55,7 @@ describe('pictures', () => {
       return canvas?.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value !== 0);
     });
   });
-  picture('executions', () => '/ui/executions', rows);
+  picture('executions', () => '/ui/executions', rows, { height: 620 });
   picture('execution', () => `/ui/executions/${here.scene.story}`, (page) => page.getByRole('region', { name: 'Why it failed' }).waitFor());
   picture('execution-dark', () => `/ui/executions/${here.scene.story}`, (page) => page.getByRole('region', { name: 'Why it failed' }).waitFor(), { dark: true });
   picture('lanes', () => '/ui/lanes', (page) => page.getByRole('link', { name: 'reports' }).waitFor(), { height: 420 });

@@ -45,6 +45,12 @@ function declaration([name, schema]) {
   return `export interface ${name} {\n${fields(schema, '  ')}}\n`;
 }
 
+/** The values of an enumeration, for code that lists them. */
+function valuesOf(document, name, type, field) {
+  const values = document.components.schemas[type].properties[field].enum;
+  return `export const ${name}: readonly ${type}['${field}'][] = [\n${values.map((value) => `  '${value}',\n`).join('')}];\n`;
+}
+
 export function typesOf(document) {
   const routes = [];
   for (const [path, methods] of Object.entries(document.paths))
@@ -53,6 +59,8 @@ export function typesOf(document) {
   return [
     '// Made by `npm run types` from /openapi.json; do not edit. The suite `browser` compares it with the server.\n',
     ...schemas.map(declaration),
+    valuesOf(document, 'publicStates', 'ExecutionSummary', 'public_state'),
+    valuesOf(document, 'eventTypes', 'Event', 'type'),
     `/** Every route of the server that this dashboard is built into. */\nexport const routes: readonly string[] = [\n${routes.sort().map((route) => `  '${route}',\n`).join('')}];\n`,
   ].join('\n');
 }

@@ -12,9 +12,12 @@ export const program = process.env.FF_BROWSER_PROGRAM ?? path.join(root, 'build/
 export const storeKind = process.env.FF_BROWSER_STORE ?? 'sqlite';
 
 const atEnd = [];
+let cluster; // the URL of PostgreSQL, once it runs
+let databases = 0;
 /** Undoes everything that this process has started, the newest first. */
 export async function cleanUp() {
   for (const undo of atEnd.splice(0).reverse()) await undo();
+  cluster = undefined;
 }
 
 function run(command, args, options = {}) {
@@ -73,9 +76,7 @@ function stopped(child, signal) {
   });
 }
 
-/** A database of its own for each caller, in one PostgreSQL for the whole process or in the one that FF_TEST_POSTGRES names. */
-let cluster;
-let databases = 0;
+/** A database of its own for each caller, in a private PostgreSQL or in the one that FF_TEST_POSTGRES names. */
 async function newStore() {
   if (storeKind === 'sqlite') {
     const directory = mkdtempSync(path.join(tmpdir(), 'ff-browser-'));

@@ -4,7 +4,7 @@ import { Api } from './work.mjs';
 import { cleanUp, startServer } from './server.mjs';
 import { closeBrowser, openTab } from './browser.mjs';
 
-/** One server for the tests of a file. The fields are set when the first test runs. */
+/** One server for some tests. The fields are set when the first of them runs; `stop`, if it is set, is called before the server ends. */
 export function stage(options = {}) {
   const here = {};
   before(async () => {
@@ -14,6 +14,7 @@ export function stage(options = {}) {
     here.tab = (more) => openTab(here.url, more);
   });
   after(async () => {
+    await here.stop?.();
     await closeBrowser();
     await cleanUp();
   });

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, session, withQuery } from '../../api/client';
 import type { Event, EventPage } from '../../api/types';
-import type { EventType } from '../../api/contract';
+import { eventTypes, type EventType } from '../../api/contract';
 import { asCli, asCurl } from '../../core/commands';
 import { count, rate, shortId } from '../../core/format';
 import { addToFeed, emptyFeed } from '../../core/feed';
@@ -15,12 +15,15 @@ import { copyText, Empty, Icon, Problem, StateBadge, Text, Time, words } from '.
 import { Menu } from '../../ui/menu';
 import { VTable, type Column } from '../../ui/vtable';
 
-const groups: { title: string; types: EventType[] }[] = [
+const named: { title: string; types: EventType[] }[] = [
   { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'completed', 'failed', 'cancelled', 'expired', 'replayed', 'priority_changed', 'tags_changed'] },
   { title: 'Leases', types: ['lease_expired', 'lease_revoked', 'lease_reclaimed', 'grant_issued', 'grant_expired'] },
   { title: 'Workers', types: ['worker_registered', 'worker_refreshed', 'worker_draining', 'worker_marked_dead', 'worker_ttl_swept'] },
   { title: 'Administration', types: ['lane_changed', 'namespace_changed', 'keys_rotated', 'api_key_created', 'api_key_revoked', 'retention_run'] },
 ];
+const known = new Set(named.flatMap((group) => group.types));
+const others = eventTypes.filter((type) => !known.has(type));
+const groups = others.length > 0 ? [...named, { title: 'Others', types: [...others] }] : named;
 const names = ['type', 'namespace', 'lane', 'execution_id'] as const;
 
 /** Enough to scroll back through, small enough to draw. */
@@ -29,13 +32,13 @@ const mostPerBatch = 60;
 
 const columns: Column<Event>[] = [
   { name: 'at', title: 'at', width: '112px', cell: (event) => <Time at={event.at} ms /> },
-  { name: 'type', title: 'event', width: '130px', cell: (event) => <b>{words(event.type)}</b> },
-  { name: 'state', title: 'state after', width: '120px', cell: (event) => (event.state_after ? <StateBadge state={event.state_after} /> : <span class="muted">–</span>) },
-  { name: 'subject', title: 'subject', width: '160px', cell: (event) => (event.execution_id ? <a class="mono" href={`/ui/executions/${encodeURIComponent(event.execution_id)}`} title={event.execution_id}>{shortId(event.execution_id)}</a> : <Text>{event.worker_instance_id ?? event.lane ?? event.namespace ?? '–'}</Text>) },
+  { name: 'type', title: 'event', width: '118px', cell: (event) => <b>{words(event.type)}</b> },
+  { name: 'state', title: 'state after', width: '104px', cell: (event) => (event.state_after ? <StateBadge state={event.state_after} /> : <span class="muted">–</span>) },
+  { name: 'subject', title: 'subject', width: '146px', cell: (event) => (event.execution_id ? <a class="mono" href={`/ui/executions/${encodeURIComponent(event.execution_id)}`} title={event.execution_id}>{shortId(event.execution_id)}</a> : <Text>{event.worker_instance_id ?? event.lane ?? event.namespace ?? '–'}</Text>) },
   { name: 'kind', title: 'kind', width: 'minmax(110px, 1.2fr)', cell: (event) => <Text>{event.kind}</Text> },
-  { name: 'lane', title: 'lane', width: 'minmax(90px, 1fr)', cell: (event) => <Text>{event.lane}</Text> },
-  { name: 'actor', title: 'actor', width: 'minmax(90px, 1fr)', cell: (event) => <Text>{event.actor}</Text> },
-  { name: 'reason', title: 'reason', width: 'minmax(110px, 1.5fr)', cell: (event) => <Text>{event.reason}</Text> },
+  { name: 'lane', title: 'lane', width: 'minmax(76px, 1fr)', cell: (event) => <Text>{event.lane}</Text> },
+  { name: 'actor', title: 'actor', width: 'minmax(76px, 1fr)', cell: (event) => <Text>{event.actor}</Text> },
+  { name: 'reason', title: 'reason', width: 'minmax(100px, 1.5fr)', cell: (event) => <Text>{event.reason}</Text> },
 ];
 const narrowColumns = new Set(['at', 'type', 'subject']);
 

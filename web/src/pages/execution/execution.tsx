@@ -37,12 +37,23 @@ async function loadHistory(id: string, abort: AbortSignal): Promise<{ events: Ev
   return { events, more: cursor !== '' };
 }
 
+const stepsRoute = 'GET /v1/executions/{execution_id}/steps';
+
+async function loadSteps(id: string, abort: AbortSignal): Promise<Step[]> {
+  const steps: Step[] = [];
+  let cursor = '';
+  if (!hasRoute(stepsRoute)) return steps;
+  do {
+    const page: { steps: Step[]; next_cursor: string } = await get(`${executionPath(id)}/steps`, { limit: 1000, cursor }, abort);
+    steps.push(...page.steps);
+    cursor = page.next_cursor;
+  } while (cursor !== '' && steps.length < mostEvents);
+  return steps;
+}
+
 async function load(id: string, abort: AbortSignal): Promise<Loaded> {
-  const steps = hasRoute('GET /v1/executions/{execution_id}/steps')
-    ? get<{ steps: Step[] }>(`${executionPath(id)}/steps`, undefined, abort).then((reply) => reply.steps)
-    : Promise.resolve([]);
-  const [about, history, found] = await Promise.all([get<ExecutionDescription>(executionPath(id), undefined, abort), loadHistory(id, abort), steps]);
-  return { about, events: history.events, moreEvents: history.more, steps: found };
+  const [about, history, steps] = await Promise.all([get<ExecutionDescription>(executionPath(id), undefined, abort), loadHistory(id, abort), loadSteps(id, abort)]);
+  return { about, events: history.events, moreEvents: history.more, steps };
 }
 
 export function Execution({ params }: PageProps) {
@@ -202,11 +213,12 @@ function Steps({ steps, about, reload }: { steps: Step[]; about: ExecutionDescri
   return (
     <div class="scroll-x" tabIndex={0}>
       <table class="grid">
-        <thead><tr><th class="right">no.</th><th>step</th><th>recorded</th><th class="right">took</th>{canReplay ? <th /> : null}</tr></thead>
+        <thead><tr><th class="right">no.</th><th>step</th><th>state</th><th>recorded</th><th class="right">took</th><th class="right">tries</th>{canReplay ? <th><span class="hidden-text">actions</span></th> : null}</tr></thead>
         <tbody>{steps.map((step) => (
-          <tr key={step.index}>
-            <td class="right">{step.index}</td><td><Text>{step.name}</Text></td><td><Time at={step.recorded_at} ms /></td>
-            <td class="right">{step.started_at !== undefined && step.recorded_at !== undefined ? duration(step.recorded_at - step.started_at) : '–'}</td>
+          <tr key={step.position}>
+            <td class="right">{step.position}</td><td><Text>{step.name}</Text></td>
+            <td><span class="badge" data-state={step.state === 'failed' ? 'failed' : 'step'}>{words(step.state ?? 'recorded')}</span> <Text>{step.failure ? `${step.failure.category}: ${step.failure.message ?? ''}` : undefined}</Text></td>
+            <td class="nowrap"><Time at={step.recorded_at} ms /></td><td class="right">{step.duration_ms === undefined ? '–' : duration(step.duration_ms)}</td><td class="right">{step.tries ?? 1}</td>
             {canReplay ? <td class="right"><button type="button" class="button small" onClick={() => replay({ about, done: reload }, step)}>Run again from here …</button></td> : null}
           </tr>
         ))}</tbody>
