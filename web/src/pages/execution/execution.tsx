@@ -197,7 +197,7 @@ function Attempts({ attempts }: { attempts: Attempt[] }) {
             <td class="right">{attempt.attempt_index + 1}</td>
             <td><span class="badge" data-state={attemptTones[attempt.attempt_state] ?? 'quiet'}>{words(attempt.attempt_state)}</span></td>
             <td title={attempt.reason}>{attempt.attempt_type}</td>
-            <td><Text>{attempt.worker_instance_id}</Text></td>
+            <td class="nowrap"><Text>{attempt.worker_instance_id}</Text></td>
             <td class="nowrap"><Time at={attempt.started_at} ms /></td>
             <td class="right nowrap">{attempt.started_at !== undefined && attempt.ended_at !== undefined ? duration(attempt.ended_at - attempt.started_at) : '–'}</td>
             <td>{attempt.failure ? <><b><Text>{attempt.failure.category}</Text></b>{attempt.failure.message ? <>: <Text>{attempt.failure.message}</Text></> : null}</> : <span class="muted">–</span>}</td>
