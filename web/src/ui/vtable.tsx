@@ -23,7 +23,7 @@ interface Props<T> {
   onOpen?: (row: T) => void;
   onMark?: (row: T) => void;
   onEnd?: () => void; // the last rows are in view: load more
-  onScroll?: (atTop: boolean) => void;
+  stickToEnd?: boolean;
 }
 
 /** The size of an element, and how far it is scrolled. */
@@ -90,8 +90,10 @@ export function VTable<T>(props: Props<T>) {
   useEffect(() => {
     if (nearEnd) props.onEnd?.();
   }, [nearEnd, props.rows.length]);
-  const atTop = top < rowHeight;
-  useEffect(() => props.onScroll?.(atTop), [atTop]);
+  useLayoutEffect(() => {
+    const target = element.current;
+    if (props.stickToEnd && target) target.scrollTop = target.scrollHeight;
+  }, [props.rows, props.stickToEnd]);
   const template = { gridTemplateColumns: props.columns.map((column) => column.width).join(' '), minWidth: `${leastWidth(props.columns)}px` };
   return (
     <div class="vtable">
