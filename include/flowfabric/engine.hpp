@@ -128,6 +128,8 @@ class Engine {
                                           Operator by = {});
   Result<ListWorkersReply> list_workers(const ListWorkersRequest& request = {});
 
+  // The leases that one worker holds, without reading those of others.
+  Result<ListWorkerLeasesReply> list_worker_leases(const ListWorkerLeasesRequest& request);
   Result<ListExpiredLeasesReply> list_expired_leases(const ListExpiredLeasesRequest& request = {});
   // Reserves one execution for one worker until the grant is redeemed or runs out.
   Result<Grant> issue_claim_grant(GrantRequest request);
@@ -188,6 +190,15 @@ class Engine {
   // Whose secret this is; `unauthenticated` when nobody's, or when the key has expired. Reads the store at most once a
   // second, whatever it is asked.
   Result<ApiKeyInfo> authenticate(const std::string& secret);
+  // A signed text for the cookie of a browser, which then calls without the secret. It ends after `lifetime_ms`, and with
+  // the API key that it belongs to, on every engine of the store.
+  struct ApiSession {
+    ApiKeyInfo key;
+    std::string token;
+  };
+  Result<ApiSession> begin_session(const std::string& secret, std::int64_t lifetime_ms);
+  // Whose session this is; `unauthenticated` when it is not one of this store, has ended, or its key has.
+  Result<ApiKeyInfo> authenticate_session(const std::string& token);
   // Signs with a new key from now on; what older keys signed is accepted for `grace_ms` more.
   Result<KeyRotation> rotate_keys(std::int64_t grace_ms, Operator by = {});
   Result<std::vector<SigningKeyInfo>> list_keys();
@@ -202,14 +213,27 @@ class Engine {
   // store for some of it.
   std::string metrics();
 
-  // For embedding tests and benches: how many batches were committed, and commands in them.
+  // How many batches this engine has committed, and commands in them.
   struct Statistics {
     std::uint64_t batches = 0;
     std::uint64_t commands = 0;
     std::uint64_t stale = 0;
     std::uint64_t sweeps = 0;
+    // How many commits took up to so many milliseconds and longer than the bucket before; the last one has no bound.
+    struct CommitBucket {
+      double up_to_ms = 0;
+      std::uint64_t commits = 0;
+    };
+    std::vector<CommitBucket> commit_durations{};
   };
   Statistics statistics() const;
+  // What is late on the store, whichever engine should have done it. Asks the store.
+  struct Delays {
+    std::int64_t overdue_ms = 0;    // how long the earliest timer that is not processed yet has been due
+    std::int64_t held_back_ms = 0;  // how long an open transaction has kept events from subscribers
+    std::string holder{};           // which one, for people
+  };
+  Result<Delays> delays();
 
   // Used by the file that knows the stores.
   struct Impl;

@@ -196,6 +196,34 @@ struct ListWorkersReply {
   std::string next_cursor{};          // empty at the end
 };
 
+// A lease that a worker holds, registered or not. It may have run out a moment ago.
+struct HeldLease {
+  ExecutionId execution_id{};
+  std::string name_space{};
+  std::string lane{};
+  std::string kind{};
+  std::uint32_t attempt_index = 0;
+  std::uint64_t lease_epoch = 0;
+  TimestampMs acquired_at = 0;
+  TimestampMs renewed_at = 0;
+  TimestampMs expires_at = 0;
+
+  friend bool operator==(const HeldLease&, const HeldLease&) = default;
+};
+
+struct ListWorkerLeasesRequest {
+  std::string name_space = "default";  // of the worker
+  std::string worker_instance_id{};
+  std::optional<std::string> execution_namespace{};  // only leases on executions of this one
+  std::string cursor{};
+  std::uint32_t limit = 100;
+};
+
+struct ListWorkerLeasesReply {
+  std::vector<HeldLease> leases{};  // by (acquired_at, execution id)
+  std::string next_cursor{};        // empty at the end
+};
+
 // ---- The fleet: leases that ran out, and grants --------------------------------------------------------------------
 
 // A lease that ran out or was revoked and that nobody has followed yet.

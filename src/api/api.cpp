@@ -10,6 +10,7 @@ struct ApiServer::Impl {
 
   Dispatcher dispatcher;
   bool secure = false;
+  bool has_dashboard = false;
   std::unique_ptr<net::HttpServer> http;
 };
 
@@ -25,6 +26,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Engine& engine, const ApiOpt
   http.port = options.port;
   http.threads = options.io_threads;
   http.error_body = [](int, const Error& error) { return error_json(error); };
+  impl->has_dashboard = options.dashboard.enabled && !embedded_dashboard().empty();
   impl->secure = !http.certificate_file.empty();
   Dispatcher& dispatcher = impl->dispatcher;
   FF_TRY(server, net::HttpServer::start(std::move(http), [&dispatcher](std::shared_ptr<net::Exchange> exchange) {
@@ -40,6 +42,11 @@ std::string ApiServer::url() const {
   const bool six = address.find(':') != std::string::npos;
   return (impl_->secure ? "https://" : "http://") + (six ? "[" + address + "]" : address) + ":" +
          std::to_string(impl_->http->port());
+}
+
+std::optional<std::string> ApiServer::dashboard_url() const {
+  if (!impl_->has_dashboard) return std::nullopt;
+  return url() + "/";
 }
 
 Result<void> ApiServer::reload_tls() { return impl_->http->reload_tls(); }

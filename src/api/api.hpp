@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <flowfabric/engine.hpp>
 
+#include "api/dashboard.hpp"
 #include "api/event_stream.hpp"
 #include "net/http_server.hpp"
 #include "observe/tracer.hpp"
@@ -23,6 +25,7 @@ struct ApiOptions {
   std::vector<std::string> cors_origins{};
   net::ServerOptions http{};  // limits, timeouts and TLS; address, port and threads are taken from above
   StreamSettings streams{};
+  DashboardSettings dashboard{};
   std::shared_ptr<observe::Tracer> tracer{};  // takes the spans of requests; null: nobody wants them
 };
 
@@ -33,6 +36,8 @@ class ApiServer {
   ~ApiServer();
 
   std::string url() const;
+  // Where browsers find the dashboard; nothing when it is switched off, or was not built.
+  std::optional<std::string> dashboard_url() const;
   // Reads the certificate again.
   Result<void> reload_tls();
   // From now on /readyz says no, so that nobody sends more here.

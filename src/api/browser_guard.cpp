@@ -58,6 +58,33 @@ Result<void> check_sender(const net::Request& request, const std::vector<std::st
   return {};
 }
 
+Result<void> check_own_page(const net::Request& request) {
+  const std::string_view host = request.headers.find("host").value_or("");
+  for (const auto& [name, value] : request.headers) {
+    if (net::equal_ignoring_case(name, "origin") && !is_same_origin(value, host)) {
+      return fail(Errc::permission_denied,
+                  "origin: is \"" + value + "\" and the server was called as \"" + std::string(host) +
+                      "\"; only pages of this server may do this (a proxy in front of it must pass Host on)",
+                  "origin");
+    }
+    // An address that was typed or bookmarked belongs to no page.
+    if (net::equal_ignoring_case(name, "sec-fetch-site") && value != "same-origin" && value != "none") {
+      return fail(Errc::permission_denied,
+                  "sec-fetch-site: is \"" + value + "\"; only pages of this server may do this", "sec-fetch-site");
+    }
+  }
+  return {};
+}
+
+Result<void> check_cookie_sender(const net::Request& request) {
+  FF_TRY_VOID(check_own_page(request));
+  if (request.method == "GET" || request.method == "HEAD" || request.headers.find("origin")) return {};
+  return fail(
+      Errc::permission_denied,
+      "origin: is missing; requests with a session that may change something must name the page that sends them",
+      "origin");
+}
+
 Result<void> check_content_type(const net::Request& request, bool takes_bytes) {
   const auto type = request.headers.find("content-type");
   if (type && is_media_type(*type, json_type)) return {};

@@ -23,6 +23,13 @@ bool is_allowed_origin(std::string_view origin, const std::vector<std::string>& 
 // server itself nor allowed.
 Result<void> check_sender(const net::Request& request, const std::vector<std::string>& allowed_origins);
 
+// For what only pages of this server may do: refuses requests that a browser sends for another page. Programs that are no
+// browsers send none of the fields that are looked at.
+Result<void> check_own_page(const net::Request& request);
+// The same for requests that carry a cookie, which a browser sends whatever page asks for them. Those that may change
+// something must name their origin. SameSite is not enough: it takes all ports of a host for one site.
+Result<void> check_cookie_sender(const net::Request& request);
+
 // For everything that may change something: the body, be it empty, is JSON, or bytes where those are taken.
 Result<void> check_content_type(const net::Request& request, bool takes_bytes);
 

@@ -112,11 +112,14 @@ void refuse_method(net::Exchange& exchange, const std::string& allowed) {
 Dispatcher::Dispatcher(Engine& engine, const ApiOptions& options)
     : engine_(engine),
       cors_origins_(options.cors_origins),
+      pages_(options.dashboard.enabled ? std::optional<DashboardPages>(std::in_place) : std::nullopt),
+      overview_(options.dashboard.enabled ? Overview::start(engine, options.dashboard.store_kind) : nullptr),
       gatekeeper_(std::make_shared<Gatekeeper>(engine, options.api_keys)),
       metrics_(std::make_shared<HttpMetrics>(options.tracer)),
       pool_(std::make_shared<Pool>(options.pool_threads, max_waiting_calls)),
       readiness_(pool_, [&engine] { return engine.ready(); }, steady_ms) {
-  std::vector<Route> table = all_routes(options.streams);
+  std::vector<Route> table = all_routes(options.streams, options.dashboard, overview_);
+  if (!pages_) std::erase_if(table, [](const Route& route) { return route.of_dashboard; });
   openapi_ = openapi_json(table);
   for (Route& route : table) {
     auto segments = split(route.pattern);
@@ -141,13 +144,14 @@ void Dispatcher::dispatch(const Exchange& exchange) {
     if (!matches(prepared.segments, request.segments)) continue;
     exchange->matched(prepared.route.pattern);
     if (prepared.route.method == request.method) {
+      if (prepared.route.anybody) return run(prepared, exchange, Caller{"", ApiRole::viewer, {}});
       return let_in(exchange, prepared.route.needs,
                     [this, &prepared, exchange](Caller caller) { run(prepared, exchange, std::move(caller)); });
     }
     allowed += (allowed.empty() ? "" : ", ") + prepared.route.method;
   }
   if (allowed.empty()) {
-    if (dispatch_plain(exchange)) return;
+    if (dispatch_plain(exchange) || dispatch_dashboard(exchange)) return;
     return refuse(*exchange, Errc::not_found, "there is no route " + request.path);
   }
   if (exchange->answer_preflight(allowed)) return;
@@ -181,6 +185,25 @@ bool Dispatcher::dispatch_plain(const Exchange& exchange) {
     return true;
   }
   return false;
+}
+
+// Anybody may load the pages: what they show, they ask the API for.
+bool Dispatcher::dispatch_dashboard(const Exchange& exchange) {
+  const net::Request& request = exchange->request();
+  const auto route = pages_ ? pages_->route_of(request.path) : std::nullopt;
+  if (!route) return false;
+  exchange->matched(*route);
+  exchange->forget_span();
+  if (request.method != "GET" && request.method != "HEAD") {
+    refuse_method(*exchange, "GET, HEAD");
+    return true;
+  }
+  net::Response response = pages_->answer(request);
+  if (response.status == 404) {
+    response.body = error_json({Errc::not_found, "the dashboard has no file " + request.path, {}, {}});
+  }
+  exchange->respond(std::move(response));
+  return true;
 }
 
 void Dispatcher::let_in(const Exchange& exchange, ApiRole needs, std::function<void(Caller)> go_on) {

@@ -3,12 +3,15 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/api.hpp"
+#include "api/dashboard.hpp"
 #include "api/gatekeeper.hpp"
 #include "api/http_metrics.hpp"
+#include "api/overview.hpp"
 #include "api/pool.hpp"
 #include "api/readiness.hpp"
 #include "api/route.hpp"
@@ -53,9 +56,12 @@ class Dispatcher {
   void answer_ready(const Exchange& exchange);
   void answer_metrics(const Exchange& exchange);
   void answer_openapi(const Exchange& exchange);
+  bool dispatch_dashboard(const Exchange& exchange);
 
   Engine& engine_;
   const std::vector<std::string> cors_origins_;
+  const std::optional<DashboardPages> pages_;  // none: the dashboard is switched off
+  std::shared_ptr<Overview> overview_;
   std::shared_ptr<Gatekeeper> gatekeeper_;
   std::vector<Prepared> routes_;
   std::string openapi_;

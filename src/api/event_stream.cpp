@@ -35,11 +35,11 @@ class Place {
 class EventStream : public std::enable_shared_from_this<EventStream> {
  public:
   EventStream(Call& call, EventFilter filter, std::string cursor, std::shared_ptr<EventStreams> streams)
-      : home_(call.home()), filter_(std::move(filter)), cursor_(std::move(cursor)), place_(std::move(streams)) {
-    if (const auto key = call.request().headers.find("authorization")) {
-      credentials_.headers.add("Authorization", std::string(*key));
-    }
-  }
+      : home_(call.home()),
+        credentials_(credentials_of(call.request())),
+        filter_(std::move(filter)),
+        cursor_(std::move(cursor)),
+        place_(std::move(streams)) {}
 
   // The first read tells whether there can be a stream at all.
   void open(const std::shared_ptr<Call>& call) {
@@ -119,7 +119,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   }
 
   const Call::Home home_;
-  net::Request credentials_;  // of who reads
+  const net::Request credentials_;  // of the reader
   const EventFilter filter_;
   std::string cursor_;
   Place place_;

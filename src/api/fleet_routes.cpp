@@ -46,6 +46,18 @@ Result<DrainReply> drain(Call& call, WorkerBody body) {
   return DrainReply{outcome};
 }
 
+// A worker may hold work of several namespaces; a caller that reaches one sees the leases on its own.
+Result<ListWorkerLeasesReply> worker_leases(Call& call, Nothing) {
+  ListWorkerLeasesRequest request;
+  request.name_space = call.query("namespace").value_or(request.name_space);
+  request.worker_instance_id = call.parameter("worker_instance_id");
+  request.execution_namespace = call.caller().name_space;
+  request.cursor = call.query("cursor").value_or("");
+  FF_TRY(limit, page_limit(call));
+  request.limit = limit;
+  return call.engine().list_worker_leases(request);
+}
+
 std::vector<Route> registry_routes() {
   std::vector<QueryParameter> listing = {
       {"namespace", "Only workers of this namespace."},
@@ -53,6 +65,8 @@ std::vector<Route> registry_routes() {
       {"capability", "Only workers that offer this."},
       flag_parameter("include_expired", "true: also those that lapsed or died within the last day.")};
   for (const QueryParameter& parameter : paging_parameters()) listing.push_back(parameter);
+  std::vector<QueryParameter> of_worker = {{"namespace", "Where the worker is registered (default)."}};
+  for (const QueryParameter& parameter : paging_parameters()) of_worker.push_back(parameter);
   const std::string one = "/v1/workers/{worker_instance_id}";
   return {
       blocking_route<WorkerRegistration, RegisterWorkerReply>(
@@ -64,6 +78,8 @@ std::vector<Route> registry_routes() {
                                                      "Say that a worker lives, and renew its leases.", heartbeat),
       blocking_route<Nothing, ListWorkersReply>(ApiRole::viewer, "GET", "/v1/workers", "List registered workers.",
                                                 list_workers, listing),
+      blocking_route<Nothing, ListWorkerLeasesReply>(ApiRole::viewer, "GET", one + "/leases",
+                                                     "The leases that a worker holds.", worker_leases, of_worker),
       blocking_route<WorkerBody, MarkDeadReply>(ApiRole::operating, "POST", one + "/mark-dead",
                                                 "Declare a worker dead; its leases are taken back.", mark_dead),
       blocking_route<WorkerBody, DrainReply>(ApiRole::operating, "POST", one + "/drain",

@@ -1,7 +1,9 @@
 #include "api/gatekeeper.hpp"
 
+#include <algorithm>
 #include <chrono>
 
+#include "api/browser_guard.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
 
@@ -15,17 +17,29 @@ std::int64_t system_steady_ms() {
       .count();
 }
 
-// The key of a request, or why there is none.
-Result<std::string_view> bearer(const net::Request& request) {
+constexpr std::size_t max_known = 2 * limits::max_api_keys;
+
+// What a caller shows: the secret of an API key, or a session.
+struct Credential {
+  std::string_view text;
+  bool is_session = false;
+
+  // The same text means something else as a key than as a session.
+  Sha256 hash() const { return sha256((is_session ? "session " : "key ") + std::string(text)); }
+};
+
+// The credential of a request, or why there is none. A key that was sent on purpose comes before a cookie.
+Result<Credential> credential_of(const net::Request& request) {
   const auto header = request.headers.find("authorization");
   if (!header) {
+    if (const auto session = session_of(request)) return Credential{*session, true};
     return fail(Errc::unauthenticated, "this server requires an API key: send the header `Authorization: Bearer KEY`");
   }
   constexpr std::string_view scheme = "bearer ";
   if (header->size() <= scheme.size() || !net::equal_ignoring_case(header->substr(0, scheme.size()), scheme)) {
     return fail(Errc::unauthenticated, "authorization: must be `Bearer KEY`", "authorization");
   }
-  return header->substr(scheme.size());
+  return Credential{header->substr(scheme.size()), false};
 }
 
 }  // namespace
@@ -35,9 +49,12 @@ Gatekeeper::Gatekeeper(Engine& engine, bool required, std::function<std::int64_t
 
 std::optional<Result<Caller>> Gatekeeper::recall(const net::Request& request) {
   if (!required_) return Caller{};
-  const auto secret = bearer(request);
-  if (!secret) return tl::unexpected(secret.error());
-  const Sha256 hash = sha256(*secret);
+  const auto credential = credential_of(request);
+  if (!credential) return tl::unexpected(credential.error());
+  if (credential->is_session) {
+    if (const auto checked = check_cookie_sender(request); !checked) return tl::unexpected(checked.error());
+  }
+  const Sha256 hash = credential->hash();
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(hash);
   if (found == known_.end() || found->second.until_ms <= steady_ms_()) return std::nullopt;
@@ -45,14 +62,16 @@ std::optional<Result<Caller>> Gatekeeper::recall(const net::Request& request) {
 }
 
 Result<Caller> Gatekeeper::ask(const net::Request& request) {
-  FF_TRY(secret, bearer(request));
+  FF_TRY(credential, credential_of(request));
+  if (credential.is_session) FF_TRY_VOID(check_cookie_sender(request));
   const std::int64_t until = steady_ms_() + believed_ms;
-  const auto info = engine_.authenticate(std::string(secret));
+  const std::string text(credential.text);
+  const auto info = credential.is_session ? engine_.authenticate_session(text) : engine_.authenticate(text);
   if (!info) return tl::unexpected(info.error());
   const Caller caller{info->name, info->role, info->name_space};
   const std::lock_guard lock(mutex_);
   if (known_.size() >= limits::max_api_keys) forget_old();
-  known_.insert_or_assign(sha256(secret), Known{caller, until});
+  if (known_.size() < max_known) known_.insert_or_assign(credential.hash(), Known{caller, until});
   return caller;
 }
 
@@ -65,6 +84,33 @@ void Gatekeeper::forget_old() {
 void Gatekeeper::forget() {
   const std::lock_guard lock(mutex_);
   known_.clear();
+}
+
+std::optional<std::string_view> session_of(const net::Request& request) {
+  for (const auto& [name, value] : request.headers) {
+    if (!net::equal_ignoring_case(name, "cookie")) continue;
+    for (std::string_view rest = value; !rest.empty();) {
+      const std::string_view pair = rest.substr(0, rest.find(';'));
+      rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
+      const std::string_view trimmed = pair.substr(std::min(pair.find_first_not_of(' '), pair.size()));
+      const std::size_t equals = trimmed.find('=');
+      if (equals != std::string_view::npos && trimmed.substr(0, equals) == session_cookie) {
+        return trimmed.substr(equals + 1);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+net::Request credentials_of(const net::Request& request) {
+  net::Request credentials;
+  credentials.method = request.method;
+  for (const auto& [name, value] : request.headers) {
+    for (const std::string_view wanted : {"authorization", "cookie", "origin", "host", "sec-fetch-site"}) {
+      if (net::equal_ignoring_case(name, wanted)) credentials.headers.add(name, value);
+    }
+  }
+  return credentials;
 }
 
 Result<void> check_role(const Caller& caller, ApiRole needed) {

@@ -22,12 +22,13 @@ struct Caller {
   std::optional<std::string> name_space{};  // all that it reaches; absent: everything
 };
 
-// Knows callers by the API key that they send as `Authorization: Bearer KEY`. Without `required` everybody is the local
-// user, who may do everything: such a server listens on loopback only.
+// Knows callers by the API key that they send as `Authorization: Bearer KEY`, or by the session in the cookie of a browser
+// that has signed in. Without `required` everybody is the local user, who may do everything: such a server listens on
+// loopback only.
 //
 // A key that was found good is believed for a few seconds, so most requests cost a hash and nothing else, and a revoked
 // key is refused everywhere soon after. Nothing is kept of secrets that are nobody's: there is no end to them. So what is
-// kept is bounded by the number of keys. Safe from any thread.
+// kept is bounded by the number of keys, and by a limit of its own for sessions. Safe from any thread.
 class Gatekeeper {
  public:
   // The clock never goes back; only differences matter. Null: that of the system.
@@ -40,6 +41,11 @@ class Gatekeeper {
   Result<Caller> ask(const net::Request& request);
   // After a key was revoked here.
   void forget();
+  // How many it remembers.
+  std::size_t known() const {
+    const std::lock_guard lock(mutex_);
+    return known_.size();
+  }
 
  private:
   void forget_old();
@@ -52,9 +58,15 @@ class Gatekeeper {
   Engine& engine_;
   const bool required_;
   const std::function<std::int64_t()> steady_ms_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<Sha256, Known> known_;
 };
+
+// The session in the cookies of a request; nothing when there is none.
+inline constexpr std::string_view session_cookie = "flowfabric_session";
+std::optional<std::string_view> session_of(const net::Request& request);
+// The fields that say who sends a request, for those who ask again later.
+net::Request credentials_of(const net::Request& request);
 
 // Refuses a role below the one that is needed.
 Result<void> check_role(const Caller& caller, ApiRole needed);

@@ -48,5 +48,51 @@ TEST_F(Gatekeeping, AKeyIsBelievedForAWhile) {
   EXPECT_FALSE(gatekeeper.recall(good));
 }
 
+net::Request request_with_cookie(const std::string& cookie) {
+  net::Request request;
+  request.method = "GET";
+  request.headers.add("Host", "flow.example");
+  request.headers.add("Cookie", cookie);
+  return request;
+}
+
+TEST_F(Gatekeeping, ASessionIsBelievedLikeItsKey) {
+  const std::string secret = key("good");
+  const std::string token = engine->begin_session(secret, 60'000).value().token;
+  const net::Request request = request_with_cookie("a=b; flowfabric_session=" + token + "; c=d");
+  EXPECT_FALSE(gatekeeper.recall(request)) << "never seen";
+  ASSERT_TRUE(gatekeeper.ask(request));
+  EXPECT_EQ((*gatekeeper.recall(request))->name, "good");
+  EXPECT_FALSE(gatekeeper.recall(request_with(token))) << "a session is no key";
+  EXPECT_EQ(gatekeeper.ask(request_with(token)).error().code, Errc::unauthenticated);
+  EXPECT_EQ(gatekeeper.ask(request_with_cookie("flowfabric_session=" + secret)).error().code, Errc::unauthenticated)
+      << "a key is no session";
+  ASSERT_TRUE(engine->revoke_api_key("good"));
+  now += 4000;
+  EXPECT_FALSE(gatekeeper.recall(request));
+  EXPECT_EQ(gatekeeper.ask(request).error().code, Errc::unauthenticated);
+}
+
+TEST_F(Gatekeeping, SessionsDoNotFillItUp) {
+  const std::string secret = key("good");
+  for (std::int64_t i = 0; i < 3000; ++i) {
+    const std::string token = engine->begin_session(secret, 60'000 + i).value().token;
+    ASSERT_TRUE(gatekeeper.ask(request_with_cookie("flowfabric_session=" + token)));
+  }
+  EXPECT_LE(gatekeeper.known(), 2000u);
+}
+
+TEST(SessionCookie, IsFoundAmongOthers) {
+  const auto found = [](const std::string& cookie) { return session_of(request_with_cookie(cookie)).value_or("none"); };
+  EXPECT_EQ(found("flowfabric_session=x"), "x");
+  EXPECT_EQ(found("a=1;flowfabric_session=x=y"), "x=y");
+  EXPECT_EQ(found("a=1;  flowfabric_session=x; b=2"), "x");
+  EXPECT_EQ(found("flowfabric_session="), "");
+  EXPECT_EQ(found("xflowfabric_session=x"), "none");
+  EXPECT_EQ(found("flowfabric_session"), "none");
+  EXPECT_EQ(found(";;; ;"), "none");
+  EXPECT_EQ(found(""), "none");
+}
+
 }  // namespace
 }  // namespace flowfabric::api

@@ -151,6 +151,8 @@ bool CountedExchange::answer_preflight(const std::string& methods) {
 
 void CountedExchange::sign(net::Response& response) const {
   response.headers.add("X-Request-Id", request_id_);
+  // What users have stored is data; no browser may take it for a page or a script.
+  response.headers.add("X-Content-Type-Options", "nosniff");
   if (allowed_origin_.empty()) return;
   response.headers.add("Access-Control-Allow-Origin", allowed_origin_);
   response.headers.add("Access-Control-Expose-Headers", "x-request-id, retry-after, location, flowfabric-encoding");

@@ -51,7 +51,8 @@ const std::vector<Tag>& tags() {
       {"grants", "Reserving executions for workers.", {"claim-grants", "reclaim-grants"}},
       {"lanes", "Lanes and what is on them.", {"lanes", "counts"}},
       {"namespaces", "Settings of namespaces, and retention.", {"namespaces", "retention"}},
-      {"keys", "API keys and signing keys.", {"api-keys", "signing-keys", "whoami"}},
+      {"keys", "API keys, sessions of browsers, and signing keys.", {"api-keys", "session", "signing-keys", "whoami"}},
+      {"overview", "Figures of the store, for people.", {"overview"}},
   };
   return all;
 }
@@ -80,10 +81,13 @@ void write_tags(wire::Writer& writer) {
   writer.end_array();
 }
 
-constexpr std::string_view security = R"([{"api_key":[]}])";
+constexpr std::string_view security = R"([{"api_key":[]},{"session":[]}])";
+constexpr std::string_view no_security = "[]";
 constexpr std::string_view security_schemes =
     R"({"api_key":{"type":"http","scheme":"bearer","description":"The secret of an API key. A server that runs )"
-    R"(without authentication needs none."}})";
+    R"(without authentication needs none."},)"
+    R"("session":{"type":"apiKey","in":"cookie","name":"flowfabric_session","description":"For pages of the server )"
+    R"(itself: the cookie that `POST /v1/session` sets."}})";
 
 // What stands in paths.
 std::string_view about_path_parameter(std::string_view name) {
@@ -200,10 +204,10 @@ void write_operation(wire::Writer& writer, const Route& route, wire::Schemas& sc
   writer.key("summary");
   writer.text(route.summary);
   writer.key("description");
-  writer.text((route.description.empty() ? "" : route.description + " ") + "Needs the role " +
-              std::string(to_string(route.needs)) + ".");
+  writer.text((route.description.empty() ? "" : route.description + " ") +
+              (route.anybody ? "Needs no key." : "Needs the role " + std::string(to_string(route.needs)) + "."));
   writer.key("security");
-  writer.raw(security);
+  writer.raw(route.anybody ? no_security : security);
   writer.key("parameters");
   writer.begin_array();
   for (const std::string& name : path_parameters(route.pattern)) {

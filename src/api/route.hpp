@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "api/call.hpp"
+#include "api/dashboard.hpp"
 #include "api/event_stream.hpp"
 #include "wire/shape.hpp"
 
 namespace flowfabric::api {
+
+class Overview;
 
 // Nothing in the body.
 struct Nothing {};
@@ -50,6 +53,8 @@ struct Route {
   bool gives_bytes = false;
   std::vector<OtherAnswer> also{};  // with the same schema
   bool streams = false;             // answers with text/event-stream who accepts that
+  bool anybody = false;             // needs no key
+  bool of_dashboard = false;        // does not exist on a server without the dashboard
 };
 
 namespace detail {
@@ -238,7 +243,11 @@ std::vector<Route> worker_routes();
 std::vector<Route> fleet_routes();
 std::vector<Route> care_routes();  // lanes, namespaces, counts, signing keys, retention
 std::vector<Route> api_key_routes();
-std::vector<Route> all_routes(const StreamSettings& settings = {});
+std::vector<Route> session_routes(const DashboardSettings& settings);
+std::vector<Route> overview_routes(const std::shared_ptr<Overview>& overview);
+// Without an overview the table can be read, but not all of it can be run.
+std::vector<Route> all_routes(const StreamSettings& streams = {}, const DashboardSettings& dashboard = {},
+                              const std::shared_ptr<Overview>& overview = nullptr);
 
 // OpenAPI 3.1 of a table.
 std::string openapi_json(const std::vector<Route>& routes);

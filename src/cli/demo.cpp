@@ -208,8 +208,9 @@ class Demo {
 };
 
 // The default port, so that the URL is the one in the documents; a free port if it is in use.
-Result<std::unique_ptr<api::ApiServer>> start_server(Engine& engine) {
+Result<std::unique_ptr<api::ApiServer>> start_server(Engine& engine, const std::string& store) {
   api::ApiOptions options;
+  options.dashboard.store_kind = store.substr(0, store.find(':'));
   auto server = api::ApiServer::start(engine, options);
   if (server) return server;
   options.port = 0;
@@ -235,13 +236,16 @@ void echo(Engine& engine) {
 // Keeps serving, with a worker in this process, until a signal.
 void stay(Engine& engine, api::ApiServer& server) {
   std::thread worker([&] { echo(engine); });
+  const auto page = server.dashboard_url();
   fmt::print(
-      "\nThe server keeps running at {} with a worker for the lane \"demo\"; Ctrl-C stops it. Try:\n"
+      "\nThe server keeps running at {} with a worker for the lane \"demo\"; Ctrl-C stops it.\n"
+      "{}Try:\n"
       "  curl -d '{{\"lane\":\"demo\",\"kind\":\"hello\",\"payload\":{{\"name\":\"you\"}}}}' \\\n"
       "    -H 'content-type: application/json' {}/v1/executions\n"
       "  curl '{}/v1/executions?lane=demo'\n"
       "  curl -N -H 'accept: text/event-stream' {}/v1/events\n",
-      server.url(), server.url(), server.url(), server.url());
+      server.url(), page ? "Open " + *page + " in a browser to see the dashboard.\n" : "", server.url(), server.url(),
+      server.url());
   std::fflush(stdout);
   while (!StopSignal::came()) std::this_thread::sleep_for(refresh);
   server.begin_drain();
@@ -266,9 +270,10 @@ Result<int> run_demo(const Arguments& arguments) {
   FF_TRY(engine, Engine::open(url));
   std::unique_ptr<api::ApiServer> server;
   if (options.serve) {
-    FF_TRY(started, start_server(*engine));
+    FF_TRY(started, start_server(*engine, url));
     server = std::move(started);
     fmt::print("FlowFabric serves at {}\n", server->url());
+    if (const auto page = server->dashboard_url()) fmt::print("The dashboard is at {}\n", *page);
   }
   fmt::print("{} executions, {} workers and one that dies\n{}\n", options.executions, options.workers,
              without_secrets(url));

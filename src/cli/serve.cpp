@@ -166,8 +166,10 @@ Result<int> run_serve(const Arguments& arguments) {
   config.engine.on_failure = [&failure](const Error& error) { failure.note(error); };
   FF_TRY(engine, open_engine(config.store, config.engine, tracing.tracer));
   if (config.api.api_keys) warn_without_keys(*engine);
+  config.api.dashboard.store_kind = config.store.substr(0, config.store.find(':'));
   FF_TRY(server, api::ApiServer::start(*engine, config.api));
-  fmt::print("FlowFabric serves {} at {}\n", config.store.substr(0, config.store.find(':')), server->url());
+  fmt::print("FlowFabric serves {} at {}\n", config.api.dashboard.store_kind, server->url());
+  if (const auto page = server->dashboard_url()) fmt::print("The dashboard is at {}\n", *page);
   std::fflush(stdout);
   for (int signal = signals.wait(); signal == SIGHUP; signal = signals.wait()) reload(*server);
   fmt::print("stopping: finishing requests in progress\n");

@@ -28,6 +28,7 @@ const std::vector<SettingSpec> specs = {
     {"tls_certificate", "FILE", "", "Certificate with its chain, PEM. Reloaded on SIGHUP."},
     {"tls_private_key", "FILE", "", "Private key, PEM. Reloaded on SIGHUP."},
     {"cors_origins", "LIST", "", "Origins of web pages that may use the API, separated by commas; * for all."},
+    {"dashboard", "true|false", "true", "Serve the dashboard at /, and let browsers sign in with an API key."},
     {"io_threads", "N", "1", "Threads that read and write sockets, 1 to 64."},
     {"pool_threads", "N", "8", "Threads for requests that read the store, 1 to 256."},
     {"max_connections", "N", "10000", "Further connections are answered 503."},
@@ -196,6 +197,8 @@ Result<void> read_http(const Reader& read, api::ApiOptions& options) {
   FF_TRY_VOID(read.number("max_event_streams", options.streams.max_streams, 0, 1000000));
   FF_TRY_VOID(read.duration("event_heartbeat", options.streams.heartbeat, 60 * second_ms));
   FF_TRY_VOID(read.duration("event_patience", options.streams.patience));
+  FF_TRY(dashboard, read.choice("dashboard", {"false", "true"}));
+  options.dashboard.enabled = dashboard == 1;
   std::stringstream origins(read.text("cors_origins"));
   for (std::string origin; std::getline(origins, origin, ',');) {
     if (origin != "*" && !origin.starts_with("http://") && !origin.starts_with("https://")) {

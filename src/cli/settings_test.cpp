@@ -48,6 +48,24 @@ TEST(Settings, AreGoodAsTheyCome) {
   EXPECT_EQ(config->api.http.idle_timeout, net::ServerOptions{}.idle_timeout);
 }
 
+TEST(Settings, TheDashboardIsOnUnlessItIsSwitchedOff) {
+  EXPECT_TRUE(Given().read()->api.dashboard.enabled);
+  Given option;
+  option.option("--dashboard", "false");
+  EXPECT_FALSE(option.read()->api.dashboard.enabled);
+  Given environment;
+  environment.environment = {{"FLOWFABRIC_DASHBOARD", "false"}};
+  EXPECT_FALSE(environment.read()->api.dashboard.enabled);
+  const test::TempDir folder;
+  const std::string path = folder.file("ff.toml");
+  std::ofstream(path) << "dashboard = false\n";
+  Given file;
+  file.option("--config", path);
+  EXPECT_FALSE(file.read()->api.dashboard.enabled);
+  option.option("--dashboard", "no");
+  EXPECT_EQ(option.read().error().message, "dashboard (--dashboard): is \"no\"; must be one of false, true");
+}
+
 TEST(Settings, TheCommandLineComesFirstThenTheEnvironmentThenTheFile) {
   const test::TempDir folder;
   const std::string path = folder.file("ff.toml");

@@ -2,21 +2,12 @@
 
 #include <algorithm>
 
+#include "api/oldest_waiting.hpp"
 #include "base/check.hpp"
-#include "base/limits.hpp"
 #include "base/text.hpp"
 
 namespace flowfabric::cli {
 namespace {
-
-constexpr std::uint32_t rows_a_page = 100;
-constexpr int max_pages = 20;  // of one lane and look; what is not found with these is not shown
-constexpr std::int64_t first_step_ms = 60'000;
-
-// People read the age in whole seconds, minutes, hours.
-bool is_close_enough(TimestampMs at_least, TimestampMs at_most, TimestampMs now) {
-  return at_most - at_least <= std::max<std::int64_t>(1000, (now - at_most) / 20);
-}
 
 // What has appeared since then. Retention takes ended executions away, so there may be less than before.
 double rate(std::uint64_t before, std::uint64_t now, double seconds) {
@@ -91,7 +82,9 @@ Result<TopSnapshot> TopObserver::look() {
   add_rates(snapshot);
   FF_TRY_VOID(count_workers(snapshot));
   for (LaneFigures& lane : snapshot.lanes) {
-    FF_TRY(since, oldest_waiting(lane, pulse.now));
+    if (lane.waiting == 0) continue;
+    FF_TRY(since, api::oldest_waiting([this](const ListRequest& request) { return target_.list(request); }, name_space_,
+                                      lane.lane, pulse.now));
     if (since) lane.oldest_waiting_ms = std::max<std::int64_t>(0, pulse.now - *since);
   }
   sort_lanes(snapshot.lanes, order_);
@@ -125,35 +118,6 @@ Result<void> TopObserver::count_workers(TopSnapshot& snapshot) {
     request.cursor = std::move(reply.next_cursor);
   } while (!request.cursor.empty());
   return {};
-}
-
-// Listings begin with the newest. When one page does not reach the oldest, further pages begin ever farther back, until
-// there is nothing; then in between.
-Result<std::optional<TimestampMs>> TopObserver::oldest_waiting(const LaneFigures& lane, TimestampMs now) {
-  if (lane.waiting == 0) return std::nullopt;
-  ListRequest request;
-  request.name_space = name_space_;
-  request.lane = lane.lane;
-  request.states = {PublicState::waiting};
-  request.limit = rows_a_page;
-  TimestampMs nothing_before = limits::min_timestamp_ms;  // earlier times are refused
-  TimestampMs something_at = now;
-  std::int64_t step = first_step_ms;
-  for (int i = 0; i < max_pages; ++i) {
-    FF_TRY(reply, target_.list(request));
-    if (!reply.executions.empty()) {
-      something_at = reply.executions.back().created_at;
-      if (reply.next_cursor.empty()) return something_at;
-      step *= 4;
-    } else {
-      if (!request.created_before) return std::nullopt;  // it has gone meanwhile
-      nothing_before = *request.created_before;
-    }
-    if (is_close_enough(nothing_before, something_at, now)) return something_at;
-    const TimestampMs back = something_at - step;
-    request.created_before = back > nothing_before ? back : nothing_before + (something_at - nothing_before) / 2;
-  }
-  return std::nullopt;
 }
 
 }  // namespace flowfabric::cli

@@ -49,7 +49,6 @@ class TopObserver {
  private:
   Result<void> count_workers(TopSnapshot& snapshot);
   void add_rates(TopSnapshot& snapshot);
-  Result<std::optional<TimestampMs>> oldest_waiting(const LaneFigures& lane, TimestampMs now);
 
   Target& target_;
   const std::optional<std::string> name_space_;

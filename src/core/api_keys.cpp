@@ -1,5 +1,7 @@
 #include "core/api_keys.hpp"
 
+#include <algorithm>
+
 #include "base/hashing.hpp"
 
 namespace flowfabric {
@@ -41,6 +43,15 @@ std::string hash_of_secret(std::string_view secret) {
 
 bool has_expired(const ApiKeyInfo& info, TimestampMs now) { return info.expires_at != 0 && info.expires_at <= now; }
 
+namespace {
+
+Result<ApiKeyInfo> if_good(const ApiKeyInfo* found, TimestampMs now) {
+  if (found != nullptr && !has_expired(*found, now)) return *found;
+  return fail(Errc::unauthenticated, "this API key is not known, was revoked or has expired");
+}
+
+}  // namespace
+
 Result<ApiKeyInfo> whose_secret(const ApiKeysRecord& record, std::string_view secret, TimestampMs now) {
   const std::string hash = hash_of_secret(secret);
   const ApiKeyInfo* found = nullptr;
@@ -48,10 +59,13 @@ Result<ApiKeyInfo> whose_secret(const ApiKeysRecord& record, std::string_view se
   for (const auto& key : record.keys) {
     if (equal_in_constant_time(key.secret_hash, hash)) found = &key.info;
   }
-  if (found == nullptr || has_expired(*found, now)) {
-    return fail(Errc::unauthenticated, "this API key is not known, was revoked or has expired");
-  }
-  return *found;
+  return if_good(found, now);
+}
+
+Result<ApiKeyInfo> whose_key_id(const ApiKeysRecord& record, std::string_view key_id, TimestampMs now) {
+  const auto found = std::find_if(record.keys.begin(), record.keys.end(),
+                                  [&](const ApiKeysRecord::ApiKey& key) { return key.info.key_id == key_id; });
+  return if_good(found == record.keys.end() ? nullptr : &found->info, now);
 }
 
 }  // namespace flowfabric

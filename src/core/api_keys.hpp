@@ -19,4 +19,7 @@ bool has_expired(const ApiKeyInfo& info, TimestampMs now);
 // `unauthenticated` when it is nobody's, with the same words whatever is wrong with it.
 Result<ApiKeyInfo> whose_secret(const ApiKeysRecord& record, std::string_view secret, TimestampMs now);
 
+// The key of that id; `unauthenticated` when there is none, or when it has expired.
+Result<ApiKeyInfo> whose_key_id(const ApiKeysRecord& record, std::string_view key_id, TimestampMs now);
+
 }  // namespace flowfabric

@@ -424,6 +424,13 @@ Result<void> admit(const ListWorkersRequest& request) {
   return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
 }
 
+Result<void> admit(const ListWorkerLeasesRequest& request) {
+  FF_TRY_VOID(admit_worker_name(request.name_space, request.worker_instance_id));
+  if (request.execution_namespace) FF_TRY_VOID(admit_namespace(*request.execution_namespace));
+  FF_TRY_VOID(admit_cursor(request.cursor));
+  return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
+}
+
 Result<void> admit(const ListExpiredLeasesRequest& request) {
   if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
   if (request.as_of) FF_TRY_VOID(admit_time(*request.as_of, "as_of"));

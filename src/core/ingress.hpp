@@ -30,6 +30,7 @@ Result<void> admit(const Policy& policy);
 Result<void> admit(WorkerRegistration& registration);
 Result<void> admit(const HeartbeatRequest& request);
 Result<void> admit(const ListWorkersRequest& request);
+Result<void> admit(const ListWorkerLeasesRequest& request);
 Result<void> admit(const ListExpiredLeasesRequest& request);
 Result<void> admit(GrantRequest& request);
 Result<void> admit(ClaimForWorkerRequest& request);

@@ -12,8 +12,12 @@ namespace {
 constexpr std::uint8_t handle_without_namespace = 1;
 constexpr std::uint8_t handle_mark = 2;
 constexpr std::uint8_t grant_mark = 'G';
+constexpr std::uint8_t session_mark = 'S';
+constexpr std::uint8_t session_layout = 1;
 constexpr std::size_t handle_signature_bytes = 16;
 constexpr std::size_t grant_signature_bytes = 32;
+constexpr std::size_t session_signature_bytes = 32;
+constexpr std::size_t max_session_chars = 160;
 constexpr std::size_t max_handle_chars = 320;
 
 tl::unexpected<Error> refuse_handle(const char* why) {
@@ -169,6 +173,34 @@ Result<GrantClaims> TokenSigner::verify_grant(std::string_view grant_key, Timest
   if (!in.at_end() || !execution_id) return refuse_grant("its contents are malformed");
   claims.execution_id = *execution_id;
   if (const char* why = fault(key_id, token->signed_part, token->signature, now)) return refuse_grant(why);
+  return claims;
+}
+
+std::string TokenSigner::sign_session(const SessionClaims& claims) const {
+  const Key& newest = keys_.back();
+  Encoder out;
+  out.u8(session_mark);
+  out.u8(session_layout);
+  out.unsigned_number(newest.key_id);
+  out.text(claims.api_key_id);
+  out.number(claims.expires_at);
+  std::string bytes = out.take();
+  bytes += newest.signer->sign(bytes);
+  return to_base64url(bytes);
+}
+
+Result<SessionClaims> TokenSigner::verify_session(std::string_view session, TimestampMs now) const {
+  const auto refused = fail(Errc::unauthenticated, "this session is not known or has ended; sign in again");
+  const auto token = part(session, max_session_chars, session_signature_bytes);
+  if (!token) return refused;
+  Decoder in(token->signed_part);
+  if (in.u8() != session_mark || in.u8() != session_layout) return refused;
+  const std::uint32_t key_id = in.u32();
+  SessionClaims claims;
+  claims.api_key_id = in.text();
+  claims.expires_at = in.number();
+  if (!in.at_end() || fault(key_id, token->signed_part, token->signature, now) != nullptr) return refused;
+  if (claims.expires_at <= now) return refused;
   return claims;
 }
 

@@ -1,4 +1,4 @@
-// Signed texts that we hand out and get back: handles and grant keys. Opaque to those who carry them.
+// Signed texts that we hand out and get back: handles, grant keys and sessions. Opaque to those who carry them.
 //
 // A handle proves that a worker holds a lease. Before base64url: 2 · kind · key id · partition, uuid · attempt index ·
 // lease epoch · lease id · namespace · the first 16 bytes of an HMAC-SHA256 over everything before; about 100 characters.
@@ -6,6 +6,9 @@
 //
 // A grant key reserves an execution for a worker: 'G' · kind · key id · partition, uuid · expiry · nonce · worker id ·
 // instance id · a whole HMAC-SHA256. Only its SHA-256, the grant id, is stored.
+//
+// A session lets a browser call the API without the secret of an API key: 'S' · 1 · key id · id of the API key · expiry ·
+// a whole HMAC-SHA256. It is as good as that API key: the key is looked up on every use, so its end ends the session.
 #pragma once
 
 #include <memory>
@@ -37,6 +40,14 @@ struct HandleClaims {
   friend bool operator==(const HandleClaims&, const HandleClaims&) = default;
 };
 
+// What a session says.
+struct SessionClaims {
+  std::string api_key_id;
+  TimestampMs expires_at = 0;
+
+  friend bool operator==(const SessionClaims&, const SessionClaims&) = default;
+};
+
 // Whether the worker that shows a grant is the one it was made for. The instance may be another.
 Result<void> admit_grant(const GrantClaims& claims, GrantKind kind, const RedeemRequest& request);
 
@@ -56,6 +67,10 @@ class TokenSigner {
   std::string sign_grant(const GrantClaims& claims) const;
   // Says nothing about the grant's own expiry.
   Result<GrantClaims> verify_grant(std::string_view grant_key, TimestampMs now) const;
+
+  std::string sign_session(const SessionClaims& claims) const;
+  // `unauthenticated` when it is not ours or has expired, with the same words whatever is wrong with it.
+  Result<SessionClaims> verify_session(std::string_view session, TimestampMs now) const;
 
   std::uint32_t newest_key_id() const { return keys_.back().key_id; }
   // Whether a text names a key that we do not have: another engine may have made it since.

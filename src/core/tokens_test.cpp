@@ -366,6 +366,47 @@ TEST(Tokens, AdmitTheWorkerTheyWereMadeFor) {
   EXPECT_EQ(field(admit_grant(some_claims(), GrantKind::claim, other)), "worker_id");
 }
 
+// ---- Sessions ------------------------------------------------------------------------------------------------------
+
+void expect_session_refused(const TokenSigner& signer, const std::string& session, TimestampMs at = today) {
+  const auto claims = signer.verify_session(session, at);
+  ASSERT_FALSE(claims) << session;
+  EXPECT_EQ(claims.error().code, Errc::unauthenticated);
+}
+
+TEST(Sessions, SayWhatTheyWereSignedWith) {
+  const TokenSigner signer(two_keys);
+  const SessionClaims claims{"0123456789ab", today + 1};
+  const std::string session = signer.sign_session(claims);
+  EXPECT_EQ(signer.verify_session(session, today).value(), claims);
+  EXPECT_EQ(TokenSigner(two_keys).verify_session(session, today).value(), claims) << "by any engine of the store";
+  EXPECT_EQ(session.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), session.npos)
+      << "it stands in a cookie";
+}
+
+TEST(Sessions, EndWithTheirTimeAndTheirKey) {
+  const std::string session = TokenSigner(one_key).sign_session({"0123456789ab", today + 10});
+  EXPECT_TRUE(TokenSigner(two_keys).verify_session(session, today + 9));
+  expect_session_refused(TokenSigner(two_keys), session, today + 10);
+  EXPECT_TRUE(TokenSigner(expiring).verify_session(session, today - 1));
+  expect_session_refused(TokenSigner(expiring), session, today);
+}
+
+TEST(Sessions, WhatIsForgedOrOfAnotherKindIsRefused) {
+  const TokenSigner signer(one_key);
+  const std::string session = signer.sign_session({"0123456789ab", today + 1000});
+  for (const auto& changed :
+       {with_a_flipped_bit(session), with_another_character(session), with_text_around(session)}) {
+    for (const std::string& text : changed) expect_session_refused(signer, text);
+  }
+  for (std::size_t size = 0; size < session.size(); ++size) expect_session_refused(signer, session.substr(0, size));
+  expect_session_refused(TokenSigner({{{1, "a secret of another store", 0, 0}}}), session);
+  expect_session_refused(signer, some_handle(signer));
+  expect_session_refused(signer, signer.sign_grant(some_claims()));
+  expect_refused(signer, session);
+  expect_grant_refused(signer, session);
+}
+
 // One to four changes: of a byte, of the length, or a piece put elsewhere.
 std::string mutated(std::string bytes, const Entropy& entropy) {
   for (std::uint64_t n = 1 + entropy() % 4; n > 0; --n) {

@@ -15,6 +15,8 @@ namespace flowfabric {
 class ApiKeyCache {
  public:
   Result<ApiKeyInfo> whose(Store& store, const std::string& secret);
+  // The same by the id of the key.
+  Result<ApiKeyInfo> with_id(Store& store, const std::string& key_id);
   // After a change that this engine made itself.
   void forget();
 
@@ -24,6 +26,9 @@ class ApiKeyCache {
     std::int64_t read_at_ms = 0;  // of the monotonic clock
     TimestampMs store_ms = 0;     // the store's clock at that moment
   };
+
+  // With mutex_ held: reads again what is too old. Returns the store's time.
+  Result<TimestampMs> refresh(Store& store);
 
   std::mutex mutex_;
   std::optional<Known> known_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 
 #include "base/check.hpp"
 #include "engine/calls.hpp"
@@ -420,7 +421,24 @@ std::string Engine::metrics() { return impl_->runtime->metrics().registry.text()
 
 Engine::Statistics Engine::statistics() const {
   const RuntimeStatistics& counted = impl_->runtime->statistics();
-  return {counted.batches, counted.commands, counted.stale, counted.sweeps};
+  Statistics statistics{counted.batches, counted.commands, counted.stale, counted.sweeps, {}};
+  constexpr double ns_per_ms = 1e6;
+  const std::vector<std::int64_t> bounds = observe::durations().bounds;
+  const std::vector<std::uint64_t> counts = impl_->runtime->metrics().commit_duration.counts();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const double up_to_ms =
+        i < bounds.size() ? static_cast<double>(bounds[i]) / ns_per_ms : std::numeric_limits<double>::infinity();
+    statistics.commit_durations.push_back({up_to_ms, counts[i]});
+  }
+  return statistics;
+}
+
+Result<Engine::Delays> Engine::delays() {
+  return impl_->counted("delays", [&]() -> Result<Delays> {
+    FF_TRY(overdue_ms, reads::overdue_ms(impl_->runtime->store()));
+    FF_TRY(health, impl_->runtime->store().log_health());
+    return Delays{overdue_ms, health.held_back_ms, std::move(health.holder)};
+  });
 }
 
 }  // namespace flowfabric

@@ -110,6 +110,10 @@ Result<ListWorkersReply> Engine::list_workers(const ListWorkersRequest& request)
   return impl_->counted("list_workers", [&] { return reads::workers(impl_->runtime->store(), request); });
 }
 
+Result<ListWorkerLeasesReply> Engine::list_worker_leases(const ListWorkerLeasesRequest& request) {
+  return impl_->counted("list_worker_leases", [&] { return reads::worker_leases(impl_->runtime->store(), request); });
+}
+
 Result<ListExpiredLeasesReply> Engine::list_expired_leases(const ListExpiredLeasesRequest& request) {
   return impl_->counted("list_expired_leases", [&] { return reads::expired_leases(impl_->runtime->store(), request); });
 }
@@ -184,6 +188,21 @@ Result<std::vector<ApiKeyInfo>> Engine::list_api_keys() {
 
 Result<ApiKeyInfo> Engine::authenticate(const std::string& secret) {
   return impl_->counted("authenticate", [&] { return impl_->api_keys.whose(impl_->runtime->store(), secret); });
+}
+
+Result<Engine::ApiSession> Engine::begin_session(const std::string& secret, std::int64_t lifetime_ms) {
+  return impl_->counted("begin_session", [&]() -> Result<ApiSession> {
+    FF_TRY(key, impl_->api_keys.whose(impl_->runtime->store(), secret));
+    std::string token = impl_->runtime->sign_session(key.key_id, lifetime_ms);
+    return ApiSession{std::move(key), std::move(token)};
+  });
+}
+
+Result<ApiKeyInfo> Engine::authenticate_session(const std::string& token) {
+  return impl_->counted("authenticate_session", [&]() -> Result<ApiKeyInfo> {
+    FF_TRY(claims, impl_->runtime->session_claims(token));
+    return impl_->api_keys.with_id(impl_->runtime->store(), claims.api_key_id);
+  });
 }
 
 Result<std::vector<SigningKeyInfo>> Engine::list_keys() {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint8_t worker_cursor_version = 1;
 constexpr std::uint8_t lease_cursor_version = 1;
+constexpr std::uint8_t held_lease_cursor_version = 2;
 constexpr std::uint32_t scan_page = 500;
 
 // ---- Workers
@@ -69,10 +70,10 @@ Result<void> each_worker(Store& store, std::string start, TimestampMs now, Visit
   }
 }
 
-// ---- Expired leases
+// ---- Leases
 
 struct LeasePosition {
-  TimestampMs expires_at = 0;
+  TimestampMs at = 0;  // when it ceased, or when it was acquired
   Key key;
 
   friend auto operator<=>(const LeasePosition&, const LeasePosition&) = default;
@@ -80,22 +81,22 @@ struct LeasePosition {
 
 LeasePosition position_of(const ExpiredLease& lease) { return {lease.expires_at, execution_key(lease.execution_id)}; }
 
-std::string lease_cursor(const ExpiredLease& last) {
+std::string lease_cursor(std::uint8_t version, const LeasePosition& last) {
   Encoder out;
-  out.u8(lease_cursor_version);
-  out.number(last.expires_at);
-  out.text(execution_key(last.execution_id).bytes);
+  out.u8(version);
+  out.number(last.at);
+  out.text(last.key.bytes);
   return to_base64url(out.take());
 }
 
-Result<std::optional<LeasePosition>> decode_lease_cursor(const std::string& cursor) {
+Result<std::optional<LeasePosition>> decode_lease_cursor(std::uint8_t version, const std::string& cursor) {
   if (cursor.empty()) return std::optional<LeasePosition>{};
   const auto bytes = from_base64url(cursor);
   if (!bytes) return tl::unexpected(bad_cursor());
   Decoder in(*bytes);
-  const bool known = in.u8() == lease_cursor_version;
+  const bool known = in.u8() == version;
   LeasePosition position;
-  position.expires_at = in.number();
+  position.at = in.number();
   position.key.bytes = in.text();
   constexpr std::size_t execution_key_bytes = 19;
   if (!known || !in.at_end() || position.key.bytes.size() != execution_key_bytes ||
@@ -160,7 +161,7 @@ class FirstLeases {
 
   // Nothing that expires at `expires_at` or later can still be among the first.
   bool complete_before(TimestampMs expires_at) const {
-    return found_.size() > request_.limit && found_.rbegin()->first.expires_at < expires_at;
+    return found_.size() > request_.limit && found_.rbegin()->first.at < expires_at;
   }
 
   ListExpiredLeasesReply reply() && {
@@ -170,7 +171,7 @@ class FirstLeases {
       if (reply.leases.size() == request_.limit) break;
       reply.leases.push_back(std::move(lease));
     }
-    if (more) reply.next_cursor = lease_cursor(reply.leases.back());
+    if (more) reply.next_cursor = lease_cursor(lease_cursor_version, position_of(reply.leases.back()));
     return reply;
   }
 
@@ -204,7 +205,7 @@ Result<void> offer_unswept(Store& store, FirstLeases& first) {
 // Leases that were lost and not followed. Their group is in the order of the reply, so it is entered at the cursor.
 Result<void> offer_lost(Store& store, FirstLeases& first) {
   std::optional<Store::GroupPosition> after;
-  if (first.after()) after = Store::GroupPosition{first.after()->expires_at, first.after()->key};
+  if (first.after()) after = Store::GroupPosition{first.after()->at, first.after()->key};
   for (;;) {
     FF_TRY(entries, store.group_entries(lost_leases_group, after, scan_page));
     FF_TRY_VOID(first.offer(store, entries));
@@ -216,7 +217,61 @@ Result<void> offer_lost(Store& store, FirstLeases& first) {
   }
 }
 
+// The lease of this execution, if the worker holds it: the group of an entry only shows where to look.
+std::optional<HeldLease> held_lease(const Execution& execution, const ListWorkerLeasesRequest& request) {
+  const Facts& facts = execution.facts;
+  if (!facts.lease || !facts.attempt || facts.lease->worker_namespace != request.name_space ||
+      facts.lease->worker_instance_id != request.worker_instance_id) {
+    return std::nullopt;
+  }
+  const Spec& spec = execution.spec;
+  if (request.execution_namespace && spec.name_space != *request.execution_namespace) return std::nullopt;
+  return HeldLease{execution.id,
+                   spec.name_space,
+                   spec.lane,
+                   spec.kind,
+                   facts.attempt->attempt_index,
+                   facts.lease->lease_epoch,
+                   facts.lease->acquired_at,
+                   facts.lease->renewed_at,
+                   facts.lease->expires_at};
+}
+
 }  // namespace
+
+Result<ListWorkerLeasesReply> worker_leases(Store& store, const ListWorkerLeasesRequest& request) {
+  FF_TRY_VOID(admit(request));
+  FF_TRY(from, decode_lease_cursor(held_lease_cursor_version, request.cursor));
+  const std::uint64_t group = holder_group(request.name_space, request.worker_instance_id);
+  std::optional<Store::GroupPosition> after;
+  if (from) after = Store::GroupPosition{from->at, from->key};
+  ListWorkerLeasesReply reply;
+  LeasePosition last;
+  for (;;) {
+    FF_TRY(entries, store.group_entries(group, after, scan_page));
+    if (entries.empty()) return reply;
+    std::vector<Key> keys;
+    for (const DueEntry& entry : entries) keys.push_back(entry.key);
+    FF_TRY(records, store.load(keys));
+    std::map<Key, const Record*> by_key;
+    for (const Record& record : records) by_key[record.key] = &record;
+    for (const DueEntry& entry : entries) {
+      const auto record = by_key.find(entry.key);
+      const auto execution =
+          record == by_key.end() ? Result<Execution>(tl::unexpected(Error{})) : decode_execution(*record->second);
+      const auto lease = execution ? held_lease(*execution, request) : std::nullopt;  // gone meanwhile, or damaged
+      if (!lease) continue;
+      if (reply.leases.size() == request.limit) {
+        reply.next_cursor = lease_cursor(held_lease_cursor_version, last);
+        return reply;
+      }
+      reply.leases.push_back(*lease);
+      last = {entry.rank, entry.key};
+    }
+    if (entries.size() < scan_page) return reply;
+    after = Store::GroupPosition{entries.back().rank, entries.back().key};
+  }
+}
 
 Result<ListWorkersReply> workers(Store& store, const ListWorkersRequest& request) {
   FF_TRY_VOID(admit(request));
@@ -258,7 +313,7 @@ Result<bool> capable_worker_lives(Store& store, const Spec& spec, TimestampMs no
 
 Result<ListExpiredLeasesReply> expired_leases(Store& store, const ListExpiredLeasesRequest& request) {
   FF_TRY_VOID(admit(request));
-  FF_TRY(after, decode_lease_cursor(request.cursor));
+  FF_TRY(after, decode_lease_cursor(lease_cursor_version, request.cursor));
   TimestampMs as_of = 0;
   if (request.as_of) {
     as_of = *request.as_of;

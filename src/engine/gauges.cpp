@@ -1,6 +1,4 @@
 // What is not counted but looked up when somebody asks for the figures.
-#include <algorithm>
-
 #include "engine/reads.hpp"
 #include "engine/runtime.hpp"
 
@@ -37,11 +35,9 @@ std::vector<Sample> held_back(Store& store) {
 
 // What is due but not dealt with yet: whoever only counts what was dealt with does not see what is left lying.
 std::vector<Sample> overdue_seconds(Store& store) {
-  const auto due = store.next_due();
-  const auto now_us = store.now_us();
-  if (!due || !now_us) return {};
-  const TimestampMs now = *now_us / 1000;
-  return {{{}, static_cast<double>(now - std::min(due->value_or(now), now)) / 1000}};
+  const auto overdue_ms = reads::overdue_ms(store);
+  if (!overdue_ms) return {};
+  return {{{}, static_cast<double>(*overdue_ms) / 1000}};
 }
 
 }  // namespace

@@ -415,6 +415,13 @@ Result<std::vector<NamespaceInfo>> all_namespaces(Store& store) {
   }
 }
 
+Result<std::int64_t> overdue_ms(Store& store) {
+  FF_TRY(due, store.next_due());
+  FF_TRY(now_us, store.now_us());
+  const TimestampMs now = now_us / 1000;
+  return now - std::min(due.value_or(now), now);
+}
+
 Result<std::string> start_cursor(Store& store, const std::string& cursor) {
   if (cursor.empty()) {
     FF_TRY(position, store.log_end());

@@ -43,10 +43,14 @@ struct LiveWorkers {
 Result<LiveWorkers> count_workers(Store& store);
 // Whether a registered worker that lives serves the execution's lane and offers what it requires.
 Result<bool> capable_worker_lives(Store& store, const Spec& spec, TimestampMs now);
+Result<ListWorkerLeasesReply> worker_leases(Store& store, const ListWorkerLeasesRequest& request);
 Result<ListExpiredLeasesReply> expired_leases(Store& store, const ListExpiredLeasesRequest& request);
 Result<std::vector<SigningKeyInfo>> keys(Store& store);
 Result<std::vector<ApiKeyInfo>> api_keys(Store& store);
 Result<ApiKeysRecord> api_keys_record(Store& store);
+
+// How long the earliest entry of the due index has been due; 0: nothing is.
+Result<std::int64_t> overdue_ms(Store& store);
 
 // Turns "now" (empty), "earliest" or a cursor into a cursor.
 Result<std::string> start_cursor(Store& store, const std::string& cursor);

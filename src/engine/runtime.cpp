@@ -178,6 +178,18 @@ Result<HandleClaims> Runtime::claims_of(std::string_view handle) {
   return signer()->verify_handle(handle, store_now());
 }
 
+std::string Runtime::sign_session(const std::string& api_key_id, std::int64_t lifetime_ms) {
+  return fresh_signer()->sign_session({api_key_id, store_now() + lifetime_ms});
+}
+
+Result<SessionClaims> Runtime::session_claims(std::string_view session) {
+  const auto ours = fresh_signer();
+  auto claims = ours->verify_session(session, store_now());
+  if (claims || !may_reload_for(*ours, session)) return claims;
+  FF_TRY_VOID(reload_keyring());
+  return signer()->verify_session(session, store_now());
+}
+
 Result<Fence> Runtime::fence_of(std::string_view handle) {
   FF_TRY(claims, claims_of(handle));
   return claims.fence;

@@ -89,6 +89,9 @@ class Runtime {
   void wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, EndDone done);
   void wait_for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
                        EventsDone done);
+  // A session of an API key, and what one says.
+  std::string sign_session(const std::string& api_key_id, std::int64_t lifetime_ms);
+  Result<SessionClaims> session_claims(std::string_view session);
   LaneCommand lane_command(std::string lane, LaneState state, Operator by) const;
   // These two may ask the store; callers that must not wait use `with_fence`.
   Result<HandleClaims> claims_of(std::string_view handle);

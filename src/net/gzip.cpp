@@ -78,4 +78,20 @@ std::optional<std::string> gzip(std::string_view plain) {
   return out;
 }
 
+std::optional<std::string> gunzip(std::string_view compressed, std::size_t max_bytes) {
+  if (compressed.size() > UINT_MAX || max_bytes >= UINT_MAX) return std::nullopt;
+  z_stream stream{};
+  if (inflateInit2(&stream, gzip_window_bits) != Z_OK) return std::nullopt;
+  std::string out(max_bytes + 1, '\0');  // one more, so that zlib always has room to find the end
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
+  stream.avail_in = static_cast<uInt>(compressed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int status = inflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  inflateEnd(&stream);
+  if (status != Z_STREAM_END || out.size() > max_bytes) return std::nullopt;
+  return out;
+}
+
 }  // namespace flowfabric::net

@@ -15,5 +15,7 @@ bool accepts_gzip(const Headers& headers);
 bool is_compressible(std::string_view content_type);
 // Empty when zlib fails, which means that memory is short.
 std::optional<std::string> gzip(std::string_view plain);
+// The other way; empty when the bytes are not what gzip makes, or make more than `max_bytes`.
+std::optional<std::string> gunzip(std::string_view compressed, std::size_t max_bytes);
 
 }  // namespace flowfabric::net

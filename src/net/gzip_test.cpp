@@ -30,6 +30,18 @@ TEST(HttpGzip, ComesBack) {
   EXPECT_EQ(gunzip(*gzip("")), "");
 }
 
+TEST(HttpGzip, IsTakenApartWithinBounds) {
+  const std::string text(10000, 'x');
+  const std::string packed = *gzip(text);
+  EXPECT_EQ(net::gunzip(packed, text.size()), text);
+  EXPECT_EQ(net::gunzip(packed, 2 * text.size()), text);
+  EXPECT_FALSE(net::gunzip(packed, text.size() - 1));
+  EXPECT_FALSE(net::gunzip(std::string_view(packed).substr(0, packed.size() / 2), text.size()));
+  EXPECT_FALSE(net::gunzip("no gzip", 100));
+  EXPECT_FALSE(net::gunzip("", 100));
+  EXPECT_EQ(net::gunzip(*gzip(""), 0), "");
+}
+
 TEST(HttpGzip, OnlyForWhoAsksForIt) {
   const auto accepts = [](std::string value) { return accepts_gzip(Headers{{"accept-encoding", std::move(value)}}); };
   EXPECT_TRUE(accepts("gzip"));

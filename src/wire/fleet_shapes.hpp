@@ -93,6 +93,31 @@ struct Shape<ListWorkersReply> {
   };
 };
 
+template <>
+struct Shape<HeldLease> {
+  static constexpr std::string_view name = "HeldLease";
+  static constexpr auto fields = std::tuple{
+      field("execution_id", &HeldLease::execution_id, "What is leased."),
+      field("namespace", &HeldLease::name_space, "Of the execution."),
+      field("lane", &HeldLease::lane, "Of the execution."),
+      field("kind", &HeldLease::kind, "Of the execution."),
+      field("attempt_index", &HeldLease::attempt_index, "The attempt that runs."),
+      field("lease_epoch", &HeldLease::lease_epoch, "Of the lease."),
+      moment("acquired_at", &HeldLease::acquired_at, "When the worker got it."),
+      moment("renewed_at", &HeldLease::renewed_at, "When it was last renewed."),
+      moment("expires_at", &HeldLease::expires_at, "When it ends unless it is renewed."),
+  };
+};
+
+template <>
+struct Shape<ListWorkerLeasesReply> {
+  static constexpr std::string_view name = "HeldLeasePage";
+  static constexpr auto fields = std::tuple{
+      field("leases", &ListWorkerLeasesReply::leases, "By the time when they were acquired, oldest first."),
+      field("next_cursor", &ListWorkerLeasesReply::next_cursor, "Where the next page begins; empty at the end."),
+  };
+};
+
 // ---- Leases that ran out, and grants
 
 template <>

@@ -776,5 +776,68 @@ TEST_P(EngineWorkers, work_that_a_drained_instance_was_woken_for_goes_to_the_nex
   EXPECT_EQ(ids_of(value_of(waiting.get())), std::vector{id});
 }
 
+// ---- Leases of one worker ------------------------------------------------------------------------------------------
+
+TEST_P(EngineWorkers, the_leases_of_one_worker_are_listed_without_those_of_others) {
+  ListWorkerLeasesRequest request;
+  request.worker_instance_id = "w-1";
+  EXPECT_TRUE(value_of(engine().list_worker_leases(request)).leases.empty());
+  std::vector<ExecutionId> own;
+  Claims held;
+  for (int i = 0; i < 3; ++i) {
+    engine().advance(10);
+    engine().make();
+    held.push_back(claim_as(engine(), "w-1").at(0));
+    own.push_back(held.back().execution_id);
+    engine().make();
+    claim_as(engine(), "w-2");
+  }
+  const auto ids = [&] {
+    std::vector<ExecutionId> all;
+    request.cursor.clear();
+    do {
+      const auto page = value_of(engine().list_worker_leases(request));
+      EXPECT_LE(page.leases.size(), request.limit);
+      for (const HeldLease& lease : page.leases) all.push_back(lease.execution_id);
+      request.cursor = page.next_cursor;
+    } while (!request.cursor.empty());
+    return all;
+  };
+  for (const std::uint32_t limit : {100U, 3U, 2U, 1U}) {
+    request.limit = limit;
+    EXPECT_EQ(ids(), own) << limit << " a page, in the order in which they were acquired";
+  }
+  request.limit = 3;
+  EXPECT_EQ(value_of(engine().list_worker_leases(request)).next_cursor, "") << "there is no more";
+
+  const HeldLease first = value_of(engine().list_worker_leases(request)).leases.at(0);
+  EXPECT_EQ(first.lane, "default");
+  EXPECT_EQ(first.name_space, "default");
+  EXPECT_EQ(first.acquired_at, held[0].lease.acquired_at);
+  EXPECT_EQ(first.expires_at, held[0].lease.expires_at);
+  EXPECT_EQ(first.lease_epoch, held[0].lease.lease_epoch);
+
+  value_of(engine().complete(held[1]));
+  EXPECT_EQ(ids(), (std::vector{own[0], own[2]}));
+  request.execution_namespace = "other";
+  EXPECT_TRUE(ids().empty());
+  request.execution_namespace.reset();
+  request.name_space = "other";
+  EXPECT_TRUE(ids().empty()) << "an instance of that name in another namespace";
+}
+
+TEST_P(EngineWorkers, a_listing_of_leases_refuses_what_makes_no_sense) {
+  ListWorkerLeasesRequest request;
+  EXPECT_EQ(error_of(engine().list_worker_leases(request)).field, "worker_instance_id");
+  request.worker_instance_id = "w-1";
+  request.limit = 0;
+  EXPECT_EQ(error_of(engine().list_worker_leases(request)).field, "limit");
+  request.limit = 10;
+  for (const char* cursor : {"x", "AAAA"}) {
+    request.cursor = cursor;
+    EXPECT_EQ(error_of(engine().list_worker_leases(request)).field, "cursor") << cursor;
+  }
+}
+
 }  // namespace
 }  // namespace flowfabric::test

@@ -23,7 +23,8 @@ struct Asked {
 std::vector<Asked> everything() {
   std::vector<Asked> all;
   for (const api::Route& route : api::all_routes()) all.push_back({route.method, some_path(route.pattern)});
-  for (const char* path : {"/healthz", "/readyz", "/metrics", "/openapi.json", "/nowhere"})
+  for (const char* path : {"/healthz", "/readyz", "/metrics", "/openapi.json", "/nowhere", "/", "/ui", "/ui/executions",
+                           "/assets/main.js"})
     all.push_back({"GET", path});
   return all;
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <boost/json/parse.hpp>
 
@@ -34,6 +35,7 @@ class Tour {
  public:
   void run() {
     submit_and_look();
+    watch();
     work();
     operate();
     manage_the_fleet();
@@ -79,6 +81,16 @@ class Tour {
          R"({"lane":"mail","kind":"send","priority":40000,"payload":{"to":"eve@example.com"}}]})");
     get("/v1/executions?lane=mail&state=waiting&limit=1");
     get(path_of(first_) + "/explain");
+  }
+
+  // The server reads its event log now and then, so what it shows comes a moment later.
+  void watch() {
+    const std::string path = "/v1/overview?namespace=default";
+    TestClient other(server_.url());
+    while (other.get(path).json.at("samples").at(0).at("created").to_number<int>() < 2) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    recorder_.send("GET", path);
   }
 
   void work() {
@@ -131,6 +143,7 @@ class Tour {
     create(R"({"lane":"mail","kind":"send"})");
     const std::string held = claim();
     post("/v1/workers/heartbeat", R"({"worker_instance_id":"mailer-1","leases":[")" + held + R"("]})");
+    recorder_.send("GET", "/v1/workers/mailer-1/leases");
     // The leases of the dead are taken back a little later; this one would make the counts below a matter of luck.
     post("/v1/leases/complete", with_handle(held));
     get("/v1/workers?lane=mail");
@@ -169,12 +182,34 @@ class Tour {
     get("/v1/api-keys");
     send("DELETE", "/v1/api-keys/mailer");
     get("/v1/whoami");
+    sign_in();
     post("/v1/retention/run", R"({"older_than_ms":0,"lane":"mail"})");
+  }
+
+  // On a server that requires keys, which this one does not.
+  void sign_in() {
+    const std::string secret = server_.engine().create_api_key({"ada", ApiRole::operating, {}, 0}).value().secret;
+    api::ApiOptions options = served_as("sqlite");
+    options.port = 0;
+    options.api_keys = true;
+    const auto with_keys = api::ApiServer::start(server_.engine(), options).value();
+    TestClient client(with_keys->url());
+    ExampleRecorder recorder(client);
+    recorder.send("POST", "/v1/session", R"({"api_key":")" + secret + "\"}");
+    recorder.send("DELETE", "/v1/session");
+    recorder.send("GET", "/v1/session");
+    for (const auto& [operation, example] : recorder.examples()) recorder_.add(operation, example);
+  }
+
+  static api::ApiOptions served_as(const std::string& store_kind) {
+    api::ApiOptions options;
+    options.dashboard.store_kind = store_kind;
+    return options;
   }
 
   const std::string worker_ = R"("worker_id":"mailer","worker_instance_id":"mailer-1")";
   test::ManualClock clock_{new_year_us};
-  TestServer server_{engine_with(clock_)};
+  TestServer server_{engine_with(clock_), served_as("sqlite")};
   TestClient client_{server_.url()};
   ExampleRecorder recorder_{client_};
   std::string first_;

@@ -164,7 +164,9 @@ TEST_F(FleetApi, KeysAndRetention) {
 }
 
 // Routes that a test of their own walks through.
-bool is_elsewhere(const std::string& operation) { return operation.find("/v1/events") != std::string::npos; }
+bool is_elsewhere(const std::string& operation) {
+  return operation.find("/v1/events") != std::string::npos || operation == "POST /v1/session";
+}
 
 TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   const std::string done = create(R"({"kind":"k","payload":1})");
@@ -189,13 +191,14 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   client.post("/v1/leases/cancel", R"({"handle":")" + claim() + "\"}");
   client.post(path_of(create()) + "/cancel");
   client.post("/v1/executions/bulk", R"({"action":"cancel","filter":{"lane":"nowhere"}})");
-  for (const char* path :
-       {"/v1/executions", "/v1/workers", "/v1/leases/expired", "/v1/lanes", "/v1/counts", "/v1/namespaces",
-        "/v1/namespaces/n", "/v1/signing-keys", "/v1/lanes/default", "/v1/whoami", "/v1/api-keys"}) {
+  for (const char* path : {"/v1/executions", "/v1/workers", "/v1/leases/expired", "/v1/lanes", "/v1/counts",
+                           "/v1/namespaces", "/v1/namespaces/n", "/v1/signing-keys", "/v1/lanes/default", "/v1/whoami",
+                           "/v1/api-keys", "/v1/session", "/v1/overview"}) {
     EXPECT_EQ(client.get(path).status, 200) << path;
   }
   client.post("/v1/workers", "{" + worker + "}");
   client.post("/v1/workers/heartbeat", R"({"worker_instance_id":"w-1"})");
+  EXPECT_EQ(client.get("/v1/workers/w-1/leases").status, 200);
   client.post("/v1/workers/w-1/drain");
   client.post("/v1/workers/w-1/mark-dead");
   client.post("/v1/workers", "{" + worker + "}");
@@ -211,6 +214,7 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   client.post("/v1/signing-keys/rotate");
   client.post("/v1/api-keys", R"({"name":"ada","role":"viewer"})");
   client.send("DELETE", "/v1/api-keys/ada");
+  client.send("DELETE", "/v1/session");
   client.post("/v1/retention/run");
   for (const std::string& operation : client.operations()) {
     EXPECT_TRUE(client.succeeded().contains(operation) || is_elsewhere(operation)) << operation;

@@ -295,6 +295,7 @@ void ask_for_everything(Engine& engine) {
   engine.drain_worker("default", "w-1");
   engine.list_workers();
   engine.list_expired_leases();
+  engine.list_worker_leases({});
   engine.issue_claim_grant({});
   engine.claim_for_worker({});
   engine.claim_from_grant({});
@@ -333,6 +334,9 @@ void ask_for_everything(Engine& engine) {
   engine.revoke_api_key("nobody");
   engine.list_api_keys();
   engine.authenticate("nonsense");
+  engine.begin_session("nonsense", 0);
+  engine.authenticate_session("nonsense");
+  engine.delays();
   engine.run_retention();
   engine.check_integrity();
 }

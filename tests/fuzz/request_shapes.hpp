@@ -6,6 +6,7 @@
 
 #include "api/bulk_bodies.hpp"
 #include "api/fleet_bodies.hpp"
+#include "api/session_bodies.hpp"
 
 namespace flowfabric::fuzz {
 
@@ -14,7 +15,7 @@ using RequestShapes = std::tuple<ApiKeyRequest, api::BulkBody, api::CancelHeldBo
                                  api::DelayBody, api::FailBody, GrantRequest, api::HandleBody, api::HandlesBody,
                                  HeartbeatRequest, api::LaneBody, api::NamespaceBody, api::PriorityBody,
                                  api::ProgressBody, api::ReasonBody, RedeemRequest, api::RetentionBody, api::RevokeBody,
-                                 api::RotateBody, api::TagsBody, api::WorkerBody, WorkerRegistration>;
+                                 api::RotateBody, api::SessionBody, api::TagsBody, api::WorkerBody, WorkerRegistration>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>

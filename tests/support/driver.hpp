@@ -57,6 +57,7 @@ class Driver {
   Result<DrainWorkerOutcome> drain(const std::string& instance, Operator by = {},
                                    const std::string& name_space = "default");
   Result<ListWorkersReply> list_workers(const ListWorkersRequest& request = {});
+  Result<ListWorkerLeasesReply> list_worker_leases(const ListWorkerLeasesRequest& request);
   Result<ListExpiredLeasesReply> list_expired_leases(const ListExpiredLeasesRequest& request = {});
   Result<Grant> issue_claim_grant(GrantRequest request);
   Result<std::optional<Grant>> claim_for_worker(ClaimForWorkerRequest request);

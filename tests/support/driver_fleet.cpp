@@ -43,6 +43,10 @@ Result<ListWorkersReply> Driver::list_workers(const ListWorkersRequest& request)
   return reads::workers(store(), request);
 }
 
+Result<ListWorkerLeasesReply> Driver::list_worker_leases(const ListWorkerLeasesRequest& request) {
+  return reads::worker_leases(store(), request);
+}
+
 Result<ListExpiredLeasesReply> Driver::list_expired_leases(const ListExpiredLeasesRequest& request) {
   return reads::expired_leases(store(), request);
 }

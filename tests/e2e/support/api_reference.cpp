@@ -25,11 +25,13 @@ Everything the engine can do, over HTTP/1.1 with JSON. The same as OpenAPI 3.1 i
 examples here were answered by a server; ids, handles and other values that never come twice were replaced.
 
 **Where.** `flowfabric serve` listens on `http://127.0.0.1:7070` unless told otherwise. Beside the API, which is under `/v1`, a
-server has `/healthz` (it is alive), `/readyz` (it reaches its store), `/metrics` (Prometheus) and `/openapi.json`.
+server has `/healthz` (it is alive), `/readyz` (it reaches its store), `/metrics` (Prometheus), `/openapi.json` and the dashboard at `/`.
+With `dashboard = false` there is no dashboard, no `/v1/session` and no `/v1/overview`.
 
 **Who.** A server with `auth = "keys"` wants `Authorization: Bearer SECRET` with every call. Each route names the role that it
 needs: `viewer`, `worker`, `operator` or `admin`; each of them may do what those before it may. A key of one namespace is
-refused everything beyond it. Without `auth` every program on this machine may do everything, and web pages nothing: `Host` must be
+refused everything beyond it. Browsers sign in with `POST /v1/session` instead: the cookie that it sets stands for the key, on pages of
+this server only. Without `auth` every program on this machine may do everything, and web pages nothing: `Host` must be
 `localhost`, `127.0.0.1` or `[::1]`, and an `Origin` must be in `cors_origins`, else the response is 403.
 [operating.md](operating.md) describes how keys are made.
 
@@ -164,9 +166,9 @@ class Names {
  private:
   void learn_text(const std::string& name, const std::string& value) {
     static const std::map<std::string, std::string> ours = {
-        {"handle", "HANDLE"},       {"handles", "HANDLE"},     {"leases", "HANDLE"},
-        {"grant_key", "GRANT-KEY"}, {"grant_id", "GRANT-ID"},  {"secret", "SECRET"},
-        {"key_id", "KEY-ID"},       {"next_cursor", "CURSOR"}, {"cursor", "CURSOR"}};
+        {"handle", "HANDLE"},     {"handles", "HANDLE"}, {"leases", "HANDLE"}, {"grant_key", "GRANT-KEY"},
+        {"grant_id", "GRANT-ID"}, {"secret", "SECRET"},  {"key_id", "KEY-ID"}, {"next_cursor", "CURSOR"},
+        {"cursor", "CURSOR"},     {"api_key", "SECRET"}};
     const auto kind = ours.find(name);
     if (kind == ours.end() || value.empty() || value == made_up_handle) return;
     if (std::any_of(known_.begin(), known_.end(), [&](const auto& known) { return known.first == value; })) return;
@@ -273,8 +275,9 @@ class Reference {
   void write_contents() {
     out_ += "\n## Routes\n\n| route | what it does | role |\n|---|---|---|\n";
     for (const api::Route& route : routes_) {
-      out_ += "| [" + heading(route) + "](#" + anchor(heading(route)) + ") | " + cell(route.summary) + " | `" +
-              std::string(to_string(route.needs)) + "` |\n";
+      const std::string role = route.anybody ? "none" : "`" + std::string(to_string(route.needs)) + "`";
+      out_ += "| [" + heading(route) + "](#" + anchor(heading(route)) + ") | " + cell(route.summary) + " | " + role +
+              " |\n";
     }
   }
 
@@ -282,7 +285,7 @@ class Reference {
     const json::value& operation = openapi_.at("paths").at(route.pattern).at(lower(route.method));
     out_ += "\n### " + heading(route) + "\n\n" + route.summary;
     if (!route.description.empty()) out_ += " " + route.description;
-    out_ += " Needs the role `" + std::string(to_string(route.needs)) + "`.\n";
+    out_ += route.anybody ? " Needs no key.\n" : " Needs the role `" + std::string(to_string(route.needs)) + "`.\n";
     write_parameters(operation);
     write_request(route, operation);
     write_reply(route, operation);

@@ -27,6 +27,7 @@ class ExampleRecorder {
   explicit ExampleRecorder(TestClient& client) : client_(client) {}
 
   Reply send(const std::string& method, const std::string& target, const std::string& body = {});
+  void add(const std::string& operation, const Example& example) { examples_.emplace(operation, example); }
   // "POST /v1/claims" -> its example.
   const std::map<std::string, Example>& examples() const { return examples_; }
 

@@ -95,6 +95,7 @@ class Checker {
     if (type == "array") return value.is_array();
     if (type == "string") return value.is_string();
     if (type == "boolean") return value.is_bool();
+    if (type == "number") return value.is_number();
     return type == "integer" && (value.is_int64() || value.is_uint64());
   }
 
