@@ -10,8 +10,8 @@ export default defineConfig({
       '/v1': {
         target: server,
         changeOrigin: true,
-        // The server accepts pages of its own origin only, and to it this page comes from another one.
-        configure: (proxy) => proxy.on('proxyReq', (request) => request.removeHeader('origin')),
+        // The server accepts pages of its own origin only.
+        configure: (proxy) => proxy.on('proxyReq', (request) => request.setHeader('origin', server)),
       },
       '/openapi.json': { target: server, changeOrigin: true },
     },

@@ -121,8 +121,8 @@ function LiveState() {
   const status = streamStatus.value;
   const state = paused.value ? 'off' : status.state;
   const seconds = status.retryAt ? Math.max(0, Math.ceil((status.retryAt - now.value) / 1000)) : 0;
-  const text = paused.value ? 'Paused' : { off: 'Not live', connecting: 'Connecting', live: 'Live', waiting: `Reconnecting in ${seconds} s` }[status.state];
-  const hint = status.state === 'waiting' && !paused.value ? `${status.problem ?? ''} The views load again by themselves.` : 'Click to pause or resume live updates (p)';
+  const text = paused.value ? 'Paused' : { off: 'Not live', connecting: 'Connecting', live: 'Live', waiting: `Reconnecting in ${seconds} s`, refused: 'Not live' }[status.state];
+  const hint = status.state === 'refused' ? status.problem : status.state === 'waiting' && !paused.value ? `${status.problem ?? ''} The views load again by themselves.` : 'Click to pause or resume live updates (p)';
   return (
     <button type="button" class="live" data-state={state} aria-label={`Live updates: ${text}`} title={hint} onClick={() => { paused.value = !paused.value; }}>
       <i /><span>{text}</span>

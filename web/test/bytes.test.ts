@@ -52,7 +52,7 @@ describe('the timeline', () => {
       event('lease_expired', 40, { state_after: 'waiting', attempt_index: 0 }),
       event('lease_reclaimed', 50, { state_after: 'active', attempt_index: 1, worker_instance_id: 'w-2' }),
       event('completed', 90, { state_after: 'completed', attempt_index: 1 }),
-    ], [attempt(0), attempt(1)], [{ name: 'charge', index: 0, started_at: 55, recorded_at: 60 }], 1000);
+    ], [attempt(0), attempt(1)], [{ name: 'charge', position: 1, duration_ms: 5, recorded_at: 60 }], 1000);
     expect([lines.from, lines.to]).toEqual([0, 90]);
     expect(lines.rows.map((line) => line.bars.map((bar) => [bar.tone, bar.from, bar.to]))).toEqual([
       [['waiting', 0, 10], ['active', 10, 40], ['waiting', 40, 50], ['active', 50, 90]], [['lost', 10, 40]], [['completed', 50, 90]], [['step', 55, 60]],

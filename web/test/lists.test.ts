@@ -90,19 +90,19 @@ describe('what workers hold', () => {
 
 describe('figures over time', () => {
   const figures = (ats: number[], lanes: Overview['lanes']): Overview => ({
-    now: 0, interval_ms: 5000, lanes, failures: [], needs_attention: [], store: { kind: 'sqlite', ready: true },
+    now: 0, interval_ms: 5000, lanes, failures: [], needs_attention: [], due_lag_ms: 0, store: { kind: 'sqlite', ready: true },
     samples: ats.map((at) => ({ at, created: at, claimed: 0, completed: 0, failed: 0, cancelled: 0 })),
   });
   it('replace the open sample and keep lanes aligned', () => {
-    const first = mergeOverview(undefined, figures([10, 20], [{ lane: 'a', counts: {}, samples: [1, 2] }]));
+    const first = mergeOverview(undefined, figures([10, 20], [{ lane: 'a', state: 'active', counts: {}, samples: [1, 2] }]));
     expect(sinceOf(first)).toBe(20);
-    const second = mergeOverview(first, figures([20, 30], [{ lane: 'a', counts: {}, samples: [5, 6] }, { lane: 'b', counts: {} }]));
+    const second = mergeOverview(first, figures([20, 30], [{ lane: 'a', state: 'active', counts: {}, samples: [5, 6] }, { lane: 'b', state: 'active', counts: {} }]));
     expect(second.samples.map((sample) => sample.at)).toEqual([10, 20, 30]);
     expect(second.lanes.map((lane) => lane.samples)).toEqual([[1, 5, 6], [0, 0, 0]]);
   });
   it('keep an hour', () => {
     let all: Overview | undefined;
-    for (let at = 0; at < 800; at += 1) all = mergeOverview(all, figures([at], [{ lane: 'a', counts: {}, samples: [at] }]));
+    for (let at = 0; at < 800; at += 1) all = mergeOverview(all, figures([at], [{ lane: 'a', state: 'active', counts: {}, samples: [at] }]));
     expect(all?.samples).toHaveLength(720);
     expect(all?.lanes[0]?.samples?.[0]).toBe(80);
   });

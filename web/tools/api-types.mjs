@@ -1,8 +1,9 @@
 // Writes src/api/types.ts from the OpenAPI document of a server: one interface per schema, and the list of routes.
 // Descriptions are left out, so that a change of wording does not change the file.
 //
-//   node tools/api-types.mjs URL|FILE            writes the file
-//   node tools/api-types.mjs URL|FILE --check    fails if the file would change
+//   node tools/api-types.mjs URL|PROGRAM            writes the file; a program is started and asked
+//   node tools/api-types.mjs URL|PROGRAM --check    fails if the file would change
+import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -44,6 +45,12 @@ function declaration([name, schema]) {
   return `export interface ${name} {\n${fields(schema, '  ')}}\n`;
 }
 
+/** The values of an enumeration, for code that lists them. */
+function valuesOf(document, name, type, field) {
+  const values = document.components.schemas[type].properties[field].enum;
+  return `export const ${name}: readonly ${type}['${field}'][] = [\n${values.map((value) => `  '${value}',\n`).join('')}];\n`;
+}
+
 export function typesOf(document) {
   const routes = [];
   for (const [path, methods] of Object.entries(document.paths))
@@ -52,16 +59,41 @@ export function typesOf(document) {
   return [
     '// Made by `npm run types` from /openapi.json; do not edit. The suite `browser` compares it with the server.\n',
     ...schemas.map(declaration),
+    valuesOf(document, 'publicStates', 'ExecutionSummary', 'public_state'),
+    valuesOf(document, 'eventTypes', 'Event', 'type'),
     `/** Every route of the server that this dashboard is built into. */\nexport const routes: readonly string[] = [\n${routes.sort().map((route) => `  '${route}',\n`).join('')}];\n`,
   ].join('\n');
 }
 
-async function load(source) {
-  if (!/^https?:/.test(source)) return JSON.parse(readFileSync(source, 'utf8'));
-  const response = await fetch(source.endsWith('.json') ? source : `${source.replace(/\/$/, '')}/openapi.json`);
-  if (!response.ok) throw new Error(`${source} answered ${response.status}`);
+async function fetchDocument(url) {
+  const response = await fetch(`${url.replace(/\/$/, '')}/openapi.json`);
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
   return response.json();
 }
+
+/** Starts the server on an empty store, asks it and stops it. */
+async function askProgram(program) {
+  const server = spawn(program, ['serve', '--store', 'memory:', '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  try {
+    const url = await new Promise((resolve, reject) => {
+      let output = '';
+      const read = (data) => {
+        output += data;
+        const address = /serves .* at (http:\S+)/.exec(output)?.[1];
+        if (address) resolve(address);
+      };
+      server.stdout.on('data', read);
+      server.stderr.on('data', read);
+      server.once('error', reject);
+      server.once('exit', () => reject(new Error(`${program} ended: ${output}`)));
+    });
+    return await fetchDocument(url);
+  } finally {
+    server.kill('SIGTERM');
+  }
+}
+
+const load = (source) => (/^https?:/.test(source) ? fetchDocument(source) : askProgram(source));
 
 async function main() {
   const [source = 'http://127.0.0.1:7070', option] = process.argv.slice(2);

@@ -27,7 +27,7 @@ const lanesOf = { mailer: ['mail'], biller: ['billing'], imager: ['images'] };
 async function registerWorkers(api) {
   for (const instance of sceneWorkers) {
     const pool = instance.replace(/-\d+$/, '');
-    await api.post('/v1/workers', { worker_id: pool, worker_instance_id: instance, lanes: lanesOf[pool], capabilities: pool === 'imager' ? ['gpu', 'large-memory'] : [], liveness_ttl_ms: 60_000 });
+    await api.post('/v1/workers', { worker_id: pool, worker_instance_id: instance, lanes: lanesOf[pool], capabilities: pool === 'imager' ? ['gpu', 'large-memory'] : [], liveness_ttl_ms: 120_000 });
   }
 }
 

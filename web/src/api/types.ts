@@ -1,5 +1,19 @@
 // Made by `npm run types` from /openapi.json; do not edit. The suite `browser` compares it with the server.
 
+export interface ActivitySample {
+  at: number;
+  created: number;
+  claimed: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  wait_p50_ms?: number;
+  wait_p95_ms?: number;
+  run_p50_ms?: number;
+  run_p95_ms?: number;
+  incomplete?: boolean;
+}
+
 export interface ApiKey {
   key_id: string;
   name: string;
@@ -46,6 +60,13 @@ export interface Attempt {
 export interface AttemptsReply {
   attempts: Attempt[];
   next_cursor: string;
+}
+
+export interface Attention {
+  severity: 'warning' | 'error';
+  code: string;
+  message: string;
+  link?: string;
 }
 
 export interface BulkBody {
@@ -399,6 +420,14 @@ export interface Failure {
   detail_base64?: string;
 }
 
+export interface FailureFigures {
+  kind: string;
+  lane: string;
+  count: number;
+  last_category: string;
+  last_at: number;
+}
+
 export interface Grant {
   kind: 'claim' | 'reclaim';
   execution_id: string;
@@ -528,6 +557,39 @@ export interface NewApiKey {
 export interface NextGrantReply {
   outcome: 'granted' | 'no_work';
   grant?: Grant;
+}
+
+export interface Overview {
+  now: number;
+  interval_ms: number;
+  samples: ActivitySample[];
+  lanes: OverviewLane[];
+  lanes_left_out?: number;
+  failures: FailureFigures[];
+  due_lag_ms: number;
+  store: OverviewStore;
+  batches?: OverviewBatches;
+  needs_attention: Attention[];
+}
+
+export interface OverviewBatches {
+  commits_per_s: number;
+  records_per_commit: number;
+  commit_p95_ms?: number;
+}
+
+export interface OverviewLane {
+  lane: string;
+  state: 'active' | 'paused' | 'draining' | 'disabled';
+  counts: Record<string, number>;
+  oldest_waiting_at?: number;
+  samples?: number[];
+}
+
+export interface OverviewStore {
+  kind: string;
+  ready: boolean;
+  message?: string;
 }
 
 export interface Policy {
@@ -667,6 +729,20 @@ export interface RotateBody {
   reason?: string;
 }
 
+export interface Session {
+  authentication: boolean;
+  signed_in: boolean;
+  name?: string;
+  role?: 'viewer' | 'worker' | 'operator' | 'admin';
+  namespace?: string;
+  version?: string;
+  store?: string;
+}
+
+export interface SessionBody {
+  api_key: string;
+}
+
 export interface SigningKey {
   key_id: number;
   created_at?: number;
@@ -738,9 +814,58 @@ export interface WorkerRegistration {
   liveness_ttl_ms?: number;
 }
 
+export const publicStates: readonly ExecutionSummary['public_state'][] = [
+  'waiting',
+  'delayed',
+  'rate_limited',
+  'waiting_children',
+  'active',
+  'suspended',
+  'resumable',
+  'completed',
+  'failed',
+  'cancelled',
+  'expired',
+  'skipped',
+];
+
+export const eventTypes: readonly Event['type'][] = [
+  'created',
+  'ready',
+  'claimed',
+  'resumed',
+  'delayed',
+  'retry_scheduled',
+  'lease_expired',
+  'lease_revoked',
+  'completed',
+  'failed',
+  'cancelled',
+  'expired',
+  'replayed',
+  'priority_changed',
+  'tags_changed',
+  'lane_changed',
+  'namespace_changed',
+  'worker_registered',
+  'worker_refreshed',
+  'worker_marked_dead',
+  'worker_ttl_swept',
+  'worker_draining',
+  'lease_reclaimed',
+  'grant_issued',
+  'grant_expired',
+  'keys_rotated',
+  'api_key_created',
+  'api_key_revoked',
+  'retention_run',
+  'released',
+];
+
 /** Every route of the server that this dashboard is built into. */
 export const routes: readonly string[] = [
   'DELETE /v1/api-keys/{key}',
+  'DELETE /v1/session',
   'GET /v1/api-keys',
   'GET /v1/counts',
   'GET /v1/events',
@@ -759,6 +884,8 @@ export const routes: readonly string[] = [
   'GET /v1/leases/expired',
   'GET /v1/namespaces',
   'GET /v1/namespaces/{namespace}',
+  'GET /v1/overview',
+  'GET /v1/session',
   'GET /v1/signing-keys',
   'GET /v1/whoami',
   'GET /v1/workers',
@@ -785,6 +912,7 @@ export const routes: readonly string[] = [
   'POST /v1/reclaim-grants',
   'POST /v1/reclaim-grants/redeem',
   'POST /v1/retention/run',
+  'POST /v1/session',
   'POST /v1/signing-keys/rotate',
   'POST /v1/workers',
   'POST /v1/workers/heartbeat',

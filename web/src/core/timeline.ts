@@ -93,12 +93,10 @@ function fallbackBars(attempt: Attempt, to: number): Bar[] {
 }
 
 function stepBars(steps: readonly Step[], first: number): Bar[] {
-  let previous = first;
   return steps.filter((step) => step.recorded_at !== undefined).map((step) => {
     const to = step.recorded_at as number;
-    const from = Math.min(step.started_at ?? previous, to);
-    previous = to;
-    return { from, to, open: false, tone: 'step' as const, label: step.name, detail: `step ${step.index}` };
+    const tone: Bar['tone'] = step.state === 'failed' ? 'failed' : 'step';
+    return { from: Math.max(first, to - (step.duration_ms ?? 0)), to, open: false, tone, label: step.name, detail: `step ${step.position}` };
   });
 }
 

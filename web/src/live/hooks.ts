@@ -92,3 +92,17 @@ export function useEvents(filter: EventFilter | undefined, listener: Listener): 
     return subscribe(filter, (events, received) => latest.current(events, received));
   }, [key]);
 }
+
+/** Calls `action` within `ms` after it was asked for, and no more often than that. */
+export function useSoon(action: () => void, ms: number): () => void {
+  const latest = useRef(action);
+  latest.current = action;
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return () => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      latest.current();
+    }, ms);
+  };
+}

@@ -2,12 +2,13 @@
 // opened again when that changes. It is closed while the tab is hidden or updates are paused.
 import { effect, signal } from '@preact/signals';
 import type { Event } from '../api/types';
-import { errorOf, session, withQuery } from '../api/client';
+import { ApiError, errorOf, session, withQuery } from '../api/client';
 import { SseParser } from '../core/sse';
 import { sample } from '../core/feed';
 import { paused, visible } from './visibility';
 
-export type StreamState = 'off' | 'connecting' | 'live' | 'waiting';
+/** `refused`: the server does not accept the filter, and asking again would not help. */
+export type StreamState = 'off' | 'connecting' | 'live' | 'waiting' | 'refused';
 export interface StreamStatus {
   state: StreamState;
   retryAt?: number;
@@ -38,6 +39,7 @@ const wanted = signal<Subscription | undefined>(undefined);
 const batchMs = 150;
 const mostParsed = 400;
 const longestPauseMs = 15_000;
+const hopeless = new Set([400, 403, 404]);
 
 /** Returns the function that ends the subscription. The newest subscription replaces the one before. */
 export function subscribe(filter: EventFilter, listener: Listener): () => void {
@@ -78,6 +80,10 @@ class Connection {
         await this.read();
       } catch (error) {
         problem = error instanceof Error ? error.message : String(error);
+        if (error instanceof ApiError && hopeless.has(error.status)) {
+          streamStatus.value = { state: 'refused', problem };
+          return;
+        }
       }
       if (this.closed) return;
       await this.rest(problem);

@@ -28,7 +28,7 @@ function options(props: Props, width: number): uPlot.Options {
   const axis = { stroke: colour('--muted'), font: `11px ${colour('--font')}`, grid: { stroke: colour('--border'), width: 1 }, ticks: { show: false } };
   return {
     width,
-    height: props.height ?? 180,
+    height: props.height ?? 160,
     padding: [8, 8, 0, 0],
     cursor: { y: false, points: { size: 6 } },
     legend: { show: false },

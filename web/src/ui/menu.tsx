@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 const leastMargin = 8;
+const widest = 510;
 
 /** Beside the button but outside of its containers, which may scroll and would cut the list off. */
 function placeBelow(button: DOMRect, left: boolean): Record<string, string> {
@@ -10,7 +11,7 @@ function placeBelow(button: DOMRect, left: boolean): Record<string, string> {
     ? { bottom: `${window.innerHeight - button.top + 4}px`, maxHeight: `${button.top - leastMargin - 4}px` }
     : { top: `${button.bottom + 4}px`, maxHeight: `${below - leastMargin - 4}px` };
   return left
-    ? { ...vertical, left: `${Math.max(leastMargin, button.left)}px` }
+    ? { ...vertical, left: `min(${button.left}px, max(${leastMargin}px, 100vw - ${widest}px))` }
     : { ...vertical, right: `${Math.max(leastMargin, document.documentElement.clientWidth - button.right)}px` };
 }
 

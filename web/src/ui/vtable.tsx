@@ -23,7 +23,7 @@ interface Props<T> {
   onOpen?: (row: T) => void;
   onMark?: (row: T) => void;
   onEnd?: () => void; // the last rows are in view: load more
-  stickToEnd?: boolean;
+  onScroll?: (atTop: boolean) => void;
 }
 
 /** The size of an element, and how far it is scrolled. */
@@ -90,10 +90,8 @@ export function VTable<T>(props: Props<T>) {
   useEffect(() => {
     if (nearEnd) props.onEnd?.();
   }, [nearEnd, props.rows.length]);
-  useLayoutEffect(() => {
-    const target = element.current;
-    if (props.stickToEnd && target) target.scrollTop = target.scrollHeight;
-  }, [props.rows, props.stickToEnd]);
+  const atTop = top < rowHeight;
+  useEffect(() => props.onScroll?.(atTop), [atTop]);
   const template = { gridTemplateColumns: props.columns.map((column) => column.width).join(' '), minWidth: `${leastWidth(props.columns)}px` };
   return (
     <div class="vtable">

@@ -2,11 +2,12 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, session, withQuery } from '../../api/client';
 import type { Event, EventPage } from '../../api/types';
-import type { EventType } from '../../api/contract';
+import { eventTypes, type EventType } from '../../api/contract';
 import { asCli, asCurl } from '../../core/commands';
 import { count, rate, shortId } from '../../core/format';
 import { addToFeed, emptyFeed } from '../../core/feed';
 import { useEvents, useResource } from '../../live/hooks';
+import { streamStatus } from '../../live/stream';
 import { navigate, place } from '../../live/router';
 import { narrow } from '../../live/preferences';
 import { paused } from '../../live/visibility';
@@ -14,12 +15,15 @@ import { copyText, Empty, Icon, Problem, StateBadge, Text, Time, words } from '.
 import { Menu } from '../../ui/menu';
 import { VTable, type Column } from '../../ui/vtable';
 
-const groups: { title: string; types: EventType[] }[] = [
+const named: { title: string; types: EventType[] }[] = [
   { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'completed', 'failed', 'cancelled', 'expired', 'replayed', 'priority_changed', 'tags_changed'] },
   { title: 'Leases', types: ['lease_expired', 'lease_revoked', 'lease_reclaimed', 'grant_issued', 'grant_expired'] },
   { title: 'Workers', types: ['worker_registered', 'worker_refreshed', 'worker_draining', 'worker_marked_dead', 'worker_ttl_swept'] },
   { title: 'Administration', types: ['lane_changed', 'namespace_changed', 'keys_rotated', 'api_key_created', 'api_key_revoked', 'retention_run'] },
 ];
+const known = new Set(named.flatMap((group) => group.types));
+const others = eventTypes.filter((type) => !known.has(type));
+const groups = others.length > 0 ? [...named, { title: 'Others', types: [...others] }] : named;
 const names = ['type', 'namespace', 'lane', 'execution_id'] as const;
 
 /** Enough to scroll back through, small enough to draw. */
@@ -28,13 +32,13 @@ const mostPerBatch = 60;
 
 const columns: Column<Event>[] = [
   { name: 'at', title: 'at', width: '112px', cell: (event) => <Time at={event.at} ms /> },
-  { name: 'type', title: 'event', width: '130px', cell: (event) => <b>{words(event.type)}</b> },
-  { name: 'state', title: 'state after', width: '120px', cell: (event) => (event.state_after ? <StateBadge state={event.state_after} /> : <span class="muted">–</span>) },
-  { name: 'subject', title: 'subject', width: '160px', cell: (event) => (event.execution_id ? <a class="mono" href={`/ui/executions/${encodeURIComponent(event.execution_id)}`} title={event.execution_id}>{shortId(event.execution_id)}</a> : <Text>{event.worker_instance_id ?? event.lane ?? event.namespace ?? '–'}</Text>) },
-  { name: 'kind', title: 'kind', width: 'minmax(90px, 1fr)', cell: (event) => <Text>{event.kind}</Text> },
-  { name: 'lane', title: 'lane', width: 'minmax(90px, 1fr)', cell: (event) => <Text>{event.lane}</Text> },
-  { name: 'actor', title: 'actor', width: 'minmax(90px, 1fr)', cell: (event) => <Text>{event.actor}</Text> },
-  { name: 'reason', title: 'reason', width: 'minmax(110px, 1.5fr)', cell: (event) => <Text>{event.reason}</Text> },
+  { name: 'type', title: 'event', width: '118px', cell: (event) => <b>{words(event.type)}</b> },
+  { name: 'state', title: 'state after', width: '104px', cell: (event) => (event.state_after ? <StateBadge state={event.state_after} /> : <span class="muted">–</span>) },
+  { name: 'subject', title: 'subject', width: '146px', cell: (event) => (event.execution_id ? <a class="mono" href={`/ui/executions/${encodeURIComponent(event.execution_id)}`} title={event.execution_id}>{shortId(event.execution_id)}</a> : <Text>{event.worker_instance_id ?? event.lane ?? event.namespace ?? '–'}</Text>) },
+  { name: 'kind', title: 'kind', width: 'minmax(110px, 1.2fr)', cell: (event) => <Text>{event.kind}</Text> },
+  { name: 'lane', title: 'lane', width: 'minmax(76px, 1fr)', cell: (event) => <Text>{event.lane}</Text> },
+  { name: 'actor', title: 'actor', width: 'minmax(76px, 1fr)', cell: (event) => <Text>{event.actor}</Text> },
+  { name: 'reason', title: 'reason', width: 'minmax(100px, 1.5fr)', cell: (event) => <Text>{event.reason}</Text> },
 ];
 const narrowColumns = new Set(['at', 'type', 'subject']);
 
@@ -52,8 +56,10 @@ export function Events() {
   const [feed, setFeed] = useState(emptyFeed);
   const [perSecond, setPerSecond] = useState(0);
   const [fromStart, setFromStart] = useState(false);
+  // Whoever has scrolled down is reading: the rows stay until the list is at its top again.
+  const [held, setHeld] = useState<readonly Event[]>();
   const window_ = useRef({ since: Date.now(), received: 0 });
-  useEffect(() => { setFeed(emptyFeed); setPerSecond(0); setFromStart(false); }, [key]);
+  useEffect(() => { setFeed(emptyFeed); setPerSecond(0); setFromStart(false); setHeld(undefined); }, [key]);
   useEvents(filter, (events, received) => {
     setFeed((old) => addToFeed(old, events, received, mostPerBatch, capacity));
     const measured = window_.current;
@@ -64,11 +70,11 @@ export function Events() {
     window_.current = { since: Date.now(), received: 0 };
   });
   const old = useResource(fromStart ? `first ${key}` : undefined, (abort) => recent(filter, abort));
-  const rows = useMemo(() => (fromStart ? old.data ?? [] : [...feed.events].reverse()), [feed.events, old.data, fromStart]);
+  const shownEvents = held ?? feed.events;
+  const rows = useMemo(() => (fromStart ? old.data ?? [] : [...shownEvents].reverse()), [shownEvents, old.data, fromStart]);
   const set = (name: (typeof names)[number], value: string): void => {
-    const next = { ...filter };
-    if (value) next[name] = value;
-    else delete next[name];
+    // In a fixed order, so that equal filters have equal addresses.
+    const next = Object.fromEntries(names.map((other) => [other, other === name ? value : filter[other]]));
     navigate(withQuery('/ui/events', next).replaceAll('%2C', ','));
   };
   const hidden = feed.received - feed.shown;
@@ -79,13 +85,16 @@ export function Events() {
         <span class="muted">{fromStart ? 'the oldest 200' : `${count(feed.received)} received${perSecond > 0 ? `, ${rate(perSecond)} per s` : ''}${hidden > 0 ? `; a sample of ${count(feed.shown)} is shown` : ''}`}</span>
         <button type="button" class="button" aria-pressed={fromStart} onClick={() => setFromStart(!fromStart)}>Oldest first</button>
         <button type="button" class="button" aria-pressed={paused.value} onClick={() => { paused.value = !paused.value; }}>{paused.value ? 'Resume' : 'Pause'}</button>
-        <button type="button" class="button" onClick={() => setFeed(emptyFeed)}>Clear</button>
+        <button type="button" class="button" onClick={() => { setFeed(emptyFeed); setHeld(undefined); }}>Clear</button>
         <Copies filter={filter} />
       </div>
       <Filters filter={filter} set={set} />
+      {streamStatus.value.state === 'refused' ? <div class="note error" role="alert">{streamStatus.value.problem}</div> : null}
       {old.error ? <Problem error={old.error} retry={old.reload} /> : null}
       <VTable label="Events" columns={narrow.value ? columns.filter((column) => narrowColumns.has(column.name)) : columns} rows={rows} keyOf={(event) => event.cursor}
         onOpen={(event) => { if (event.execution_id) navigate(`/ui/executions/${encodeURIComponent(event.execution_id)}`); }}
+        onScroll={(atTop) => setHeld(atTop ? undefined : feed.events)}
+        foot={held && !fromStart ? 'The list stands still while it is scrolled down; scroll to the top to follow.' : undefined}
         empty={<Empty title={paused.value ? 'Live updates are paused' : 'Waiting for events'}><p>New events appear here as they happen. What happened before is in the history of each execution, and under “Oldest first”.</p></Empty>} />
     </div>
   );

@@ -18,15 +18,15 @@ const reasonWords = (values: Record<string, string>): string[] => (values['reaso
 export function replay({ about, done }: Pick<Props, 'about' | 'done'>, step?: Step): void {
   const id = about.summary.execution_id;
   confirm({
-    title: step ? `Run again from step ${step.index}` : 'Run this execution again',
+    title: step ? `Run again from step ${visibleLine(step.name)}` : 'Run this execution again',
     text: step
       ? <>Steps before <b>{visibleLine(step.name)}</b> keep their recorded results; it and those after it run again.</>
       : <>It starts over with the same payload and goes to the end of the queue of lane <b>{visibleLine(about.summary.lane)}</b>. Its history is kept. It was run again {plural(about.replay_count, 'time')} so far, of {about.policy.max_replays} allowed.</>,
     action: 'Run again',
     reason: true,
-    command: (values) => asCli(['executions', 'replay', id, ...(step ? ['--from-step', String(step.index)] : []), ...reasonWords(values)], origin()),
+    command: (values) => asCli(['executions', 'replay', id, ...(step ? ['--from-step', step.name] : []), ...reasonWords(values)], origin()),
     run: async (values) => {
-      const reply = await call<ReplayReply>('POST', `${executionPath(id)}/replay`, withReason(values, step ? { from_step: step.index } : {}));
+      const reply = await call<ReplayReply>('POST', `${executionPath(id)}/replay`, withReason(values, step ? { from_step: step.name } : {}));
       done();
       return `Started again; it is ${words(reply.public_state)}`;
     },
@@ -119,7 +119,7 @@ export function Actions(props: Props) {
     <div class="run-actions">
       {operator && ended ? <button type="button" class="button primary" onClick={() => replay(props)}>Run again …</button> : null}
       {operator && ended && steps.length > 0 && hasRoute('GET /v1/executions/{execution_id}/steps')
-        ? <Menu label={<>From step<Icon name="down" /></>}>{steps.map((step) => <button type="button" key={step.index} onClick={() => replay(props, step)}>{step.index}. {visibleLine(step.name)}</button>)}</Menu> : null}
+        ? <Menu label={<>From step<Icon name="down" /></>}>{steps.map((step) => <button type="button" key={step.position} onClick={() => replay(props, step)}>{step.position}. {visibleLine(step.name)}</button>)}</Menu> : null}
       {operator && !ended ? <button type="button" class="button danger" onClick={() => cancel(props)}>Cancel …</button> : null}
       {operator && about.lease ? <button type="button" class="button" onClick={() => revoke(props)}>Revoke lease …</button> : null}
       {operator && !ended ? <button type="button" class="button" onClick={() => priority(props)}>Priority …</button> : null}

@@ -1,5 +1,5 @@
 // The run page: what happened to one execution, why, and what can be done about it.
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import './execution.css';
 import { executionPath, get, getBytes, session } from '../../api/client';
 import { allows, endedStates, hasRoute, type Step } from '../../api/contract';
@@ -7,7 +7,7 @@ import type { Attempt, Event, EventPage, ExecutionDescription, Failure } from '.
 import { duration, plural } from '../../core/format';
 import { filterLink } from '../../core/filters';
 import { visible } from '../../core/bytes';
-import { useEvents, useResource } from '../../live/hooks';
+import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { now } from '../../live/visibility';
 import type { PageProps } from '../../page';
 import { Copy, Empty, Panel, Problem, StateBadge, Tags, Text, Time, words } from '../../ui/basic';
@@ -37,20 +37,23 @@ async function loadHistory(id: string, abort: AbortSignal): Promise<{ events: Ev
   return { events, more: cursor !== '' };
 }
 
-async function load(id: string, abort: AbortSignal): Promise<Loaded> {
-  const steps = hasRoute('GET /v1/executions/{execution_id}/steps')
-    ? get<{ steps: Step[] }>(`${executionPath(id)}/steps`, undefined, abort).then((reply) => reply.steps)
-    : Promise.resolve([]);
-  const [about, history, found] = await Promise.all([get<ExecutionDescription>(executionPath(id), undefined, abort), loadHistory(id, abort), steps]);
-  return { about, events: history.events, moreEvents: history.more, steps: found };
+const stepsRoute = 'GET /v1/executions/{execution_id}/steps';
+
+async function loadSteps(id: string, abort: AbortSignal): Promise<Step[]> {
+  const steps: Step[] = [];
+  let cursor = '';
+  if (!hasRoute(stepsRoute)) return steps;
+  do {
+    const page: { steps: Step[]; next_cursor: string } = await get(`${executionPath(id)}/steps`, { limit: 1000, cursor }, abort);
+    steps.push(...page.steps);
+    cursor = page.next_cursor;
+  } while (cursor !== '' && steps.length < mostEvents);
+  return steps;
 }
 
-/** Loads again soon after an event, and no more often than that. */
-function useSoon(action: () => void, ms: number): () => void {
-  const timer = useRef<ReturnType<typeof setTimeout>>();
-  return () => {
-    timer.current ??= setTimeout(() => { timer.current = undefined; action(); }, ms);
-  };
+async function load(id: string, abort: AbortSignal): Promise<Loaded> {
+  const [about, history, steps] = await Promise.all([get<ExecutionDescription>(executionPath(id), undefined, abort), loadHistory(id, abort), loadSteps(id, abort)]);
+  return { about, events: history.events, moreEvents: history.more, steps };
 }
 
 export function Execution({ params }: PageProps) {
@@ -186,7 +189,7 @@ const attemptTones: Record<string, string> = { started: 'active', suspended: 're
 function Attempts({ attempts }: { attempts: Attempt[] }) {
   if (attempts.length === 0) return <Empty title="Not attempted yet"><p>The first attempt begins when a worker claims the execution.</p></Empty>;
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid run-attempts">
         <thead><tr><th class="right">no.</th><th>state</th><th>type</th><th>worker</th><th>started</th><th class="right">took</th><th>failure</th></tr></thead>
         <tbody>{[...attempts].reverse().map((attempt) => (
@@ -194,7 +197,7 @@ function Attempts({ attempts }: { attempts: Attempt[] }) {
             <td class="right">{attempt.attempt_index + 1}</td>
             <td><span class="badge" data-state={attemptTones[attempt.attempt_state] ?? 'quiet'}>{words(attempt.attempt_state)}</span></td>
             <td title={attempt.reason}>{attempt.attempt_type}</td>
-            <td><Text>{attempt.worker_instance_id}</Text></td>
+            <td class="nowrap"><Text>{attempt.worker_instance_id}</Text></td>
             <td class="nowrap"><Time at={attempt.started_at} ms /></td>
             <td class="right nowrap">{attempt.started_at !== undefined && attempt.ended_at !== undefined ? duration(attempt.ended_at - attempt.started_at) : '–'}</td>
             <td>{attempt.failure ? <><b><Text>{attempt.failure.category}</Text></b>{attempt.failure.message ? <>: <Text>{attempt.failure.message}</Text></> : null}</> : <span class="muted">–</span>}</td>
@@ -208,13 +211,14 @@ function Attempts({ attempts }: { attempts: Attempt[] }) {
 function Steps({ steps, about, reload }: { steps: Step[]; about: ExecutionDescription; reload: () => void }) {
   const canReplay = allows(session.value, 'operator') && endedStates.has(about.summary.public_state);
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid">
-        <thead><tr><th class="right">no.</th><th>step</th><th>recorded</th><th class="right">took</th>{canReplay ? <th /> : null}</tr></thead>
+        <thead><tr><th class="right">no.</th><th>step</th><th>state</th><th>recorded</th><th class="right">took</th><th class="right">tries</th>{canReplay ? <th><span class="hidden-text">actions</span></th> : null}</tr></thead>
         <tbody>{steps.map((step) => (
-          <tr key={step.index}>
-            <td class="right">{step.index}</td><td><Text>{step.name}</Text></td><td><Time at={step.recorded_at} ms /></td>
-            <td class="right">{step.started_at !== undefined && step.recorded_at !== undefined ? duration(step.recorded_at - step.started_at) : '–'}</td>
+          <tr key={step.position}>
+            <td class="right">{step.position}</td><td><Text>{step.name}</Text></td>
+            <td><span class="badge" data-state={step.state === 'failed' ? 'failed' : 'step'}>{words(step.state ?? 'recorded')}</span> <Text>{step.failure ? `${step.failure.category}: ${step.failure.message ?? ''}` : undefined}</Text></td>
+            <td class="nowrap"><Time at={step.recorded_at} ms /></td><td class="right">{step.duration_ms === undefined ? '–' : duration(step.duration_ms)}</td><td class="right">{step.tries ?? 1}</td>
             {canReplay ? <td class="right"><button type="button" class="button small" onClick={() => replay({ about, done: reload }, step)}>Run again from here …</button></td> : null}
           </tr>
         ))}</tbody>
@@ -227,7 +231,7 @@ function History({ events }: { events: Event[] }) {
   const [all, setAll] = useState(false);
   const shown = all ? events : events.slice(-50);
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid">
         <thead><tr><th>at</th><th>event</th><th>state after</th><th class="right">attempt</th><th>actor</th><th>reason</th><th>next at</th></tr></thead>
         <tbody>{[...shown].reverse().map((event) => (

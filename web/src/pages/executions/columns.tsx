@@ -19,9 +19,9 @@ function Ran({ row }: { row: Row }) {
 
 export const allColumns: Column<Row>[] = [
   { name: 'state', title: 'state', width: '112px', cell: (row) => <StateBadge state={row.public_state} /> },
-  { name: 'kind', title: 'kind', width: 'minmax(100px, 1fr)', cell: (row) => <a class="cover" href={open(row)}><Text>{row.kind}</Text></a> },
+  { name: 'kind', title: 'kind', width: 'minmax(110px, 1.3fr)', cell: (row) => <a class="cover" href={open(row)}><Text>{row.kind}</Text></a> },
   { name: 'id', title: 'id', width: '146px', cell: (row) => <a class="mono" href={open(row)} title={row.execution_id}>{shortId(row.execution_id)}</a> },
-  { name: 'lane', title: 'lane', width: 'minmax(90px, 1fr)', cell: (row) => <a class="muted" href={filterLink({ lane: row.lane })}><Text>{row.lane}</Text></a> },
+  { name: 'lane', title: 'lane', width: 'minmax(80px, 0.8fr)', cell: (row) => <a class="muted" href={filterLink({ lane: row.lane })}><Text>{row.lane}</Text></a> },
   { name: 'namespace', title: 'namespace', width: 'minmax(80px, 140px)', cell: (row) => <Text>{row.namespace}</Text> },
   { name: 'priority', title: 'priority', width: '56px', right: true, cell: (row) => row.priority },
   { name: 'attempts', title: 'attempts', width: '56px', right: true, cell: (row) => row.attempt_count },

@@ -7,7 +7,7 @@ import type { CountsReply, ExecutionPage } from '../../api/types';
 import { asCli, asCurl, filterOptions } from '../../core/commands';
 import { count, plural } from '../../core/format';
 import { applyEvent, entersFilter, filterLink, filterQuery, isEmpty, parseFilter, type Filter } from '../../core/filters';
-import { toApiError, useEvents, useResource } from '../../live/hooks';
+import { toApiError, useEvents, useResource, useSoon } from '../../live/hooks';
 import { generation } from '../../live/stream';
 import { navigate, place } from '../../live/router';
 import { narrow, savedViews } from '../../live/preferences';
@@ -21,6 +21,8 @@ import { allColumns, chosenColumns, narrowColumns, usualColumns, type Row } from
 import { FilterBar } from './filter-bar';
 
 const pageSize = 100;
+const mostRefreshed = 1000;
+const refreshMs = 2000;
 
 /** The rows that were loaded, and how to get more. */
 function useRows(filter: Filter) {
@@ -52,6 +54,15 @@ function useRows(filter: Filter) {
   const reload = (): void => { setFresh(0); load('', []); };
   useEffect(() => { reload(); return () => busy.current?.abort(); }, [key, generation.value]);
   const more = (): void => { if (state.key === key && state.loaded && !state.done && !error) load(state.cursor, state.rows); };
+  // A sample of the events leaves rows behind; they are read again, in place.
+  const refreshSoon = useSoon(() => {
+    const query = filterQuery(filter);
+    query.set('limit', String(Math.max(1, Math.min(mostRefreshed, state.rows.length))));
+    get<ExecutionPage>('/v1/executions', query).then((page) => {
+      const current = new Map(page.executions.map((row) => [row.execution_id, row]));
+      setState((old) => (old.key === key ? { ...old, rows: old.rows.map((row) => current.get(row.execution_id) ?? row) } : old));
+    }, () => undefined);
+  }, refreshMs);
   useEvents({ namespace: filter.namespace, lane: filter.lane }, (events, received) => {
     setState((old) => {
       const byId = new Map(old.rows.map((row, index) => [row.execution_id, index] as const));
@@ -68,6 +79,7 @@ function useRows(filter: Filter) {
       return rows ? { ...old, rows } : old;
     });
     const entered = events.filter((event) => entersFilter(filter, event)).length;
+    if (received > events.length) refreshSoon();
     // Of a sample only a part was looked at; the number is scaled to what came.
     if (entered > 0) setFresh((old) => old + Math.round((entered * received) / events.length));
   });
@@ -159,10 +171,10 @@ function ListMenu({ filter }: { filter: Filter }) {
   };
   return (
     <>
-      <Menu label={<>Columns<Icon name="down" /></>} stay>
+      <span class="ex-columns"><Menu label={<>Columns<Icon name="down" /></>} stay>
         {allColumns.map((column) => <label key={column.name}><input type="checkbox" checked={chosenColumns.value.includes(column.name)} onChange={() => toggle(column.name)} />{column.title}</label>)}
         <hr /><button type="button" onClick={() => { chosenColumns.value = usualColumns; }}>Usual columns</button>
-      </Menu>
+      </Menu></span>
       <Menu label={<Icon name="more" />} name="More">
         {isEmpty(filter) ? null : <button type="button" onClick={() => saveView(filter)}>Save this view</button>}
         {saved ? <button type="button" onClick={() => { savedViews.value = savedViews.value.filter((view) => view !== saved); }}>Remove view {saved.name}</button> : null}

@@ -71,7 +71,7 @@ export function Lanes() {
 function Table({ lanes, counts, samples, intervalMs, reload }: { lanes: Lane[]; counts: Loaded['counts']; samples: Map<string, OverviewLane>; intervalMs: number; reload: () => void }) {
   const operator = allows(session.value, 'operator') && session.value?.namespace === undefined;
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid">
         <thead><tr>
           <th>lane</th><th>state</th><th>completed</th><th class="right">per s</th><th class="right">oldest waiting</th><th class="right">waiting</th><th class="right">active</th><th class="right">delayed</th><th class="right">other</th>

@@ -95,23 +95,22 @@ function Latency({ data }: { data: Figures }) {
   const line = (name: 'wait_p50_ms' | 'wait_p95_ms' | 'run_p50_ms' | 'run_p95_ms') => samples.map((sample) => sample[name] ?? null);
   return (
     <Chart label="Time from creation to claim, and from claim to end" format={duration} times={samples.map((sample) => sample.at)} series={[
-      { title: 'wait 50 %', colour: '--s-waiting', values: line('wait_p50_ms') },
-      { title: 'wait 95 %', colour: '--s-delayed', values: line('wait_p95_ms') },
-      { title: 'run 50 %', colour: '--s-active', values: line('run_p50_ms') },
-      { title: 'run 95 %', colour: '--s-resumable', values: line('run_p95_ms') },
+      { title: 'wait p50', colour: '--s-waiting', values: line('wait_p50_ms') },
+      { title: 'wait p95', colour: '--s-delayed', values: line('wait_p95_ms') },
+      { title: 'run p50', colour: '--s-active', values: line('run_p50_ms') },
+      { title: 'run p95', colour: '--s-resumable', values: line('run_p95_ms') },
     ]} />
   );
 }
 
 function Health({ data }: { data: Figures }) {
-  const lag = data.due_lag_ms ?? 0;
+  const lag = data.due_lag_ms;
   return (
     <div class="ov-health">
       <span class="badge" data-state={data.store.ready ? 'good' : 'bad'}>{data.store.kind} {data.store.ready ? 'ready' : 'not ready'}</span>
       <span>due lag <b>{duration(lag)}</b></span>
-      {data.batches?.commits_per_s !== undefined ? <span>commits/s <b>{rate(data.batches.commits_per_s)}</b></span> : null}
-      {data.batches?.records_per_commit !== undefined ? <span>records per commit <b>{rate(data.batches.records_per_commit)}</b></span> : null}
-      {data.batches?.commit_p95_ms !== undefined ? <span>commit 95 % <b>{duration(data.batches.commit_p95_ms)}</b></span> : null}
+      {data.batches ? <><span>commits/s <b>{rate(data.batches.commits_per_s)}</b></span><span>records per commit <b>{rate(data.batches.records_per_commit)}</b></span></> : null}
+      {data.batches?.commit_p95_ms !== undefined ? <span>commit p95 <b>{duration(data.batches.commit_p95_ms)}</b></span> : null}
     </div>
   );
 }
@@ -148,7 +147,7 @@ function Failure(props: { id: string; state: string; kind: string; lane: string;
 function FailuresByKind({ data }: { data: Figures }) {
   if (data.failures.length === 0) return <Empty title="No failures in the last hour" />;
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid">
         <thead><tr><th>kind</th><th>lane</th><th class="right">failed</th><th>last category</th><th>last</th></tr></thead>
         <tbody>{data.failures.slice(0, 10).map((entry) => (
@@ -156,7 +155,7 @@ function FailuresByKind({ data }: { data: Figures }) {
             <td><a href={filterLink({ state: ['failed'], kind: entry.kind, lane: entry.lane })}><Text>{entry.kind}</Text></a></td>
             <td class="lane-name"><Text>{entry.lane}</Text></td>
             <td class="right">{count(entry.count)}</td>
-            <td><Text>{entry.last_category ?? '–'}</Text></td>
+            <td><Text>{entry.last_category || '–'}</Text></td>
             <td><Ago at={entry.last_at} /></td>
           </tr>
         ))}</tbody>
@@ -168,7 +167,7 @@ function FailuresByKind({ data }: { data: Figures }) {
 function LaneTable({ lanes, intervalMs }: { lanes: OverviewLane[]; intervalMs: number }) {
   if (lanes.length === 0) return <Empty title="There are no lanes yet"><p>A lane is created by its first execution.</p></Empty>;
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0}>
       <table class="grid">
         <thead><tr><th>lane</th><th>completed, last hour</th><th class="right">per s</th><th>oldest waiting</th><th class="right">waiting</th><th class="right">active</th><th class="right">failed</th><th>mix</th></tr></thead>
         <tbody>{lanes.map((lane) => <LaneRow lane={lane} intervalMs={intervalMs} key={lane.lane} />)}</tbody>

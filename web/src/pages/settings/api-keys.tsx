@@ -1,5 +1,5 @@
-import { call, get } from '../../api/client';
-import type { Role } from '../../api/contract';
+import { call, get, session } from '../../api/client';
+import { allows, type Role } from '../../api/contract';
 import type { ApiKey, ApiKeys as Keys, NewApiKey } from '../../api/types';
 import { asCli } from '../../core/commands';
 import { fromLocalInput } from '../../core/format';
@@ -66,7 +66,7 @@ function revoke(key: ApiKey, done: () => void): void {
 }
 
 export function ApiKeys() {
-  const keys = useResource('api-keys', (abort) => get<Keys>('/v1/api-keys', undefined, abort), { live: true });
+  const keys = useResource(allows(session.value, 'admin') ? 'api-keys' : undefined, (abort) => get<Keys>('/v1/api-keys', undefined, abort), { live: true });
   useEvents({ type: 'api_key_created,api_key_revoked' }, keys.reload);
   const list = keys.data?.keys ?? [];
   return (
@@ -75,7 +75,7 @@ export function ApiKeys() {
       {keys.data ? (
         <Panel title={`API keys (${list.length})`} flush>
           {list.length === 0 ? <Empty title="There are no API keys"><p>Create one with the role admin, then start the server with auth = "keys".</p></Empty> : (
-            <div class="scroll-x"><table class="grid">
+            <div class="scroll-x" tabIndex={0}><table class="grid">
               <thead><tr><th>name</th><th>role</th><th>namespace</th><th>created</th><th>by</th><th>expires</th><th>key id</th><th><span class="hidden-text">actions</span></th></tr></thead>
               <tbody>{list.map((key) => (
                 <tr key={key.key_id}>

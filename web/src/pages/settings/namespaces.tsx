@@ -83,7 +83,7 @@ export function Namespaces() {
       {all.data ? (
         <Panel title="How long ended executions are kept" flush>
           {list.length === 0 ? <Empty title="No namespace has settings"><p>Ended executions are kept for the default of the server, unless their policy says otherwise.</p></Empty> : (
-            <div class="scroll-x"><table class="grid">
+            <div class="scroll-x" tabIndex={0}><table class="grid">
               <thead><tr><th>namespace</th>{outcomes.map((outcome) => <th key={outcome}>{outcome}</th>)}{operator ? <th><span class="hidden-text">actions</span></th> : null}</tr></thead>
               <tbody>{list.map((entry) => (
                 <tr key={entry.namespace}>

@@ -1,4 +1,5 @@
-import { ApiError, call, get } from '../../api/client';
+import { ApiError, call, get, session } from '../../api/client';
+import { allows } from '../../api/contract';
 import type { KeyRotation, KeysReply } from '../../api/types';
 import { asCli } from '../../core/commands';
 import { parseDuration } from '../../core/format';
@@ -27,14 +28,14 @@ function rotate(done: () => void): void {
 }
 
 export function SigningKeys() {
-  const keys = useResource('signing-keys', (abort) => get<KeysReply>('/v1/signing-keys', undefined, abort), { live: true });
+  const keys = useResource(allows(session.value, 'admin') ? 'signing-keys' : undefined, (abort) => get<KeysReply>('/v1/signing-keys', undefined, abort), { live: true });
   useEvents({ type: 'keys_rotated' }, keys.reload);
   return (
     <SettingsFrame role="admin" actions={<button type="button" class="button" onClick={() => rotate(keys.reload)}>Rotate …</button>}>
       {keys.error ? <Problem error={keys.error} retry={keys.reload} /> : null}
       {keys.data ? (
         <Panel title="Keys that sign handles and grants" flush>
-          <div class="scroll-x"><table class="grid">
+          <div class="scroll-x" tabIndex={0}><table class="grid">
             <thead><tr><th>key</th><th>created</th><th>accepted until</th></tr></thead>
             <tbody>{[...keys.data.keys].reverse().map((key) => (
               <tr key={key.key_id}><td>{key.key_id}</td><td><Time at={key.created_at} /></td><td>{key.expires_at ? <Time at={key.expires_at} /> : <span class="badge" data-state="good">signs now</span>}</td></tr>

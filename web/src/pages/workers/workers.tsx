@@ -1,5 +1,5 @@
 // A map of the worker instances: who lives, what each serves and offers, what it holds.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import './workers.css';
 import { call, get, session } from '../../api/client';
 import { allows, hasRoute } from '../../api/contract';
@@ -13,7 +13,11 @@ import { now } from '../../live/visibility';
 import { Ago, Condition, Empty, Panel, Problem, Text, Time } from '../../ui/basic';
 import { confirm, withReason } from '../../ui/dialog';
 
-const leasesRoute = 'GET /v1/workers/{worker_instance_id}/leases';
+/** Older servers do not list the leases of a worker; then what the event stream tells is shown. */
+const listsLeases = hasRoute('GET /v1/workers/{worker_instance_id}/leases');
+const workerEvents = 'worker_registered,worker_marked_dead,worker_ttl_swept,worker_draining';
+/** Of more workers than this the leases are read when they are asked for. */
+const mostEager = 24;
 
 async function loadWorkers(all: boolean, abort: AbortSignal): Promise<Worker[]> {
   const workers: Worker[] = [];
@@ -31,9 +35,9 @@ export function Workers() {
   const [find, setFind] = useState('');
   const [holdings, setHoldings] = useState<Holdings>(new Map());
   const list = useResource(`workers ${all}`, (abort) => loadWorkers(all, abort), { every: 5000, live: true });
-  useEvents({}, (events) => {
-    setHoldings((old) => follow(old, events));
-    if (events.some((event) => event.type.startsWith('worker_') && event.type !== 'worker_refreshed')) list.reload();
+  useEvents(listsLeases ? { type: workerEvents } : {}, (events) => {
+    if (!listsLeases) setHoldings((old) => follow(old, events));
+    if (events.some((event) => workerEvents.includes(event.type))) list.reload();
   });
   const held = useMemo(() => heldBy(holdings), [holdings]);
   const wanted = find.trim();
@@ -52,13 +56,13 @@ export function Workers() {
           <p>Workers appear here when they register. Workers that only claim work are not registered; what they hold is shown by <a href="/ui/executions?state=active">the running executions</a>.</p>
         </Empty>
       ) : null}
-      <div class="wk-map">{shown.map((worker) => <Card key={`${worker.namespace} ${worker.worker_instance_id} ${worker.registered_at ?? 0}`} worker={worker} seen={held.get(worker.worker_instance_id) ?? []} reload={list.reload} />)}</div>
+      <div class="wk-map">{shown.map((worker) => <Card key={`${worker.namespace} ${worker.worker_instance_id} ${worker.registered_at ?? 0}`} worker={worker} seen={held.get(worker.worker_instance_id) ?? []} eager={shown.length <= mostEager} reload={list.reload} />)}</div>
       <LostLeases />
     </div>
   );
 }
 
-function Card({ worker, seen, reload }: { worker: Worker; seen: Held[]; reload: () => void }) {
+function Card({ worker, seen, eager, reload }: { worker: Worker; seen: Held[]; eager: boolean; reload: () => void }) {
   const left = worker.expires_at === undefined ? 0 : Math.max(0, Math.min(1, (worker.expires_at - now.value) / Math.max(1, worker.liveness_ttl_ms)));
   const live = worker.state === 'live';
   const operator = allows(session.value, 'operator');
@@ -73,7 +77,7 @@ function Card({ worker, seen, reload }: { worker: Worker; seen: Held[]; reload: 
         <dt>heartbeat</dt><dd><Ago at={worker.last_heartbeat_at} /></dd>
         {worker.ended_at ? <><dt>ended</dt><dd><Time at={worker.ended_at} />{worker.ended_by ? <> by <Text>{worker.ended_by}</Text></> : null}{worker.reason ? <>: <Text>{worker.reason}</Text></> : null}</dd></> : null}
       </dl>
-      {live ? <Leases worker={worker} seen={seen} /> : null}
+      {live ? <Leases worker={worker} seen={seen} eager={eager} /> : null}
       {operator && live ? (
         <footer>
           {worker.draining ? null : <button type="button" class="button small" onClick={() => drain(worker, reload)}>Drain …</button>}
@@ -84,16 +88,20 @@ function Card({ worker, seen, reload }: { worker: Worker; seen: Held[]; reload: 
   );
 }
 
-/** From the server where it has the route, else from the events since the page was opened. */
-function Leases({ worker, seen }: { worker: Worker; seen: Held[] }) {
-  const known = hasRoute(leasesRoute);
-  const stored = useResource(known ? `leases ${worker.namespace} ${worker.worker_instance_id}` : undefined,
-    (abort) => get<{ leases: { execution_id: string; kind?: string; acquired_at?: number }[]; next_cursor: string }>(`/v1/workers/${encodeURIComponent(worker.worker_instance_id)}/leases`, { namespace: worker.namespace, limit: 50 }, abort));
-  useEffect(() => { if (known && !stored.loading) stored.reload(); }, [seen.length]);
+interface LeasePage { leases: { execution_id: string; kind?: string; acquired_at?: number }[]; next_cursor: string }
+
+function Leases({ worker, seen, eager }: { worker: Worker; seen: Held[]; eager: boolean }) {
+  const [wanted, setWanted] = useState(eager);
+  const stored = useResource(listsLeases && wanted ? `leases ${worker.namespace} ${worker.worker_instance_id}` : undefined,
+    (abort) => get<LeasePage>(`/v1/workers/${encodeURIComponent(worker.worker_instance_id)}/leases`, { namespace: worker.namespace, limit: 50 }, abort), { every: 2500, live: true });
+  if (listsLeases && !wanted) return <button type="button" class="button small" onClick={() => setWanted(true)}>Show leases</button>;
   const held = stored.data ? stored.data.leases.map((lease) => ({ execution_id: lease.execution_id, kind: lease.kind ?? '', since: lease.acquired_at ?? 0 })) : seen;
+  const more = stored.data?.next_cursor ? ' or more' : '';
+  const none = listsLeases ? (stored.data ? 'Holds nothing' : '') : 'No claim seen since this page was opened';
   return (
     <div>
-      <div class="muted">{held.length === 0 ? (known ? 'Holds nothing' : 'No claim seen since this page was opened') : `Holds ${plural(held.length, 'lease')}${known ? '' : ' that were seen'}`}</div>
+      <div class="muted">{held.length === 0 ? none : `Holds ${plural(held.length, 'lease')}${more}`}</div>
+      {stored.error ? <Problem error={stored.error} retry={stored.reload} /> : null}
       <div class="wk-leases">{held.slice(0, 8).map((lease) => <a class="tag" key={lease.execution_id} href={`/ui/executions/${encodeURIComponent(lease.execution_id)}`} title={lease.execution_id}><span>{lease.kind ? <Text>{lease.kind}</Text> : shortId(lease.execution_id)}</span></a>)}{held.length > 8 ? <span class="muted">and {held.length - 8} more</span> : null}</div>
     </div>
   );
@@ -129,7 +137,7 @@ function LostLeases() {
   if (!lost.data || lost.data.leases.length === 0) return null;
   return (
     <Panel title="Lost leases that nobody has followed" flush>
-      <div class="scroll-x">
+      <div class="scroll-x" tabIndex={0}>
         <table class="grid">
           <thead><tr><th>execution</th><th>last holder</th><th class="right">attempt</th><th>lost</th><th>cause</th></tr></thead>
           <tbody>{lost.data.leases.map((lease) => (
