@@ -18,6 +18,7 @@
 
 #include <fmt/core.h>
 
+#include "churn.hpp"
 #include "figures.hpp"
 #include "fleet.hpp"
 #include "http.hpp"
@@ -37,6 +38,7 @@ struct Settings {
   int rounds = 3;
   int waiting = 1000000;
   int idle_seconds = 60;
+  int churn_seconds = 120;
   int writers = 0;
 };
 
@@ -280,6 +282,16 @@ void run_http(const Settings& settings) {
   bench_http("PostgreSQL, synchronous_commit=on", server.url() + "?schema=http", server.url(), options);
 }
 
+void run_churn(const Settings& settings) {
+  const auto server = start_server();
+  LoadOptions load = settings.load;
+  load.seconds = settings.churn_seconds;
+  fmt::print("Churn on PostgreSQL for {} s, autovacuum as it comes: executions are removed 5 s after their end\n",
+             settings.churn_seconds);
+  const auto engine = open_engine(server.url() + "?schema=churn", settings.writers);
+  bench_churn(*engine, server.url(), "churn", load);
+}
+
 // ---- The command line
 
 struct Part {
@@ -296,6 +308,7 @@ constexpr Part all_parts[] = {
     {"heartbeats", "what the heartbeats of 10,000 workers cost", run_heartbeats},
     {"lapse", "10,000 workers whose TTL ends at once", run_lapse},
     {"expiry", "100,000 leases that end at once", run_expiry},
+    {"churn", "how large the tables become when executions come and go", run_churn},
     {"idle", "what an idle engine asks of PostgreSQL", bench_idle},
 };
 
@@ -317,6 +330,8 @@ constexpr Option all_options[] = {
      [](Settings& to, double value) { to.waiting = static_cast<int>(value); }},
     {"--idle-seconds", "how long the idle engine is watched (60)",
      [](Settings& to, double value) { to.idle_seconds = static_cast<int>(value); }},
+    {"--churn-seconds", "how long executions come and go (120)",
+     [](Settings& to, double value) { to.churn_seconds = static_cast<int>(value); }},
     {"--requests", "of each kind over HTTP (10000)",
      [](Settings& to, double value) { to.http.requests = static_cast<int>(value); }},
     {"--parked", "claims that are parked over HTTP (10000)",

@@ -1,7 +1,8 @@
-// simulate --seeds N [--from S] [--verbose]
+// simulate --seeds N [--from S|today] [--verbose]
 //
 // Runs the engine on virtual time through N seeds. A failing seed prints the rule that did not hold and the command
 // that replays it; the same seed always does the same.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -47,7 +48,7 @@ struct Arguments {
 };
 
 [[noreturn]] void usage(int status) {
-  std::printf("usage: simulate [--seeds N] [--from S] [--verbose]\n");
+  std::printf("usage: simulate [--seeds N] [--from S|today] [--verbose]\n");
   std::exit(status);
 }
 
@@ -56,6 +57,12 @@ std::uint64_t number(const char* text) {
   const std::uint64_t value = std::strtoull(text, &end, 10);
   if (text[0] == '\0' || *end != '\0') usage(2);
   return value;
+}
+
+// A range of a million seeds for each day, so that every day tries seeds that no other day has tried.
+std::uint64_t seed_of_today() {
+  const auto days = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()).time_since_epoch().count();
+  return static_cast<std::uint64_t>(days) * 1'000'000;
 }
 
 Arguments parse(int argc, char** argv) {
@@ -68,7 +75,8 @@ Arguments parse(int argc, char** argv) {
     } else if (argument == "--seeds" && i + 1 < argc) {
       arguments.seeds = number(argv[++i]);
     } else if (argument == "--from" && i + 1 < argc) {
-      arguments.from = number(argv[++i]);
+      const std::string from = argv[++i];
+      arguments.from = from == "today" ? seed_of_today() : number(from.c_str());
       arguments.chosen = true;
     } else {
       usage(2);
