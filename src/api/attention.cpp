@@ -65,8 +65,10 @@ void check_failures(const OverviewReply& overview, std::vector<Attention>& found
   const std::uint64_t usual = periods_before == 0 ? 0 : failed_before / periods_before;
   const bool many = failed >= few_failures && failed * 20 >= failed + completed;
   if (!many || failed <= 2 * usual) return;
-  Attention attention{
-      failed >= completed ? Severity::error : Severity::warning, "failures_growing", {}, "/ui/executions?state=failed"};
+  Attention attention{failed >= completed ? Severity::error : Severity::warning,
+                      "failures_growing",
+                      {},
+                      "/ui/executions?state=failed,expired"};
   attention.message = counted(failed, "execution", "executions") + " failed in the last 5 minutes";
   if (periods_before > 0) attention.message += "; " + std::to_string(usual) + " is usual";
   attention.message += ".";

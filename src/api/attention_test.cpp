@@ -95,7 +95,7 @@ TEST(NeedsAttention, FailuresThatGrow) {
   overview.failures.push_back({"send", "mail", 20, "smtp", now});
   const auto found = needs_attention(overview, {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].link, "/ui/executions?state=failed&kind=send&lane=mail");
+  EXPECT_EQ(found[0].link, "/ui/executions?state=failed,expired&kind=send&lane=mail");
   EXPECT_NE(found[0].message.find("smtp"), std::string::npos);
 }
 

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <thread>
 
+#include "conformance/watched_store.hpp"
 #include "e2e/support/test_client.hpp"
+#include "engine/engine_impl.hpp"
+#include "open/open.hpp"
 #include "support/temp_dir.hpp"
 
 namespace flowfabric::e2e {
@@ -115,6 +118,44 @@ TEST(Overview, SaysWhatNeedsAttention) {
   overview_when(client, "/v1/overview", {}, [](const json::value& seen) {
     return attention_in(seen) == std::set<std::string>{"lane_not_active", "failures_growing"};
   });
+}
+
+// However many tabs ask, the store is asked at most once a second.
+TEST(Overview, AsksTheStoreForAllTogether) {
+  TestServer server;
+  TestClient client(server.url());
+  const auto began = std::chrono::steady_clock::now();
+  constexpr int requests = 40;
+  for (int i = 0; i < requests; ++i) ASSERT_EQ(client.get("/v1/overview").status, 200);
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - began).count();
+  const std::string metrics = server.engine().metrics();
+  const std::string line = "flowfabric_operations_total{operation=\"count_executions\",outcome=\"ok\"} ";
+  const std::size_t at = metrics.find(line);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_LE(std::stol(metrics.substr(at + line.size())), seconds + 1);
+}
+
+TEST(Overview, AStoreThatDoesNotAnswerIsPartOfTheAnswer) {
+  const auto watch = std::make_shared<test::Watch>();
+  auto store = std::make_unique<test::WatchedStore>(must(open_store("memory:", {})), watch);
+  TestServer server(must(start_engine(std::move(store), {})));
+  TestClient client(server.url());
+  run_one(server.engine(), "mail");
+  const auto ready = [](const json::value& seen) { return seen.at("store").at("ready").as_bool(); };
+  overview_when(client, "/v1/overview", {}, [&](const json::value& seen) {
+    return ready(seen) && sum(seen, "completed") == 1 && lane_of(seen, "mail");
+  });
+  watch->dead = true;
+  const json::value away =
+      overview_when(client, "/v1/overview", {}, [&](const json::value& seen) { return !ready(seen); });
+  EXPECT_TRUE(attention_in(away).contains("store_not_ready"));
+  EXPECT_EQ(text(away.at("store").at("message")), "dead");
+  EXPECT_EQ(sum(away, "completed"), 1u) << "what was counted stays";
+  EXPECT_NE(lane_of(away, "mail"), nullptr) << "what was known stays";
+  watch->dead = false;
+  overview_when(client, "/v1/overview", {},
+                [&](const json::value& seen) { return ready(seen) && attention_in(seen).empty(); });
 }
 
 // Two servers, and each shows what the other one does.
