@@ -21,7 +21,7 @@ target_include_directories(flowfabric INTERFACE
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(flowfabric
   PUBLIC tl::expected Threads::Threads
-  PRIVATE fmt::fmt OpenSSL::Crypto SQLite::SQLite3 PostgreSQL::PostgreSQL)
+  PRIVATE fmt::fmt OpenSSL::Crypto OpenSSL::SSL ZLIB::ZLIB SQLite::SQLite3 PostgreSQL::PostgreSQL)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/flowfabric")
 install(TARGETS flowfabric EXPORT flowfabricTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -4,7 +4,7 @@ find_package(GTest)
 find_package(rapidcheck CONFIG QUIET)
 
 # Tests look behind the rooms too, so they may call databases, OpenSSL and zlib directly.
-set(FF_EVERYTHING ff_cli ff_net ff_open ff_store_memory ff_store_sqlite ff_store_postgres
+set(FF_EVERYTHING ff_cli ff_testing ff_sdk ff_net ff_open ff_store_memory ff_store_sqlite ff_store_postgres
   SQLite::SQLite3 PostgreSQL::PostgreSQL OpenSSL::SSL ZLIB::ZLIB)
 
 if(GTest_FOUND)
@@ -39,6 +39,7 @@ if(GTest_FOUND)
   file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*_test.cpp")
   ff_program(unit_tests SOURCES ${unit_sources} LINK ${suite_links})
   ff_program(conformance_tests SOURCES tests/conformance/*.cpp LINK ${suite_links})
+  ff_program(sdk_tests SOURCES tests/sdk/*.cpp LINK ${suite_links})
   ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links})
   ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links})
   ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links})

@@ -86,6 +86,10 @@ class Engine {
   // Gives the lease back now. The next claim goes on with the same attempt; no retry and no reclaim is counted.
   Result<void> release(const Handle& handle);
   Result<CancelReply> cancel_held(const Handle& handle, std::string reason);
+  // Records the outcome of one durable step; each position once.
+  Result<StepReply> record_step(const Handle& handle, StepRequest request);
+  // Replaces the checkpoint of the execution, which the next claim brings along.
+  Result<void> store_checkpoint(const Handle& handle, std::string bytes, std::string encoding = {});
   // The namespace of the execution that each handle is for; absent where the handle is not valid. Current handles say it
   // themselves; only those of older versions cause a read, and are absent when their execution is gone.
   Result<std::vector<std::optional<std::string>>> namespaces_of(const std::vector<Handle>& handles);
@@ -142,7 +146,9 @@ class Engine {
   // ---- Operating
   Result<CancelReply> cancel(const ExecutionId& id, Operator by = {});
   Result<RevokeReply> revoke_lease(const ExecutionId& id, Operator by = {}, std::optional<Uuid> expected_lease_id = {});
-  Result<ReplayReply> replay_execution(const ExecutionId& id, Operator by = {});
+  // The new life finds the recorded steps again: all, or with `from_step` those before the step of that name.
+  Result<ReplayReply> replay_execution(const ExecutionId& id, Operator by = {},
+                                       const std::optional<std::string>& from_step = {});
   Result<void> change_priority(const ExecutionId& id, std::int32_t priority, Operator by = {});
   // Returns the tags afterwards.
   Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, Operator by = {});
@@ -158,6 +164,8 @@ class Engine {
   Result<ExecutionResult> get_execution_result(const ExecutionId& id, std::optional<std::uint32_t> attempt_index = {});
   Result<ExecutionContext> read_execution_context(const ExecutionId& id);
   Result<std::vector<Attempt>> list_attempts(const ExecutionId& id, std::uint32_t from = 0, std::uint32_t limit = 100);
+  // The recorded steps that count, by position.
+  Result<ListStepsReply> list_steps(const ExecutionId& id, std::uint32_t from_position = 0, std::uint32_t limit = 100);
   Result<Tags> get_tags(const ExecutionId& id);
   Result<EventPage> execution_history(const ExecutionId& id, const std::string& cursor = {}, std::uint32_t limit = 100);
   Result<ListReply> list_executions(const ListRequest& request);

@@ -44,6 +44,67 @@ struct Created {
   friend bool operator==(const Created&, const Created&) = default;
 };
 
+// ---- Durable steps -------------------------------------------------------------------------------------------------
+
+// One piece of a handler's work whose outcome is kept: when the handler runs again, it is returned instead of doing the work
+// again. Steps are numbered from 1 in the order in which the handler comes to them.
+struct Step {
+  std::uint32_t position = 0;
+  std::string name{};
+  StepState state = StepState::succeeded;
+  std::string result{};  // bytes
+  std::string result_encoding{};
+  std::optional<Failure> failure{};  // of a failed one
+  bool permanent = false;            // the failure is not to be retried
+  std::uint32_t tries = 1;
+  std::int64_t duration_ms = 0;
+  TimestampMs recorded_at = 0;
+  TimestampMs wake_at = 0;  // of a sleep
+  std::uint32_t attempt_index = 0;
+  std::uint32_t replay_count = 0;  // which life it was recorded in
+  std::string worker_instance_id{};
+
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+struct StepRequest {
+  std::uint32_t position = 0;
+  std::string name{};
+  std::string result{};
+  std::string result_encoding{};
+  std::optional<Failure> failure{};          // set: the step failed
+  bool permanent = false;                    // only of a failed one
+  std::optional<std::int64_t> sleep_ms{};    // set: the step is a sleep of this length, from now on
+  std::uint32_t tries = 1;
+  std::int64_t duration_ms = 0;  // what it took, as the worker has measured it
+  // The last position of the steps that run side by side with it; 0: it runs alone. A later step that is recorded shows that
+  // the handler went on after a failure of this one.
+  std::uint32_t group_end = 0;
+};
+
+struct StepReply {
+  TimestampMs recorded_at = 0;
+  TimestampMs wake_at = 0;  // of a sleep
+  // This position was recorded before, perhaps by this very call. Read the steps to see what stands there.
+  bool duplicate = false;
+
+  friend bool operator==(const StepReply&, const StepReply&) = default;
+};
+
+struct ListStepsReply {
+  std::vector<Step> steps{};          // by position
+  std::uint32_t next_position = 0;    // where to go on; 0 at the end
+};
+
+// Bytes that a handler wants to find again when it runs anew. There is one an execution: the last.
+struct Checkpoint {
+  std::string bytes{};
+  std::string encoding{};
+  TimestampMs recorded_at = 0;
+
+  friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
+};
+
 // ---- Working -------------------------------------------------------------------------------------------------------
 
 struct ClaimRequest {
@@ -77,6 +138,10 @@ struct ClaimedExecution {
   std::string traceparent{};  // of the submitter; empty: there was none
   HandleKind handle_kind = HandleKind::fresh;
   Handle handle{};
+  // What earlier runs have recorded, by position, up to a limit in bytes.
+  std::vector<Step> steps{};
+  std::uint32_t next_step_position = 0;  // where the rest begins, to be read by list_steps; 0: these are all
+  std::optional<Checkpoint> checkpoint{};
 };
 
 struct RenewVerdict {
@@ -103,6 +168,8 @@ struct FailRequest {
   std::string message{};
   std::string detail{};  // bytes
   Retryable retryable = Retryable::by_policy;
+  // If the attempt is retried, after this time instead of the policy's backoff.
+  std::optional<std::int64_t> retry_after_ms{};
 };
 
 struct FailReply {

@@ -222,7 +222,12 @@ struct Progress {
   friend bool operator==(const Progress&, const Progress&) = default;
 };
 
-// ---- Events. -------------------------------------------------------------------------------------------------------
+// How a durable step stands in the record of its execution. Values are stored; append only.
+enum class StepState : std::uint8_t { succeeded, failed, sleep };
+
+std::string_view to_string(StepState state);
+
+// ---- Events --------------------------------------------------------------------------------------------------------
 
 // Values are stored; append only.
 enum class EventType : std::uint8_t {
@@ -257,6 +262,7 @@ enum class EventType : std::uint8_t {
   api_key_revoked = 28,
   retention_run = 29,  // an operator removed what had ended
   released = 30,       // the holder gave its lease back; the same attempt goes on with the next claim
+  step_recorded = 31,  // `reason` is the step's name
 };
 
 std::string_view to_string(EventType type);

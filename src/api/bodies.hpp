@@ -17,6 +17,10 @@ struct AttemptsReply {
   std::vector<Attempt> attempts{};
   std::string next_cursor{};
 };
+struct StepsReply {
+  std::vector<Step> steps{};
+  std::string next_cursor{};
+};
 struct ReasonsReply {
   std::vector<Reason> reasons{};
 };
@@ -86,6 +90,18 @@ struct DelayBody {
   Handle handle{};
   std::optional<TimestampMs> delay_until{};
   std::optional<std::int64_t> delay_ms{};
+};
+struct StepBody : StepRequest {
+  Handle handle{};
+};
+struct CheckpointBody {
+  Handle handle{};
+  std::string bytes{};
+  std::string encoding{};
+};
+struct ReplayBody {
+  std::string reason{};
+  std::optional<std::string> from_step{};
 };
 struct CancelHeldBody {
   Handle handle{};
@@ -180,10 +196,15 @@ FF_SHAPE(api::CreateManyBody, "CreateMany",
 FF_SHAPE(api::StateReply, "StateReply", field("public_state", &T::public_state, "Where it stands."))
 FF_SHAPE(api::AttemptsReply, "AttemptsReply", field("attempts", &T::attempts, "Oldest first."),
          field("next_cursor", &T::next_cursor, "Where the next page begins; empty at the end."))
+FF_SHAPE(api::StepsReply, "StepsReply", field("steps", &T::steps, "By position."),
+         field("next_cursor", &T::next_cursor, "Where the next page begins; empty at the end."))
 FF_SHAPE(api::ReasonsReply, "ReasonsReply", field("reasons", &T::reasons, "Empty while it runs."))
 FF_SHAPE(api::TagsReply, "TagsReply", field("tags", &T::tags, "All tags."))
 
 FF_SHAPE(api::ReasonBody, "ReasonBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
+FF_SHAPE(api::ReplayBody, "ReplayBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
+         field("from_step", &T::from_step, "Keep only the steps that were recorded before the step of this name.")
+             .up_to(limits::max_step_name_bytes))
 FF_SHAPE(api::RevokeBody, "RevokeBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
          field("expected_lease_id", &T::expected_lease_id, "Revoke only this lease."))
 FF_SHAPE(api::PriorityBody, "PriorityBody",
@@ -253,6 +274,26 @@ struct Shape<api::CompleteBody> {
   static constexpr std::string_view name = "CompleteBody";
   static constexpr auto fields =
       std::tuple_cat(std::tuple{required("handle", &T::handle, about_handle)}, Shape<CompleteRequest>::fields);
+};
+
+template <>
+struct Shape<api::StepBody> {
+  using T = api::StepBody;
+  static constexpr std::string_view name = "StepBody";
+  static constexpr auto fields =
+      std::tuple_cat(std::tuple{required("handle", &T::handle, about_handle)}, Shape<StepRequest>::fields);
+};
+
+template <>
+struct Shape<api::CheckpointBody> {
+  using T = api::CheckpointBody;
+  static constexpr std::string_view name = "CheckpointBody";
+  static constexpr auto fields = std::tuple{
+      required("handle", &T::handle, about_handle),
+      LabelledJson<&T::bytes, &T::encoding>{"checkpoint", about_json_in},
+      LabelledBase64<&T::bytes, &T::encoding>{"checkpoint_base64", about_base64_in},
+      field("encoding", &T::encoding, "Its label."),
+  };
 };
 
 template <>

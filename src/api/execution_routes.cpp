@@ -166,8 +166,8 @@ Result<EventPage> history_of(Call& call, Nothing) {
   return call.engine().execution_history(id, call.query("cursor").value_or(""), limit);
 }
 
-// A cursor of this listing is the index of the attempt that the next page begins with.
-Result<std::uint32_t> attempt_cursor(const Call& call) {
+// The cursor of attempts and steps is the number of the first one on the next page.
+Result<std::uint32_t> number_cursor(const Call& call) {
   const std::string text = call.query("cursor").value_or("0");
   std::uint32_t index = 0;
   const char* end = text.data() + text.size();
@@ -178,7 +178,7 @@ Result<std::uint32_t> attempt_cursor(const Call& call) {
 
 Result<AttemptsReply> attempts_of(Call& call, Nothing) {
   FF_TRY(id, call.execution_id());
-  FF_TRY(from, attempt_cursor(call));
+  FF_TRY(from, number_cursor(call));
   FF_TRY(limit, page_limit(call));
   FF_TRY(attempts, call.engine().list_attempts(id, from, limit));
   AttemptsReply reply{std::move(attempts), {}};
@@ -186,6 +186,16 @@ Result<AttemptsReply> attempts_of(Call& call, Nothing) {
   const std::uint32_t next = reply.attempts.back().attempt_index + 1;
   FF_TRY(more, call.engine().list_attempts(id, next, 1));
   if (!more.empty()) reply.next_cursor = std::to_string(next);
+  return reply;
+}
+
+Result<StepsReply> steps_of(Call& call, Nothing) {
+  FF_TRY(id, call.execution_id());
+  FF_TRY(from, number_cursor(call));
+  FF_TRY(limit, page_limit(call));
+  FF_TRY(page, call.engine().list_steps(id, from, limit));
+  StepsReply reply{std::move(page.steps), {}};
+  if (page.next_position != 0) reply.next_cursor = std::to_string(page.next_position);
   return reply;
 }
 
@@ -227,6 +237,8 @@ std::vector<Route> reading_routes() {
                                          history_of, paging_parameters()),
       blocking_route<Nothing, AttemptsReply>(ApiRole::viewer, "GET", one + "/attempts", "Its attempts, oldest first.",
                                              attempts_of, paging_parameters()),
+      blocking_route<Nothing, StepsReply>(ApiRole::viewer, "GET", one + "/steps", "Its durable steps, in order.",
+                                          steps_of, paging_parameters()),
       blocking_route<Nothing, TagsReply>(ApiRole::viewer, "GET", one + "/tags", "Its tags.",
                                          [](Call& call, Nothing) -> Result<TagsReply> {
                                            FF_TRY(id, call.execution_id());
@@ -253,11 +265,11 @@ std::vector<Route> operating_routes() {
                                                 return call.engine().cancel(id,
                                                                             call.as_operator(std::move(body.reason)));
                                               }),
-      blocking_route<ReasonBody, ReplayReply>(
+      blocking_route<ReplayBody, ReplayReply>(
           ApiRole::operating, "POST", one + "/replay", "Start an ended execution over.",
-          [](Call& call, ReasonBody body) -> Result<ReplayReply> {
+          [](Call& call, ReplayBody body) -> Result<ReplayReply> {
             FF_TRY(id, call.execution_id());
-            return call.engine().replay_execution(id, call.as_operator(std::move(body.reason)));
+            return call.engine().replay_execution(id, call.as_operator(std::move(body.reason)), body.from_step);
           }),
       blocking_route<RevokeBody, RevokeReply>(
           ApiRole::operating, "POST", one + "/revoke-lease", "Take the lease away from its holder.",

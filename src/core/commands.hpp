@@ -60,6 +60,15 @@ struct DelayCommand {
 struct ReleaseHeldCommand {
   Fence fence;
 };
+struct StepCommand {
+  Fence fence;
+  StepRequest request;
+};
+struct CheckpointCommand {
+  Fence fence;
+  std::string bytes;
+  std::string encoding;
+};
 struct CancelHeldCommand {
   Fence fence;
   std::string reason;
@@ -76,6 +85,9 @@ struct RevokeCommand {
 struct ReplayCommand {
   ExecutionId id;
   Operator by;
+  // The new life keeps the steps before this position; absent: all. Positions are those of the life that has ended.
+  std::optional<std::uint32_t> from_position{};
+  std::uint32_t replay_count = 0;  // of that life; only with a position
 };
 struct PriorityCommand {
   ExecutionId id;
@@ -172,7 +184,7 @@ using Command =
                  ReleaseHeldCommand, CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand, PriorityCommand,
                  TagsCommand, LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand, RegisterCommand,
                  HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand,
-                 CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand>;
+                 CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand, StepCommand, CheckpointCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -185,6 +197,6 @@ struct RemoveReply {
 using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply,
                            RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
                            ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
-                           DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply>;
+                           DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply, StepReply>;
 
 }  // namespace flowfabric

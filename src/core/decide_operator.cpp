@@ -20,8 +20,10 @@ void archive_result(Transition& transition) {
   facts.result.clear();
 }
 
-void start_over(Transition& transition, const Operator& by) {
+void start_over(Transition& transition, const Operator& by, std::optional<std::uint32_t> from_position) {
   Facts& facts = transition.facts();
+  facts.steps.forget_last_failures();
+  if (from_position) facts.steps.forget_from(*from_position);
   archive_result(transition);
   ++facts.replay_count;
   facts.retry_count = 0;
@@ -93,7 +95,10 @@ Result<Reply> decide_one(Workspace& workspace, const ReplayCommand& command, con
     return fail(Errc::max_replays_exhausted, "the execution has been replayed " + std::to_string(facts.replay_count) +
                                                  " times; the policy allows " + std::to_string(allowed));
   }
-  start_over(transition, command.by);
+  if (command.from_position && command.replay_count != facts.replay_count) {
+    return fail(Errc::contended, "the execution was replayed meanwhile; look at its steps again");
+  }
+  start_over(transition, command.by, command.from_position);
   transition.record(EventType::replayed, command.by.name, command.by.reason);
   return ReplayReply{facts.replay_count, public_state(facts)};
 }

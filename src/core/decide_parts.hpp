@@ -18,6 +18,13 @@ Result<Reply> decide_one(Workspace& workspace, const DelayCommand& command, cons
 Result<Reply> decide_one(Workspace& workspace, const ReleaseHeldCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command, const Context& context);
 
+// The one fence. Time has caught up with the execution before, so a lease that ran out is gone by now.
+Result<void> check_fence(const Execution& execution, const Fence& fence);
+
+// decide_steps.cpp
+Result<Reply> decide_one(Workspace& workspace, const StepCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const CheckpointCommand& command, const Context& context);
+
 // decide_operator.cpp
 // An event that belongs to no execution.
 Event plain_event(EventType type, const Context& context, const Operator& by, std::string reason);

@@ -79,7 +79,11 @@ class Player {
       case 1: return FailCommand{fence, {}};
       case 2:
         return dice_() % 3 == 0 ? Command{ReleaseHeldCommand{fence}} : Command{DelayCommand{fence, stage.now + 25}};
-      case 3: return RenewCommand{fence, 0};
+      case 3: {
+        StepRequest step{.position = static_cast<std::uint32_t>(1 + dice_() % 5), .name = "step"};
+        if (dice_() % 3 == 0) step.failure = Failure{"error", "", ""};
+        return dice_() % 2 == 0 ? Command{StepCommand{fence, step}} : Command{RenewCommand{fence, 0}};
+      }
       case 4: return dice_() % 4 == 0 ? Command{CancelCommand{id, {}}} : Command{PriorityCommand{id, 1, {}}};
       case 5:
       case 6: return RevokeCommand{id, {}, {}};

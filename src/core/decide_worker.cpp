@@ -23,6 +23,7 @@ std::uint64_t digest_of(const FailRequest& request) {
   out.text(request.message);
   out.text(request.detail);
   out.enumerator(request.retryable);
+  if (request.retry_after_ms) out.number(*request.retry_after_ms);
   return digest64(out.take());
 }
 
@@ -52,7 +53,22 @@ bool is_repeat(const Facts& facts, const Release& now) {
          last.attempt_index == now.attempt_index && last.request_digest == now.request_digest;
 }
 
-// The one fence. Time has caught up with the execution before, so a lease that ran out is gone by now.
+// The holder gives its lease up without an end: the next claim goes on with the same attempt, so neither a retry nor a
+// reclaim is counted.
+void put_attempt_aside(Transition& transition, TimestampMs delay_until) {
+  Facts& facts = transition.facts();
+  const TimestampMs now = transition.now();
+  Attempt& attempt = *facts.attempt;
+  attempt.attempt_state = AttemptState::suspended;
+  attempt.suspended_at = now;
+  if (attempt.timeout_at != 0) attempt.timeout_left_ms = std::max<std::int64_t>(attempt.timeout_at - now, 1);
+  attempt.timeout_at = 0;
+  ++facts.lease_epoch;
+  make_runnable(transition, delay_until, DelayCause::worker);
+}
+
+}  // namespace
+
 Result<void> check_fence(const Execution& execution, const Fence& fence) {
   const Facts& facts = execution.facts;
   if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(execution));
@@ -69,22 +85,6 @@ Result<void> check_fence(const Execution& execution, const Fence& fence) {
   return fail(Errc::stale_lease, "the handle belongs to lease epoch " + std::to_string(fence.lease_epoch) +
                                      "; the execution is at epoch " + std::to_string(facts.lease_epoch));
 }
-
-// The holder gives its lease up without an end: the next claim goes on with the same attempt, so neither a retry nor a
-// reclaim is counted.
-void put_attempt_aside(Transition& transition, TimestampMs delay_until) {
-  Facts& facts = transition.facts();
-  const TimestampMs now = transition.now();
-  Attempt& attempt = *facts.attempt;
-  attempt.attempt_state = AttemptState::suspended;
-  attempt.suspended_at = now;
-  if (attempt.timeout_at != 0) attempt.timeout_left_ms = std::max<std::int64_t>(attempt.timeout_at - now, 1);
-  attempt.timeout_at = 0;
-  ++facts.lease_epoch;
-  make_runnable(transition, delay_until, DelayCause::worker);
-}
-
-}  // namespace
 
 Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.id, context));
@@ -159,7 +159,7 @@ Result<Reply> decide_one(Workspace& workspace, const FailCommand& command, const
   const std::string actor = facts.lease->worker_instance_id;
   const FailRequest& request = command.request;
   FailReply reply = fail_attempt(*slot, context, Failure{request.category, request.message, request.detail},
-                                 request.retryable, actor, context.now);
+                                 {request.retryable, request.retry_after_ms}, actor, context.now);
   release.fail = reply;
   facts.release = std::move(release);
   return reply;

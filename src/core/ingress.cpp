@@ -347,7 +347,31 @@ Result<void> admit(const CompleteRequest& request, const IngressLimits& limits) 
 Result<void> admit(const FailRequest& request) {
   FF_TRY_VOID(admit_text(request.category, "category", 1, limits::max_category_bytes, Content::no_controls));
   FF_TRY_VOID(admit_text(request.message, "message", 0, limits::max_message_bytes, Content::any_text));
+  if (request.retry_after_ms) {
+    FF_TRY_VOID(admit_duration(*request.retry_after_ms, "retry_after_ms"));
+  }
   return admit_bytes(request.detail, "detail", limits::max_failure_detail_bytes);
+}
+
+Result<void> admit(const StepRequest& request, const IngressLimits& limits) {
+  FF_TRY_VOID(admit_range<std::uint32_t>(request.position, "position", 1, UINT32_MAX - 1));
+  FF_TRY_VOID(admit_text(request.name, "name", 1, limits::max_step_name_bytes, Content::no_controls));
+  FF_TRY_VOID(admit_bytes(request.result, "result", limits.max_result_bytes));
+  FF_TRY_VOID(
+      admit_text(request.result_encoding, "result_encoding", 0, limits::max_encoding_bytes, Content::no_controls));
+  FF_TRY_VOID(admit_duration(request.duration_ms, "duration_ms"));
+  FF_TRY_VOID(admit_range<std::uint32_t>(request.tries, "tries", 1, UINT32_MAX));
+  if (request.sleep_ms) FF_TRY_VOID(admit_duration(*request.sleep_ms, "sleep_ms"));
+  if (request.sleep_ms && request.failure) return refuse("a sleep cannot fail", "failure");
+  if (!request.failure) return {};
+  FF_TRY_VOID(admit_text(request.failure->category, "category", 1, limits::max_category_bytes, Content::no_controls));
+  FF_TRY_VOID(admit_text(request.failure->message, "message", 0, limits::max_message_bytes, Content::any_text));
+  return admit_bytes(request.failure->detail, "detail", limits::max_failure_detail_bytes);
+}
+
+Result<void> admit_checkpoint(const std::string& bytes, const std::string& encoding, const IngressLimits& limits) {
+  FF_TRY_VOID(admit_bytes(bytes, "checkpoint", limits.max_result_bytes));
+  return admit_text(encoding, "encoding", 0, limits::max_encoding_bytes, Content::no_controls);
 }
 
 Result<void> admit(const Operator& by) {

@@ -19,6 +19,8 @@ Result<void> admit(ClaimRequest& request);
 Result<void> admit(const ProgressReport& report);
 Result<void> admit(const CompleteRequest& request, const IngressLimits& limits);
 Result<void> admit(const FailRequest& request);
+Result<void> admit(const StepRequest& request, const IngressLimits& limits);
+Result<void> admit_checkpoint(const std::string& bytes, const std::string& encoding, const IngressLimits& limits);
 Result<void> admit(const Operator& by);
 Result<void> admit(const TagChanges& changes);
 Result<void> admit(const ListRequest& request);

@@ -43,7 +43,8 @@ constexpr std::array<Names, 3> handle_kinds = {"fresh", "resumed", "reclaimed"};
 constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
-constexpr std::array<Names, 31> event_types = {"",
+constexpr std::array<Names, 3> step_states = {"succeeded", "failed", "sleep"};
+constexpr std::array<Names, 32> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -73,7 +74,8 @@ constexpr std::array<Names, 31> event_types = {"",
                                                "api_key_created",
                                                "api_key_revoked",
                                                "retention_run",
-                                               "released"};
+                                               "released",
+                                               "step_recorded"};
 
 template <class Enum, std::size_t n>
 std::string_view name_of(const std::array<Names, n>& names, Enum value) {
@@ -117,6 +119,7 @@ std::string_view to_string(LaneState value) { return name_of(lane_states, value)
 std::string_view to_string(HandleKind value) { return name_of(handle_kinds, value); }
 std::string_view to_string(GrantKind value) { return name_of(grant_kinds, value); }
 std::string_view to_string(ApiRole value) { return name_of(api_roles, value); }
+std::string_view to_string(StepState value) { return name_of(step_states, value); }
 std::string_view to_string(WorkerState value) { return name_of(worker_states, value); }
 std::string_view to_string(EventType value) {
   return value == EventType::unknown ? "unknown" : name_of(event_types, value);

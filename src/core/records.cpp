@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint8_t layout_1 = 1;
 constexpr std::uint8_t layout_2 = 2;
 constexpr std::uint8_t layout_3 = 3;
+constexpr std::uint8_t layout_4 = 4;
 
 template <class T, class F>
 void put_optional(Encoder& out, const std::optional<T>& value, F put) {
@@ -335,6 +336,33 @@ void get_grant_notes(Decoder& in, HeldGrant& grant) {
   grant.admission_summary = in.text();
 }
 
+// What layout 4 adds.
+void put_steps(Encoder& out, const Facts& facts) {
+  out.unsigned_number(facts.steps.good.size());
+  for (const auto& [from, to] : facts.steps.good) {
+    out.unsigned_number(from);
+    out.unsigned_number(to);
+  }
+  out.unsigned_number(facts.steps.failed.size());
+  for (const auto& step : facts.steps.failed) {
+    out.unsigned_number(step.position);
+    out.unsigned_number(step.group_end);
+  }
+  out.boolean(facts.has_checkpoint);
+}
+
+void get_steps(Decoder& in, Facts& facts) {
+  for (std::size_t n = in.count(); n > 0 && in.ok(); --n) {
+    const std::uint32_t from = in.u32();
+    facts.steps.good.emplace_back(from, in.u32());
+  }
+  for (std::size_t n = in.count(); n > 0 && in.ok(); --n) {
+    const std::uint32_t position = in.u32();
+    facts.steps.failed.push_back({position, in.u32()});
+  }
+  facts.has_checkpoint = in.boolean();
+}
+
 Error unknown_layout(const char* what) {
   return Error{Errc::corruption, std::string("stored bytes of ") + what + " have an unknown layout", {}, {}};
 }
@@ -406,7 +434,8 @@ Result<Spec> decode_spec(std::string_view bytes) {
 std::string encode(const Facts& facts) {
   Encoder out;
   out.reserve(256 + facts.result.size());
-  out.u8(facts.grant ? layout_3 : layout_2);
+  const bool has_steps = !facts.steps.empty() || facts.has_checkpoint;
+  out.u8(has_steps ? layout_4 : facts.grant ? layout_3 : layout_2);
   out.enumerator(facts.phase);
   out.enumerator(facts.outcome);
   out.number(facts.priority);
@@ -444,12 +473,13 @@ std::string encode(const Facts& facts) {
   if (facts.lost.cause != LeaseLoss::none) put_lost(out, facts.lost);
   put_optional(out, facts.grant, put_grant);
   if (facts.grant) put_grant_notes(out, *facts.grant);
+  if (has_steps) put_steps(out, facts);
   return out.take();
 }
 
 static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in, layout_3);
+  const std::uint8_t layout = layout_of(in, layout_4);
   if (layout == 0) return tl::unexpected(unknown_layout("an execution's facts"));
   facts.phase = in.enumerator(Phase::terminal);
   facts.outcome = in.enumerator(Outcome::skipped);
@@ -490,6 +520,7 @@ static Result<void> decode_into(Facts& facts, std::string_view bytes) {
     facts.grant = get_optional(in, get_grant);
   }
   if (layout >= layout_3 && facts.grant) get_grant_notes(in, *facts.grant);
+  if (layout >= layout_4) get_steps(in, facts);
   return finished(in, "an execution's facts");
 }
 
@@ -729,7 +760,7 @@ Result<Event> decode_event(std::string_view bytes) {
   const std::uint8_t layout = layout_of(in);
   if (layout == 0) return tl::unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::released);
+  event.type = in.enumerator(EventType::step_recorded);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, [](Decoder& i) {

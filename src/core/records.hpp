@@ -13,10 +13,11 @@
 
 #include "base/entropy.hpp"
 #include "core/changes.hpp"
+#include "core/steps.hpp"
 
 namespace flowfabric {
 
-enum class SatelliteKind : std::uint8_t { payload = 1, result = 2, attempt = 3 };
+enum class SatelliteKind : std::uint8_t { payload = 1, result = 2, attempt = 3, step = 4, checkpoint = 5 };
 
 struct Spec {
   std::string name_space;
@@ -134,6 +135,9 @@ struct Facts {
   bool has_result = false;
   bool result_is_inline = false;
   std::string result;
+
+  StepIndex steps;
+  bool has_checkpoint = false;
 
   friend bool operator==(const Facts&, const Facts&) = default;
 };

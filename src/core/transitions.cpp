@@ -65,7 +65,7 @@ std::int64_t retry_delay_ms(const Policy& policy, std::uint32_t retry_count, con
 
 // Whether the event stands for a change of state, or only for one of properties.
 bool is_transition(EventType type) {
-  return type != EventType::tags_changed && type != EventType::priority_changed && type != EventType::grant_issued &&
+  return type != EventType::tags_changed && type != EventType::step_recorded && type != EventType::priority_changed && type != EventType::grant_issued &&
          type != EventType::grant_expired;
 }
 
@@ -82,8 +82,8 @@ bool settle_once(Slot& slot, const Context& context) {
     return true;
   }
   if (facts.lease && facts.attempt && facts.attempt->timeout_at == due) {
-    fail_attempt(slot, context, Failure{"timeout", "the attempt exceeded its timeout", {}},
-                 FailRequest::Retryable::by_policy, clock_actor, due);
+    fail_attempt(slot, context, Failure{"timeout", "the attempt exceeded its timeout", {}}, RetryWish{}, clock_actor,
+                 due);
     return true;
   }
   if (facts.lease && facts.lease->expires_at == due) {
@@ -237,13 +237,13 @@ void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::
   transition.record(type, actor, reason, facts.delay_until);
 }
 
-FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, FailRequest::Retryable retryable,
+FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, const RetryWish& wish,
                        const std::string& actor, TimestampMs since) {
   Transition transition(slot, context);
   Facts& facts = transition.facts();
   FF_CHECK(facts.phase == Phase::active && facts.lease && facts.attempt);
   const Policy& policy = transition.spec().policy;
-  const RetryDecision decision = decide_retry(policy, facts, failure.category, retryable);
+  const RetryDecision decision = decide_retry(policy, facts, failure.category, wish.retryable);
   const std::string category = failure.category;
 
   facts.attempt->failure = failure;
@@ -253,10 +253,12 @@ FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, Fail
     finish(transition, Outcome::failed, EventType::failed, AttemptState::ended_failure, actor, category);
     return {FailReply::Decision::failed, 0, 0, decision.reason};
   }
-  const std::int64_t delay = retry_delay_ms(policy, facts.retry_count, context.entropy);
+  const std::int64_t delay =
+      wish.after_ms ? *wish.after_ms : retry_delay_ms(policy, facts.retry_count, context.entropy);
   const TimestampMs retry_at = since + delay;
   if (facts.lease) ++facts.lease_epoch;
   ++facts.retry_count;
+  facts.steps.forget_last_failures();
   facts.pending = PendingAttempt{AttemptType::retry, facts.attempt->attempt_index, category, actor};
   make_runnable(transition, retry_at, DelayCause::backoff);
   transition.record(EventType::retry_scheduled, actor, category, retry_at);

@@ -75,7 +75,11 @@ void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::
                 const std::string& reason, TimestampMs since);
 
 // Ends the running attempt as failed and decides what follows. A backoff counts from `since`.
-FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, FailRequest::Retryable retryable,
+struct RetryWish {
+  FailRequest::Retryable retryable = FailRequest::Retryable::by_policy;
+  std::optional<std::int64_t> after_ms{};  // instead of the policy's backoff
+};
+FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, const RetryWish& wish,
                        const std::string& actor, TimestampMs since);
 
 // Gives a claimable execution to a worker: a new attempt, or the same one again.

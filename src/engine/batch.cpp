@@ -50,6 +50,27 @@ Command hand_out(const QueuedClaim& claim, const ExecutionId& id) {
   return GrantCommand{GrantKind::claim, std::move(grant), request.name_space};
 }
 
+// Steps and checkpoint of one claim.
+Result<void> put_steps(ClaimedExecution& claim, const Slot& slot, const std::map<SatelliteName, std::string>& bodies) {
+  const Facts& facts = slot.execution()->facts;
+  std::size_t bytes = 0;
+  for (const std::uint32_t position : facts.steps.positions(0, limits::max_steps)) {
+    const auto found = bodies.find({slot.key, static_cast<std::uint8_t>(SatelliteKind::step), position});
+    if (found == bodies.end() || (bytes > 0 && bytes + found->second.size() > limits::max_claimed_step_bytes)) {
+      claim.next_step_position = position;
+      break;
+    }
+    bytes += found->second.size();
+    FF_TRY(step, decode_step(found->second));
+    claim.steps.push_back(std::move(step));
+  }
+  const auto checkpoint = bodies.find({slot.key, static_cast<std::uint8_t>(SatelliteKind::checkpoint), 0});
+  if (!facts.has_checkpoint || checkpoint == bodies.end()) return {};
+  FF_TRY(decoded, decode_checkpoint(checkpoint->second));
+  claim.checkpoint = std::move(decoded);
+  return {};
+}
+
 bool may_take(const ClaimRequest& request, const ReadyEntry& entry) {
   return !request.name_space || *request.name_space == entry.name_space;
 }
@@ -138,6 +159,7 @@ Result<void> Batch::read_decide_commit() {
   FF_TRY_VOID(read_more());
   decide_all();
   FF_TRY_VOID(load_payloads());
+  FF_TRY_VOID(load_steps());
   return commit();
 }
 
@@ -521,6 +543,35 @@ Result<void> Batch::load_payloads() {
   FF_TRY(satellites, session_.read_satellites(names));
   for (const Satellite& satellite : satellites) {
     for (ClaimedExecution* claim : wanted.at(satellite.name.root)) claim->payload = satellite.body;
+  }
+  return {};
+}
+
+// Brings along what earlier runs of the handlers have recorded: steps in their order until the limit in bytes is reached,
+// and the checkpoint.
+Result<void> Batch::load_steps() {
+  constexpr auto step_kind = static_cast<std::uint8_t>(SatelliteKind::step);
+  constexpr auto checkpoint_kind = static_cast<std::uint8_t>(SatelliteKind::checkpoint);
+  std::vector<SatelliteName> names;
+  std::map<SatelliteName, std::string> bodies;
+  for (const ClaimedExecution* claim : given_out()) {
+    const Slot& slot = workspace_.at(execution_key(claim->execution_id));
+    const Facts& facts = slot.execution()->facts;
+    for (const std::uint32_t position : facts.steps.positions(0, limits::max_claimed_steps)) {
+      names.push_back({slot.key, step_kind, position});
+    }
+    if (facts.has_checkpoint) names.push_back({slot.key, checkpoint_kind, 0});
+  }
+  if (names.empty()) return {};
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  FF_TRY(satellites, session_.read_satellites(names));
+  for (Satellite& satellite : satellites) bodies[satellite.name] = std::move(satellite.body);
+  for (ClaimedExecution* claim : given_out()) {
+    const Slot& slot = workspace_.at(execution_key(claim->execution_id));
+    // What this batch itself writes is newer.
+    for (const Satellite& satellite : slot.satellites) bodies[satellite.name] = satellite.body;
+    FF_TRY_VOID(put_steps(*claim, slot, bodies));
   }
   return {};
 }

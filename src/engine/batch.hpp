@@ -80,6 +80,7 @@ class Batch {
   void offer(ReadyEntry entry);
   void offer_newly_ready(const Key& key);
   Result<void> load_payloads();
+  Result<void> load_steps();
   Result<void> commit();
   std::size_t size() const { return commands_.size() + clock_commands_.size() + claims_.size(); }
   std::optional<Verdict> verdict_on(const Slot& slot) const;

@@ -332,6 +332,22 @@ Result<DelayReply> Engine::delay_for(const Handle& handle, std::int64_t delay_ms
   });
 }
 
+Result<StepReply> Engine::record_step(const Handle& handle, StepRequest request) {
+  return impl_->counted("record_step", [&]() -> Result<StepReply> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit(request, impl_->runtime->ingress()));
+    return call_as<StepReply>(*impl_->runtime, StepCommand{fence, std::move(request)});
+  });
+}
+
+Result<void> Engine::store_checkpoint(const Handle& handle, std::string bytes, std::string encoding) {
+  return impl_->counted("store_checkpoint", [&]() -> Result<void> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit_checkpoint(bytes, encoding, impl_->runtime->ingress()));
+    return call_done(*impl_->runtime, CheckpointCommand{fence, std::move(bytes), std::move(encoding)});
+  });
+}
+
 Result<DelayReply> Engine::delay(const Handle& handle, TimestampMs delay_until) {
   return impl_->counted("delay", [&]() -> Result<DelayReply> {
     FF_TRY(fence, impl_->runtime->fence_of(handle));
@@ -371,11 +387,18 @@ Result<RevokeReply> Engine::revoke_lease(const ExecutionId& id, Operator by, std
   });
 }
 
-Result<ReplayReply> Engine::replay_execution(const ExecutionId& id, Operator by) {
+Result<ReplayReply> Engine::replay_execution(const ExecutionId& id, Operator by,
+                                             const std::optional<std::string>& from_step) {
   return impl_->counted("replay_execution", [&]() -> Result<ReplayReply> {
     FF_TRY_VOID(admit_execution_id(id));
     FF_TRY_VOID(admit(by));
-    return call_as<ReplayReply>(*impl_->runtime, ReplayCommand{id, std::move(by)});
+    ReplayCommand command{id, std::move(by)};
+    if (from_step) {
+      FF_TRY(place, reads::find_step(impl_->runtime->store(), id, *from_step));
+      command.from_position = place.position;
+      command.replay_count = place.replay_count;
+    }
+    return call_as<ReplayReply>(*impl_->runtime, std::move(command));
   });
 }
 

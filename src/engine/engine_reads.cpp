@@ -65,6 +65,11 @@ Result<std::vector<Attempt>> Engine::list_attempts(const ExecutionId& id, std::u
   return impl_->counted("list_attempts", [&] { return reads::attempts(impl_->runtime->store(), id, from, limit); });
 }
 
+Result<ListStepsReply> Engine::list_steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) {
+  return impl_->counted("list_steps",
+                        [&] { return reads::steps(impl_->runtime->store(), id, from_position, limit); });
+}
+
 Result<Tags> Engine::get_tags(const ExecutionId& id) {
   return impl_->counted("get_tags", [&]() -> Result<Tags> {
     FF_TRY(execution, reads::load_execution(impl_->runtime->store(), id));

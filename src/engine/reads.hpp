@@ -24,6 +24,14 @@ Result<ExecutionResult> result_of(Store& store, const Execution& execution);
 Result<ExecutionResult> attempt_result(Store& store, const ExecutionId& id, std::uint32_t attempt_index);
 Result<ExecutionContext> context(Store& store, const ExecutionId& id);
 Result<std::vector<Attempt>> attempts(Store& store, const ExecutionId& id, std::uint32_t from, std::uint32_t limit);
+// step_reads.cpp
+Result<ListStepsReply> steps(Store& store, const ExecutionId& id, std::uint32_t from, std::uint32_t limit);
+struct StepPlace {
+  std::uint32_t position = 0;
+  std::uint32_t replay_count = 0;  // of the execution
+};
+// Where the step of that name stands; `not_found` names the steps that there are.
+Result<StepPlace> find_step(Store& store, const ExecutionId& id, const std::string& name);
 Result<EventPage> history(Store& store, const ExecutionId& id, const std::string& cursor, std::uint32_t limit);
 Result<ListReply> list(Store& store, const ListRequest& request);
 Result<std::vector<LaneCounts>> counts(Store& store, const std::optional<std::string>& name_space);

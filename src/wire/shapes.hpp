@@ -60,7 +60,9 @@ struct EnumRange<ApiRole> : Range<ApiRole, ApiRole::viewer, ApiRole::admin> {};
 template <>
 struct EnumRange<WorkerState> : Range<WorkerState, WorkerState::live, WorkerState::ttl_swept> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::released> {};
+struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::sleep> {};
+template <>
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::step_recorded> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};
@@ -411,6 +413,71 @@ struct Shape<Lease> {
 };
 
 template <>
+struct Shape<Step> {
+  using S = Step;
+  static constexpr std::string_view name = "Step";
+  static constexpr auto fields = std::tuple{
+      field("position", &S::position, "Counts from 1, in the order in which the handler comes to its steps."),
+      field("name", &S::name, "Its name."),
+      field("state", &S::state, "How it ended."),
+      LabelledJson<&S::result, &S::result_encoding>{"result", about_json_out},
+      LabelledBase64<&S::result, &S::result_encoding>{"result_base64", about_base64_out},
+      field("result_encoding", &S::result_encoding, "The label of the result."),
+      field("failure", &S::failure, "Why it failed."),
+      field("permanent", &S::permanent, "Whether the failure is not to be retried."),
+      field("tries", &S::tries, "How often it was tried before it was recorded."),
+      field("duration_ms", &S::duration_ms, "How long it took, as its worker has measured it."),
+      moment("recorded_at", &S::recorded_at, "When it was recorded."),
+      moment("wake_at", &S::wake_at, "Of a sleep: when it ends."),
+      field("attempt_index", &S::attempt_index, "The attempt that recorded it."),
+      field("replay_count", &S::replay_count, "The life that it was recorded in."),
+      field("worker_instance_id", &S::worker_instance_id, "The worker that recorded it."),
+  };
+};
+
+template <>
+struct Shape<StepRequest> {
+  using R = StepRequest;
+  static constexpr std::string_view name = "StepRequest";
+  static constexpr auto fields = std::tuple{
+      required("position", &R::position, "Counts from 1, in the order in which the handler comes to its steps."),
+      required("name", &R::name, "Its name, up to 128 bytes."),
+      LabelledJson<&R::result, &R::result_encoding>{"result", about_json_in},
+      LabelledBase64<&R::result, &R::result_encoding>{"result_base64", about_base64_in},
+      field("result_encoding", &R::result_encoding, "The label of the result."),
+      field("failure", &R::failure, "Present: the step failed."),
+      field("permanent", &R::permanent, "Whether the failure is not to be retried (false)."),
+      field("sleep_ms", &R::sleep_ms, "Present: the step is a sleep of this length, from now on."),
+      field("tries", &R::tries, "How often it was tried (1)."),
+      field("duration_ms", &R::duration_ms, "How long it took."),
+      field("group_end", &R::group_end, "The last position of the steps that run side by side with it; 0: it runs alone."),
+  };
+};
+
+template <>
+struct Shape<StepReply> {
+  using R = StepReply;
+  static constexpr std::string_view name = "StepReply";
+  static constexpr auto fields = std::tuple{
+      moment("recorded_at", &R::recorded_at, "When it was recorded."),
+      moment("wake_at", &R::wake_at, "Of a sleep: when it ends."),
+      field("duplicate", &R::duplicate, "The position was recorded before; read the steps to see what stands there."),
+  };
+};
+
+template <>
+struct Shape<Checkpoint> {
+  using C = Checkpoint;
+  static constexpr std::string_view name = "Checkpoint";
+  static constexpr auto fields = std::tuple{
+      LabelledJson<&C::bytes, &C::encoding>{"checkpoint", about_json_out},
+      LabelledBase64<&C::bytes, &C::encoding>{"checkpoint_base64", about_base64_out},
+      field("encoding", &C::encoding, "Its label."),
+      moment("recorded_at", &C::recorded_at, "When it was stored."),
+  };
+};
+
+template <>
 struct Shape<ClaimedExecution> {
   using C = ClaimedExecution;
   static constexpr std::string_view name = "ClaimedExecution";
@@ -431,6 +498,9 @@ struct Shape<ClaimedExecution> {
       if_set("traceparent", &C::traceparent, "W3C trace context of the submitter."),
       field("handle_kind", &C::handle_kind, "A new attempt, the same one going on, or one that follows a lost lease."),
       field("handle", &C::handle, "Shows that you hold the lease. Opaque."),
+      field("steps", &C::steps, "What earlier runs of the handler have recorded, by position, up to 256 KiB."),
+      field("next_step_position", &C::next_step_position, "Where the rest of them begins; 0: these are all."),
+      field("checkpoint", &C::checkpoint, "The last checkpoint, if there is one."),
   };
 };
 
@@ -466,6 +536,7 @@ struct Shape<FailRequest> {
       PlainJson<&R::detail>{"detail", "Any JSON; kept byte for byte, up to 64 KiB."},
       PlainBase64<&R::detail>{"detail_base64", about_base64_in},
       field("retryable", &R::retryable, "Who decides whether it is tried again (by_policy)."),
+      field("retry_after_ms", &R::retry_after_ms, "If it is retried, after this time instead of the policy's backoff."),
   };
 };
 

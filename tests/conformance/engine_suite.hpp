@@ -97,6 +97,8 @@ inline std::vector<Command> everything_fenced(const Fence& fence) {
           FailCommand{fence, {}},
           DelayCommand{fence, 1},
           ReleaseHeldCommand{fence},
+          StepCommand{fence, {.position = 1, .name = "s"}},
+          CheckpointCommand{fence, "c", {}},
           CancelHeldCommand{fence, "enough"}};
 }
 

@@ -128,6 +128,8 @@ void Stage::use(const Step& step, const ClaimedExecution& held) {
       ProgressReport report;
       report.percent = static_cast<std::uint8_t>(n % 101);
       if (n % 4 == 0) report.message = "halfway";
+      if (n % 3 == 1) return record_step(n, fence);
+      if (n % 6 == 2) return say("checkpoint", driver_.call(CheckpointCommand{fence, std::string(n % 7, 'c'), "text"}));
       return say("progress", driver_.call(ProgressCommand{fence, report}));
     }
     case 3:
@@ -139,6 +141,16 @@ void Stage::use(const Step& step, const ClaimedExecution& held) {
       return say("complete", driver_.call(CompleteCommand{fence, {result, "text"}}));
     }
   }
+}
+
+void Stage::record_step(std::uint32_t n, const Fence& fence) {
+  StepRequest request;
+  request.position = 1 + n / 3 % 6;
+  request.name = "step-" + std::to_string(request.position);
+  request.result = std::string(n % 11 == 0 ? large : n % 3, 's');
+  if (n % 7 == 0) request.failure = Failure{"error", "it broke", {}};
+  if (n % 7 == 3) request.sleep_ms = n;
+  say("step", driver_.call(StepCommand{fence, request}));
 }
 
 void Stage::fail(std::uint32_t n, const Fence& fence) {

@@ -18,13 +18,24 @@ std::string show(const Tags& tags) {
   for (const auto& [key, value] : tags) text += fmt::format(" {}={}", key, value);
   return text;
 }
+// What earlier runs of the handler have recorded.
+static std::string show_record(const ClaimedExecution& claim) {
+  std::string text;
+  for (const auto& step : claim.steps) {
+    text += fmt::format(" step {} {} {} {} of {} attempt {}", step.position, step.name, to_string(step.state),
+                        digest64(step.result), step.result.size(), step.attempt_index);
+  }
+  if (claim.checkpoint) text += fmt::format(" checkpoint {} at {}", claim.checkpoint->bytes, claim.checkpoint->recorded_at);
+  return text;
+}
 std::string show(const ClaimedExecution& claim) {
   return fmt::format("{} {}/{}/{} payload {} of {} priority {} {} attempt {} {} {} lease {} until {} deadline {} {} {}",
                      to_string(claim.execution_id), claim.name_space, claim.lane, claim.kind, digest64(claim.payload),
                      claim.payload.size(), claim.priority, show(claim.tags), claim.attempt.attempt_index,
                      to_string(claim.attempt.attempt_type), to_string(claim.attempt.attempt_id),
                      claim.lease.lease_epoch, claim.lease.expires_at, claim.deadline_at, to_string(claim.handle_kind),
-                     claim.handle);
+                     claim.handle) +
+         show_record(claim);
 }
 std::string show(const RenewVerdict& reply) {
   return fmt::format("until {} epoch {} {}", reply.expires_at, reply.lease_epoch, reply.handle);
@@ -34,6 +45,9 @@ std::string show(const FailReply& reply) {
                      reply.reason);
 }
 std::string show(const DelayReply& reply) { return fmt::format("delayed until {}", reply.delay_until); }
+std::string show(const StepReply& reply) {
+  return fmt::format("step at {} wakes {} duplicate {}", reply.recorded_at, reply.wake_at, reply.duplicate);
+}
 std::string show(const CancelReply& reply) { return fmt::format("cancelled {}", reply.already_cancelled); }
 std::string show(const RevokeReply& reply) {
   return fmt::format("revoked {} epoch {} {}", to_string(reply.lease_id), reply.lease_epoch,

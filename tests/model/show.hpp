@@ -17,6 +17,7 @@ std::string show(const ClaimedExecution& claim);
 std::string show(const RenewVerdict& reply);
 std::string show(const FailReply& reply);
 std::string show(const DelayReply& reply);
+std::string show(const StepReply& reply);
 std::string show(const CancelReply& reply);
 std::string show(const RevokeReply& reply);
 std::string show(const ReplayReply& reply);

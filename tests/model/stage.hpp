@@ -54,6 +54,7 @@ class Stage {
   void claim(const Step& step, bool waits);
   void use(const Step& step, const ClaimedExecution& held);
   void fail(std::uint32_t n, const Fence& fence);
+  void record_step(std::uint32_t n, const Fence& fence);
   void list(const Step& step);
   // stage_fleet.cpp
   void manage(const Step& step);

@@ -22,7 +22,7 @@ Outcome outcome_of(EventType type) {
 
 // Tags and priority change what it is, grants for whom it is; not where it stands.
 bool is_note(EventType type) {
-  return type == EventType::tags_changed || type == EventType::priority_changed || type == EventType::grant_issued ||
+  return type == EventType::tags_changed || type == EventType::step_recorded || type == EventType::priority_changed || type == EventType::grant_issued ||
          type == EventType::grant_expired;
 }
 
@@ -98,6 +98,7 @@ void Life::take_queue_event(const Event& event) {
       break;
     case EventType::priority_changed: require(stage_ != Stage::ended, event, "it has ended"); break;
     case EventType::tags_changed: break;
+    case EventType::step_recorded: require(stage_ == Stage::leased, event, "nobody holds it"); break;
     default: require(false, event, "not an event of an execution");
   }
   expect_epoch(event, epoch_);

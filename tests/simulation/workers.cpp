@@ -18,6 +18,7 @@ std::string name_of(const Command& command) {
   if (std::holds_alternative<FailCommand>(command)) return "fail";
   if (std::holds_alternative<DelayCommand>(command)) return "delay";
   if (std::holds_alternative<ReleaseHeldCommand>(command)) return "release";
+  if (std::holds_alternative<StepCommand>(command)) return "step";
   return "cancel_held";
 }
 
@@ -148,6 +149,7 @@ void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& c
   if (shadow->removed) return;
   const auto context = reads::context(watcher_->store(), claimed.execution_id);
   if (!context || context->payload != claimed.payload) violated("a claim brings the payload", "{}", id);
+  check_steps(claimed, shadow->incarnation);
 }
 
 // ---------------------------------------------------------------- holding
@@ -158,6 +160,7 @@ Command World::random_fenced(const Held& held) {
     case 1:
       return RenewCommand{held.fence, random_.chance(500) ? 0 : static_cast<std::uint32_t>(random_.between(100, 9000))};
     case 2: {
+      if (random_.chance(700)) return random_step(held);
       ProgressReport report;
       report.percent = static_cast<std::uint8_t>(random_.below(101));
       return ProgressCommand{held.fence, report};
@@ -180,6 +183,41 @@ Command World::random_fenced(const Held& held) {
       const std::size_t size = random_.chance(80) ? large_result : 1 + random_.below(12);
       request.result.assign(size, static_cast<char>(random_.below(256)));
       return CompleteCommand{held.fence, request};
+    }
+  }
+}
+
+// A handler comes to its steps one after another; several runs of it may think that they are at the same one.
+Command World::random_step(const Held& held) {
+  StepRequest request;
+  std::uint32_t known = 0;
+  for (const Step& step : held.claimed.steps) known = std::max(known, step.position);
+  for (const Command& command : held.sent) known += std::holds_alternative<StepCommand>(command) ? 1 : 0;
+  request.position = known + 1;
+  request.name = "step-" + std::to_string(request.position);
+  request.result = std::to_string(++steps_sent_);
+  return StepCommand{held.fence, request};
+}
+
+// A step that was acknowledged is there in every later run, with its value, and no second value was taken for it.
+void World::note_step(const Held& held, const StepRequest& request, const StepReply& reply) {
+  if (reply.duplicate) return;
+  const auto key = std::tuple(held.fence.execution_id, held.incarnation, request.position);
+  if (steps_.try_emplace(key, request.result).first->second != request.result) {
+    violated("a step is recorded once", "step {} of {}", request.position, to_string(held.fence.execution_id));
+  }
+}
+
+void World::check_steps(const ClaimedExecution& claimed, int incarnation) {
+  std::map<std::uint32_t, std::string> brought;
+  for (const Step& step : claimed.steps) brought[step.position] = step.result;
+  const auto first = steps_.lower_bound(std::tuple(claimed.execution_id, incarnation, std::uint32_t{0}));
+  for (auto step = first; step != steps_.end(); ++step) {
+    const auto& [id, life, position] = step->first;
+    if (id != claimed.execution_id || life != incarnation) return;
+    if (claimed.next_step_position != 0 && position >= claimed.next_step_position) return;
+    if (!brought.contains(position) || brought.at(position) != step->second) {
+      violated("an acknowledged step is there", "step {} of {}", position, to_string(id));
     }
   }
 }
@@ -224,8 +262,10 @@ void World::judge_fenced(Process& process, const Held& held, const Command& comm
 void World::judge_success(Process& process, const Held& held, const Command& command, const Reply& reply) {
   Shadow* shadow = watcher_->find(held.fence.execution_id);
   const LeaseSpan& span = shadow->life.leases().at(held.fence.lease_epoch);
+  const auto* step = std::get_if<StepCommand>(&command);
+  if (step != nullptr) note_step(held, step->request, std::get<StepReply>(reply));
   const bool keeps = std::holds_alternative<RenewCommand>(command) || std::holds_alternative<ProgressCommand>(command);
-  if (keeps) {
+  if (keeps || step != nullptr) {
     // It may have ended since, but not before the commit that is being answered.
     if (span.ended_commit == 0 || span.ended_commit >= process.state->reply_commit) return;
     violated("no write by a stale holder", "{} of {} under epoch {}, which ended in commit {}", name_of(command),

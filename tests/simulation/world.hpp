@@ -177,6 +177,9 @@ class World final : public Environment {
   void hold(Worker& worker, const ClaimedExecution& claimed);
   void use_handle(Worker& worker, Held& held);
   Command random_fenced(const Held& held);
+  Command random_step(const Held& held);
+  void note_step(const Held& held, const StepRequest& request, const StepReply& reply);
+  void check_steps(const ClaimedExecution& claimed, int incarnation);
   void send_fenced(Held held, Command command);
   void judge_fenced(Process& process, const Held& held, const Command& command, const Result<Reply>& reply);
   void judge_success(Process& process, const Held& held, const Command& command, const Reply& reply);
@@ -254,6 +257,9 @@ class World final : public Environment {
     std::uint32_t attempt_index;
     std::string result;
   };
+  // Acknowledged steps: of an execution and its incarnation, by position.
+  std::map<std::tuple<ExecutionId, int, std::uint32_t>, std::string> steps_;
+  std::uint64_t steps_sent_ = 0;
   std::vector<Completion> completions_;                                          // acknowledged
   std::set<std::tuple<ExecutionId, int, std::uint64_t, std::string>> released_;  // acknowledged, by lease epoch
   std::map<std::tuple<ExecutionId, int, std::uint64_t>, FailReply> fail_replies_;

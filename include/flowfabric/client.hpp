@@ -1,0 +1,116 @@
+// Submits executions and looks at them: inside this process, or on a server. The string decides.
+//
+//   auto client = flowfabric::Client::open("sqlite:jobs.db");           // or memory:, postgres://..., http://host:7070
+//   auto job = client->submit("send_mail", Mail{"ada@example.com"});
+//   auto receipt = client->result<Receipt>(job->execution_id, 30s);
+//
+// Errors are values. Over HTTP a call whose connection breaks is sent again until `retry_for` is over; a repeated submit
+// never creates a second execution. Calls block and may be made from any thread; copies share one connection pool or
+// engine, which closes with the last copy.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <flowfabric/convert.hpp>
+#include <flowfabric/operations.hpp>
+
+namespace flowfabric {
+
+class Engine;
+namespace sdk {
+class Gateway;
+}
+
+struct ClientOptions {
+  std::string api_key{};       // servers only; empty: the environment variable FLOWFABRIC_API_KEY, if it is set
+  std::string ca_file{};       // servers only: certificates to trust, PEM; empty: those of the system
+  bool verify_tls = true;      // servers only
+  std::uint32_t max_connections = 16;  // servers only: kept open for calls made at the same time
+  std::chrono::milliseconds call_timeout{30'000};  // servers only: for one try; waiting calls add their wait
+  std::chrono::milliseconds retry_for{30'000};     // servers only: how long a call is repeated while nobody answers
+  bool migrate = false;        // embedded PostgreSQL only: bring the schema up to date
+};
+
+// What a submitted execution may say besides its kind and input. The rest is in CreateRequest.
+struct SubmitOptions {
+  std::string lane = "default";
+  std::string name_space = "default";
+  std::int32_t priority = 0;
+  Tags tags{};
+  std::string idempotency_key{};
+  std::vector<std::string> required_capabilities{};
+  Policy policy{};
+  TimestampMs delay_until = 0;
+  TimestampMs deadline_at = 0;
+  std::string traceparent{};
+};
+
+class Client {
+ public:
+  // "memory:", "sqlite:PATH", "postgres://...", "http://HOST:PORT", "https://HOST". A server is connected to by the first
+  // call.
+  static Result<Client> open(const std::string& url, const ClientOptions& options = {});
+  // Uses an engine that the program has opened itself.
+  static Client over(std::shared_ptr<Engine> engine);
+
+  // ---- Submitting
+  Result<Created> submit(CreateRequest request);
+  template <class T>
+  Result<Created> submit(std::string kind, const T& input, SubmitOptions options = {}) {
+    return submit(make_request(std::move(kind), encode_value(input), std::move(options)));
+  }
+  // One answer a request, in order; each succeeds or fails by itself.
+  std::vector<Result<Created>> submit_many(std::vector<CreateRequest> requests);
+  static CreateRequest make_request(std::string kind, Bytes input, SubmitOptions options = {});
+
+  // ---- Looking
+  Result<ExecutionDescription> get(const ExecutionId& id);
+  Result<ListReply> list(const ListRequest& request);
+  Result<EventPage> history(const ExecutionId& id, const std::string& cursor = {}, std::uint32_t limit = 100);
+  Result<ListStepsReply> steps(const ExecutionId& id, std::uint32_t from_position = 0, std::uint32_t limit = 100);
+  // `cursor`: empty for "from now on", "earliest", or the cursor of an earlier page.
+  Result<EventPage> events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
+                           std::chrono::milliseconds wait);
+
+  // ---- Waiting
+  // However it ends; `timed_out` when it has not within `timeout`.
+  Result<ExecutionResult> wait(const ExecutionId& id, std::chrono::milliseconds timeout);
+  // The result of an execution that completes; `already_terminal` with the failure when it ends otherwise.
+  template <class T>
+  Result<T> result(const ExecutionId& id, std::chrono::milliseconds timeout) {
+    auto bytes = completed(id, timeout);
+    if (!bytes) return tl::unexpected(std::move(bytes).error());
+    try {
+      return Convert<T>::from_bytes(bytes->bytes);
+    } catch (const std::exception& error) {
+      return fail(Errc::invalid_argument, "result: cannot be read as the type that was asked for: " +
+                                              std::string(error.what()), "result");
+    }
+  }
+
+  // ---- Acting
+  Result<CancelReply> cancel(const ExecutionId& id, std::string reason = {});
+  // Runs an ended execution again. The new life finds the recorded steps: all, or with `from_step` those before it.
+  Result<ReplayReply> replay(const ExecutionId& id, std::string reason = {},
+                             const std::optional<std::string>& from_step = {});
+  Result<void> change_priority(const ExecutionId& id, std::int32_t priority, std::string reason = {});
+
+  // The engine behind an embedded client; null for a server.
+  Engine* engine() const;
+
+ private:
+  friend class Worker;
+  explicit Client(std::shared_ptr<sdk::Gateway> gateway) : gateway_(std::move(gateway)) {}
+  Result<Bytes> completed(const ExecutionId& id, std::chrono::milliseconds timeout);
+
+  std::shared_ptr<sdk::Gateway> gateway_;
+};
+
+}  // namespace flowfabric

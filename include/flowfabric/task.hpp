@@ -1,0 +1,235 @@
+// What a handler sees of the execution that it works on.
+//
+// A Task belongs to the handler for the time of its call. `stop_token()` may be handed to other threads; everything else is
+// for the thread of the handler.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <flowfabric/convert.hpp>
+#include <flowfabric/operations.hpp>
+
+namespace flowfabric {
+
+// ---- How a handler ends other than by returning its result. Any other exception is a failed attempt with its message;
+// the policy of the execution decides whether it is retried.
+
+// The attempt failed, and repeating it is no use: the execution fails.
+class PermanentFailure : public std::runtime_error {
+ public:
+  explicit PermanentFailure(const std::string& message, std::string category = "permanent")
+      : std::runtime_error(message), category_(std::move(category)) {}
+  const std::string& category() const { return category_; }
+
+ private:
+  std::string category_;
+};
+
+// The attempt failed and is retried after this time instead of the policy's backoff. It counts as a retry.
+class RetryAfter : public std::runtime_error {
+ public:
+  explicit RetryAfter(std::chrono::milliseconds delay, const std::string& message = "asked to be retried later")
+      : std::runtime_error(message), delay_(delay) {}
+  std::chrono::milliseconds delay() const { return delay_; }
+
+ private:
+  std::chrono::milliseconds delay_;
+};
+
+// Thrown by calls of a Task whose lease is lost or which was cancelled: the handler has nothing left to decide. Let it pass.
+class TaskStopped : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A durable step failed for good: its own retries are used up, or it threw PermanentFailure. Thrown when it fails and again,
+// alike, whenever the handler comes back to it. If the handler lets it pass, the attempt fails, and the next attempt runs the
+// step again; if the handler catches it and goes on, the failure stays on record.
+class StepFailed : public std::runtime_error {
+ public:
+  StepFailed(std::string step, std::string category, const std::string& message, bool permanent)
+      : std::runtime_error(message), step_(std::move(step)), category_(std::move(category)), permanent_(permanent) {}
+  const std::string& step() const { return step_; }
+  const std::string& category() const { return category_; }
+  bool permanent() const { return permanent_; }
+
+ private:
+  std::string step_, category_;
+  bool permanent_;
+};
+
+// The handler comes to other steps, or in another order, than an earlier run of the same execution has recorded.
+class HandlerChanged : public std::runtime_error {
+ public:
+  HandlerChanged(std::string step, const std::string& message) : std::runtime_error(message), step_(std::move(step)) {}
+  const std::string& step() const { return step_; }
+
+ private:
+  std::string step_;
+};
+
+// How often and how long a step tries. The first failure that is not retried is recorded.
+struct StepOptions {
+  std::uint32_t max_retries = 0;
+  std::chrono::milliseconds initial_delay{100};
+  double multiplier = 2.0;
+  std::chrono::milliseconds max_delay{30'000};
+  // For one try; 0: none. The function is asked to stop through the token that it may take as its parameter; a try that
+  // ends late has failed.
+  std::chrono::milliseconds timeout{0};
+};
+
+namespace sdk {
+class RunningTask;
+class Steps;
+}  // namespace sdk
+
+class Task {
+ public:
+  // Of a running execution; the worker makes these.
+  explicit Task(sdk::RunningTask& running);
+  ~Task();
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  // ---- What it is
+  const ClaimedExecution& execution() const;
+  const ExecutionId& id() const { return execution().execution_id; }
+  const std::string& kind() const { return execution().kind; }
+  const Tags& tags() const { return execution().tags; }
+  std::uint32_t attempt_index() const { return execution().attempt.attempt_index; }
+  const std::string& payload() const { return execution().payload; }
+  // The payload as a value. A payload that cannot be read so ends the execution as failed, without a retry.
+  template <class T = Json>
+  T input() const {
+    if constexpr (std::is_same_v<T, Bytes>) return {payload(), execution().payload_encoding};
+    try {
+      return Convert<T>::from_bytes(payload());
+    } catch (const std::exception& error) {
+      throw PermanentFailure("the payload cannot be read: " + std::string(error.what()), "bad_payload");
+    }
+  }
+
+  // ---- Whether to go on
+  // Requested when the execution was cancelled, when the lease is lost, or when the worker stops and cannot wait any longer.
+  std::stop_token stop_token() const;
+  bool cancelled() const { return stop_token().stop_requested(); }
+  // Why, once it is: for example "cancelled: duplicate order", "lease lost", "the worker is stopping".
+  std::string stop_reason() const;
+  // Throws TaskStopped if it is.
+  void check_stopped() const;
+
+  // ---- Telling
+  // What people see while it runs. Throws TaskStopped when the lease is lost.
+  void progress(std::uint8_t percent, std::optional<std::string> message = std::nullopt);
+  // Ends the execution as cancelled. Throws, so that the handler ends too.
+  [[noreturn]] void cancel(std::string reason);
+
+  // ---- Durable steps
+  // Runs `work` and records what it returns; when the handler runs again, the recorded value is returned instead. `work` may
+  // run more than once, if its worker dies before the value is recorded; the value counts once. Names are those that people
+  // see; a name that comes again is numbered: "charge", "charge#2".
+  template <class Work>
+  auto step(std::string_view name, Work work, const StepOptions& options = {}) {
+    using R = StepValue<Work>;
+    if constexpr (std::is_void_v<R>) {
+      run_step(name, options, bytes_of(work));
+    } else {
+      return value_of<R>(run_step(name, options, bytes_of(work)));
+    }
+  }
+  // Several steps side by side, each recorded by itself; all values, in the order of the list. When one fails the others are
+  // still waited for, and the first failure in the order of the list is thrown.
+  template <class R>
+  struct NamedStep {
+    std::string name;
+    std::function<R()> work;
+    StepOptions options{};
+  };
+  template <class R>
+  std::vector<R> all(std::vector<NamedStep<R>> steps) {
+    std::vector<AnyStep> any;
+    any.reserve(steps.size());
+    for (auto& one : steps) any.push_back({std::move(one.name), one.options, bytes_of(std::move(one.work))});
+    std::vector<R> values;
+    for (const Bytes& bytes : run_all(std::move(any))) values.push_back(value_of<R>(bytes));
+    return values;
+  }
+  // Durable: no thread, no lease and no memory while it sleeps. The handler is left and called again when the time has come,
+  // perhaps by another worker; then it goes on behind this line.
+  void sleep(std::string_view name, std::chrono::milliseconds duration);
+  // Recorded, so that every run of the handler sees the same.
+  TimestampMs now();
+  std::uint64_t random();
+  Uuid uuid();
+  // For handlers that count rather than step: replaces the last checkpoint. Throws TaskStopped when the lease is lost.
+  template <class T>
+  void checkpoint(const T& value) {
+    store_checkpoint(encode_value(value));
+  }
+  // The last one that this execution has stored.
+  template <class T>
+  std::optional<T> last_checkpoint() const {
+    const auto& stored = execution().checkpoint;
+    if (!stored) return std::nullopt;
+    return value_of<T>({stored->bytes, stored->encoding});
+  }
+  // Used by the worker when the handler has returned.
+  void check_steps_reached();
+
+ private:
+  using StepWork = std::function<Bytes(std::stop_token)>;
+  struct AnyStep {
+    std::string name;
+    StepOptions options;
+    StepWork work;
+  };
+  // A step's function takes nothing, or the token that asks it to stop.
+  template <class Work>
+  static auto call(Work& work, std::stop_token stop) {
+    if constexpr (std::is_invocable_v<Work&, std::stop_token>) {
+      return work(std::move(stop));
+    } else {
+      return work();
+    }
+  }
+  template <class Work>
+  using StepValue = decltype(call(std::declval<Work&>(), std::stop_token()));
+  template <class Work>
+  static StepWork bytes_of(Work work) {
+    return [work = std::move(work)](std::stop_token stop) mutable -> Bytes {
+      using R = StepValue<Work>;
+      if constexpr (std::is_void_v<R>) {
+        call(work, std::move(stop));
+        return {};
+      } else {
+        return encode_value<R>(call(work, std::move(stop)));
+      }
+    };
+  }
+  template <class R>
+  static R value_of(const Bytes& bytes) {
+    if constexpr (std::is_same_v<R, Bytes>) {
+      return bytes;
+    } else {
+      return Convert<R>::from_bytes(bytes.bytes);
+    }
+  }
+  Bytes run_step(std::string_view name, const StepOptions& options, const StepWork& work);
+  std::vector<Bytes> run_all(std::vector<AnyStep> steps);
+  void store_checkpoint(Bytes bytes);
+
+  sdk::RunningTask& running_;
+  std::unique_ptr<sdk::Steps> steps_;
+};
+
+}  // namespace flowfabric

@@ -1,0 +1,95 @@
+// Tests handlers without threads, without sleeping and without a database: time is virtual, and workers crash on demand.
+//
+//   flowfabric::testing::Engine engine;
+//   engine.on("order", handle_order);
+//   auto id = engine.submit("order", Order{17});
+//   engine.crash_after("charge");             // the worker dies right behind the step "charge"
+//   engine.run();                             // until nothing can run: dead workers are noticed, retries happen
+//   engine.advance(3h);                       // sleeps, backoffs and deadlines pass
+//   EXPECT_EQ(engine.result<Receipt>(id), ...);
+//
+// The engine is the real one, on its store in memory, with leases, retries and all; handlers run on the calling thread, one
+// after another. The same seed gives the same run. One thread at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <flowfabric/client.hpp>
+#include <flowfabric/handler.hpp>
+
+namespace flowfabric::testing {
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::chrono::milliseconds lease_ttl{30'000};
+  std::vector<std::string> lanes = {"default"};
+};
+
+class Engine {
+ public:
+  explicit Engine(Options options = {});
+  ~Engine();
+
+  template <class F>
+  Engine& on(std::string kind, F handler) {
+    add(std::move(kind), make_handler(std::move(handler)));
+    return *this;
+  }
+
+  // ---- Submitting and reading. Errors of the engine are thrown as std::runtime_error.
+  template <class T>
+  ExecutionId submit(std::string kind, const T& input, SubmitOptions options = {}) {
+    return submit(Client::make_request(std::move(kind), encode_value(input), std::move(options)));
+  }
+  ExecutionId submit(CreateRequest request);
+  template <class T>
+  T result(const ExecutionId& id) {
+    return Convert<T>::from_bytes(result_bytes(id));
+  }
+  ExecutionDescription get(const ExecutionId& id);
+  ExecutionResult outcome(const ExecutionId& id);
+  std::vector<Step> steps(const ExecutionId& id);
+  std::vector<Event> history(const ExecutionId& id);
+  void cancel(const ExecutionId& id, std::string reason = {});
+  TimestampMs now() const;
+
+  // ---- Time
+  // Runs handlers until nothing can run now. Time passes only as far as it takes to notice crashed workers.
+  void run();
+  // Lets time pass and runs whatever becomes runnable on the way.
+  void advance(std::chrono::milliseconds time);
+  // Lets time pass until the execution has ended, ten years at most.
+  void run_until_ended(const ExecutionId& id);
+
+  // ---- Crashes: the worker is gone, as by kill -9, and the execution is given to the next one when its lease has run out.
+  // Each takes effect once.
+  void crash_before(std::string step);  // its work is done, but nothing is recorded
+  void crash_after(std::string step);   // it is recorded
+  void crash_at_end(std::string kind);  // the handler has returned, but its result is not stored
+  // The nth boundary of all, counted from 0 over all executions: before and after each recorded step, and the end of each
+  // handler.
+  void crash_at_boundary(std::uint64_t n);
+  std::uint64_t boundaries() const;  // that were passed
+  std::uint64_t crashes() const;
+
+ private:
+  class Impl;
+  void add(std::string kind, Handler handler);
+  std::string result_bytes(const ExecutionId& id);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+// Runs `scenario` without a crash, and then once for each boundary that it came by, with a crash there. The scenario sets
+// the handlers up, submits, runs, and checks what must hold whatever crashes; it is given a new engine each time. Returns the
+// number of runs. What the scenario throws passes through, with the boundary in front of its message.
+std::uint64_t crash_everywhere(const std::function<void(Engine&)>& scenario, const Options& options = {});
+
+}  // namespace flowfabric::testing

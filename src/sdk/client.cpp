@@ -1,0 +1,90 @@
+#include <flowfabric/client.hpp>
+
+#include <flowfabric/engine.hpp>
+
+#include "base/check.hpp"
+#include "sdk/gateway.hpp"
+
+namespace flowfabric {
+namespace {
+
+bool is_server(const std::string& url) { return url.starts_with("http://") || url.starts_with("https://"); }
+
+// Why an execution that was expected to complete did not.
+Error not_completed(const ExecutionId& id, const ExecutionResult& result) {
+  std::string message = "execution " + to_string(id) + " ended as " + std::string(to_string(result.outcome));
+  if (result.failure) message += ": " + result.failure->message;
+  return {Errc::already_terminal, std::move(message), {}, {{"outcome", std::string(to_string(result.outcome))}}};
+}
+
+}  // namespace
+
+Result<Client> Client::open(const std::string& url, const ClientOptions& options) {
+  if (is_server(url)) {
+    FF_TRY(gateway, sdk::make_http_gateway(url, options));
+    return Client(std::move(gateway));
+  }
+  EngineOptions engine_options;
+  engine_options.migrate = options.migrate;
+  FF_TRY(engine, Engine::open(url, engine_options));
+  return over(std::shared_ptr<Engine>(std::move(engine)));
+}
+
+Client Client::over(std::shared_ptr<Engine> engine) { return Client(sdk::make_engine_gateway(std::move(engine))); }
+
+CreateRequest Client::make_request(std::string kind, Bytes input, SubmitOptions options) {
+  CreateRequest request;
+  request.kind = std::move(kind);
+  request.payload = std::move(input.bytes);
+  request.payload_encoding = std::move(input.encoding);
+  request.lane = std::move(options.lane);
+  request.name_space = std::move(options.name_space);
+  request.priority = options.priority;
+  request.tags = std::move(options.tags);
+  request.idempotency_key = std::move(options.idempotency_key);
+  request.required_capabilities = std::move(options.required_capabilities);
+  request.policy = std::move(options.policy);
+  request.delay_until = options.delay_until;
+  request.deadline_at = options.deadline_at;
+  request.traceparent = std::move(options.traceparent);
+  return request;
+}
+
+Result<Created> Client::submit(CreateRequest request) { return gateway_->create(std::move(request)); }
+std::vector<Result<Created>> Client::submit_many(std::vector<CreateRequest> requests) {
+  return gateway_->create_many(std::move(requests));
+}
+Result<ExecutionDescription> Client::get(const ExecutionId& id) { return gateway_->describe(id); }
+Result<ListReply> Client::list(const ListRequest& request) { return gateway_->list(request); }
+Result<EventPage> Client::history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) {
+  return gateway_->history(id, cursor, limit);
+}
+Result<EventPage> Client::events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
+                                 std::chrono::milliseconds wait) {
+  return gateway_->events(filter, cursor, limit, wait, {});
+}
+Result<ExecutionResult> Client::wait(const ExecutionId& id, std::chrono::milliseconds timeout) {
+  return gateway_->wait(id, timeout);
+}
+Result<CancelReply> Client::cancel(const ExecutionId& id, std::string reason) {
+  return gateway_->cancel(id, std::move(reason));
+}
+Result<ReplayReply> Client::replay(const ExecutionId& id, std::string reason,
+                                   const std::optional<std::string>& from_step) {
+  return gateway_->replay(id, std::move(reason), from_step);
+}
+Result<ListStepsReply> Client::steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) {
+  return gateway_->list_steps(id, from_position, limit);
+}
+Result<void> Client::change_priority(const ExecutionId& id, std::int32_t priority, std::string reason) {
+  return gateway_->change_priority(id, priority, std::move(reason));
+}
+Engine* Client::engine() const { return gateway_->engine(); }
+
+Result<Bytes> Client::completed(const ExecutionId& id, std::chrono::milliseconds timeout) {
+  FF_TRY(result, wait(id, timeout));
+  if (result.outcome != Outcome::success) return tl::unexpected(not_completed(id, result));
+  return Bytes{std::move(result.result), std::move(result.result_encoding)};
+}
+
+}  // namespace flowfabric

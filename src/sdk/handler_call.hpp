@@ -1,0 +1,15 @@
+// Calls a handler and turns whatever comes out of it into the end of the attempt.
+#pragma once
+
+#include <flowfabric/handler.hpp>
+
+#include "sdk/running_task.hpp"
+
+namespace flowfabric::sdk {
+
+Settlement call_handler(RunningTask& task, const Handler& handler);
+
+// Texts are cut to what the engine takes.
+FailRequest failure_request(const std::string& category, const std::string& message, FailRequest::Retryable retryable);
+
+}  // namespace flowfabric::sdk

@@ -1,0 +1,305 @@
+// Clients and workers on a server, through its HTTP API.
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <thread>
+
+#include "api/fleet_bodies.hpp"
+#include "base/entropy.hpp"
+#include "sdk/gateway.hpp"
+#include "sdk/http_caller.hpp"
+
+namespace flowfabric::sdk {
+namespace {
+
+constexpr milliseconds max_server_wait{60'000};  // what a server lets one wait in one call
+constexpr std::size_t max_items = 1000;         // in one call
+constexpr std::size_t max_batch_bytes = 512 * 1024;
+
+// Sends settlements from a thread of its own: all that wait when it has time go in one request.
+class SettlementSender {
+ public:
+  explicit SettlementSender(HttpCaller& caller) : caller_(caller), thread_([this] { run(); }) {}
+  ~SettlementSender() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+
+  void add(Handle handle, Settlement settlement, std::function<void(Result<void>)> done) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back({std::move(handle), std::move(settlement), std::move(done)});
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  struct One {
+    Handle handle;
+    Settlement settlement;
+    std::function<void(Result<void>)> done;
+  };
+
+  static bool is_completion(const One& one) {
+    return std::holds_alternative<CompleteRequest>(one.settlement) || std::holds_alternative<FailRequest>(one.settlement);
+  }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      std::vector<One> batch;
+      std::size_t bytes = 0;
+      do {
+        bytes += size_of(waiting_.front());
+        batch.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
+      } while (!waiting_.empty() && batch.size() < max_items &&
+               bytes + size_of(waiting_.front()) < max_batch_bytes);
+      lock.unlock();
+      send(std::move(batch));
+      lock.lock();
+    }
+  }
+
+  static std::size_t size_of(const One& one) {
+    const auto* complete = std::get_if<CompleteRequest>(&one.settlement);
+    return one.handle.size() + (complete != nullptr ? 2 * complete->result.size() : 0);
+  }
+
+  void send(std::vector<One> batch) {
+    std::vector<One> completions;
+    for (One& one : batch) {
+      if (is_completion(one)) {
+        completions.push_back(std::move(one));
+      } else {
+        one.done(send_alone(one));
+      }
+    }
+    if (!completions.empty()) send_completions(completions);
+  }
+
+  Result<void> send_alone(const One& one) {
+    if (const auto* delay = std::get_if<Delay>(&one.settlement)) {
+      return caller_.send_only("POST", "/v1/leases/delay", api::DelayBody{one.handle, delay->delay_until}, once);
+    }
+    if (const auto* cancel = std::get_if<CancelHeld>(&one.settlement)) {
+      return caller_.send_only("POST", "/v1/leases/cancel", api::CancelHeldBody{one.handle, cancel->reason}, once);
+    }
+    return caller_.send_only("POST", "/v1/leases/release", api::HandleBody{one.handle}, once);
+  }
+
+  void send_completions(std::vector<One>& completions) {
+    api::CompletionsBody body;
+    for (One& one : completions) {
+      api::Completion& completion = body.completions.emplace_back();
+      completion.handle = one.handle;
+      if (auto* complete = std::get_if<CompleteRequest>(&one.settlement)) completion.complete = std::move(*complete);
+      if (auto* failure = std::get_if<FailRequest>(&one.settlement)) completion.fail = std::move(*failure);
+    }
+    auto reply = caller_.send<api::CompletionsReply>("POST", "/v1/completions", body, once);
+    if (reply && reply->results.size() != completions.size()) {
+      reply = fail(Errc::schema_mismatch, "the server answered for another number of completions");
+    }
+    for (std::size_t i = 0; i < completions.size(); ++i) {
+      if (!reply) {
+        completions[i].done(tl::unexpected(reply.error()));
+      } else if (reply->results[i].error) {
+        completions[i].done(tl::unexpected(*reply->results[i].error));
+      } else {
+        completions[i].done({});
+      }
+    }
+  }
+
+  static inline const CallOptions once{.repeat = false};
+
+  HttpCaller& caller_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<One> waiting_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+// "a,b", or nothing when there are none.
+template <class Enum>
+std::optional<std::string> joined(const std::vector<Enum>& values) {
+  std::string text;
+  for (const Enum value : values) text += (text.empty() ? "" : ",") + std::string(to_string(value));
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+Url list_url(const ListRequest& request) {
+  Url url("/v1/executions");
+  url.add("namespace", request.name_space).add("lane", request.lane).add("kind", request.kind);
+  url.add("state", joined(request.states));
+  if (request.tag) url.add("tag", request.tag->first + "=" + request.tag->second);
+  url.add("created_from", request.created_from).add("created_before", request.created_before);
+  url.add("finished_from", request.finished_from).add("finished_before", request.finished_before);
+  return url.page(request.cursor, request.limit);
+}
+
+class HttpGateway final : public Gateway {
+ public:
+  explicit HttpGateway(std::unique_ptr<HttpCaller> caller) : caller_(std::move(caller)), sender_(*caller_) {}
+
+  // With an id of its own, a request that is sent twice finds what the first one made.
+  Result<Created> create(CreateRequest request) override {
+    const bool named = name(request);
+    FF_TRY(created, caller_->send<Created>("POST", "/v1/executions", request));
+    if (named) created.duplicate = false;
+    return created;
+  }
+  std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests) override;
+  Result<ExecutionDescription> describe(const ExecutionId& id) override {
+    return caller_->get<ExecutionDescription>(Url(path_of(id)));
+  }
+  Result<ListReply> list(const ListRequest& request) override { return caller_->get<ListReply>(list_url(request)); }
+  Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) override {
+    Url url(path_of(id) + "/history");
+    return caller_->get<EventPage>(url.page(cursor, limit));
+  }
+  Result<EventPage> events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit, milliseconds wait,
+                           std::stop_token stop) override;
+  Result<ExecutionResult> wait(const ExecutionId& id, milliseconds timeout) override;
+  Result<CancelReply> cancel(const ExecutionId& id, std::string reason) override {
+    return caller_->send<CancelReply>("POST", path_of(id) + "/cancel", api::ReasonBody{std::move(reason)});
+  }
+  Result<ReplayReply> replay(const ExecutionId& id, std::string reason,
+                             const std::optional<std::string>& from_step) override {
+    // A repeat would start another life.
+    return caller_->send<ReplayReply>("POST", path_of(id) + "/replay", api::ReplayBody{std::move(reason), from_step},
+                                      {.repeat = false});
+  }
+  Result<void> change_priority(const ExecutionId& id, std::int32_t priority, std::string reason) override {
+    return caller_->send_only("PUT", path_of(id) + "/priority", api::PriorityBody{priority, std::move(reason)});
+  }
+
+  Result<RegisterWorkerReply> register_worker(const WorkerRegistration& registration) override {
+    return caller_->send<RegisterWorkerReply>("POST", "/v1/workers", registration);
+  }
+  // Not repeated here: the worker sends the next one with what it holds by then.
+  Result<HeartbeatReply> heartbeat(const HeartbeatRequest& request) override {
+    FF_TRY(answer, caller_->send<api::HeartbeatAnswer>("POST", "/v1/workers/heartbeat", request, {.repeat = false}));
+    HeartbeatReply reply;
+    reply.outcome = answer.outcome;
+    reply.next_expiry_at = answer.next_expiry_at;
+    reply.drain = answer.drain;
+    reply.revoked_leases = std::move(answer.revoked_leases);
+    for (auto& item : answer.leases) {
+      if (item.error) reply.leases.emplace_back(tl::unexpected(std::move(*item.error)));
+      if (!item.error) reply.leases.emplace_back(item.value.value_or(RenewVerdict{}));
+    }
+    return reply;
+  }
+  Result<std::vector<ClaimedExecution>> claim(const ClaimRequest& request, std::stop_token stop) override {
+    FF_TRY(reply, caller_->send<api::ClaimReply>("POST", "/v1/claims", request,
+                                                 {milliseconds(request.wait_ms), false, std::move(stop)}));
+    return std::move(reply.executions);
+  }
+  Result<void> progress(const Handle& handle, ProgressReport report) override {
+    return caller_->send_only("POST", "/v1/leases/progress",
+                              api::ProgressBody{handle, report.percent, std::move(report.message)});
+  }
+  // Not repeated here: the task goes on trying while the lease is its own.
+  Result<StepReply> record_step(const Handle& handle, const StepRequest& request) override {
+    api::StepBody body{request, handle};
+    return caller_->send<StepReply>("POST", "/v1/leases/steps", body, {.repeat = false});
+  }
+  Result<ListStepsReply> list_steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) override {
+    Url url(path_of(id) + "/steps");
+    FF_TRY(page, caller_->get<api::StepsReply>(url.page(std::to_string(from_position), limit)));
+    ListStepsReply reply{std::move(page.steps), 0};
+    if (!page.next_cursor.empty()) {
+      reply.next_position = static_cast<std::uint32_t>(std::strtoul(page.next_cursor.c_str(), nullptr, 10));
+    }
+    return reply;
+  }
+  Result<void> store_checkpoint(const Handle& handle, Bytes bytes) override {
+    return caller_->send_only("POST", "/v1/leases/checkpoint",
+                              api::CheckpointBody{handle, std::move(bytes.bytes), std::move(bytes.encoding)});
+  }
+  void settle(const Handle& handle, Settlement settlement, std::function<void(Result<void>)> done) override {
+    sender_.add(handle, std::move(settlement), std::move(done));
+  }
+
+ private:
+  // Gives the request an id unless it can be told from others already.
+  static bool name(CreateRequest& request) {
+    if (request.id || !request.idempotency_key.empty()) return false;
+    request.id = random_uuid(system_entropy());
+    return true;
+  }
+
+  std::unique_ptr<HttpCaller> caller_;
+  SettlementSender sender_;
+};
+
+std::vector<Result<Created>> HttpGateway::create_many(std::vector<CreateRequest> requests) {
+  api::CreateManyBody body{std::move(requests)};
+  std::vector<bool> named;
+  for (CreateRequest& request : body.executions) named.push_back(name(request));
+  auto reply = caller_->send<api::CreatedMany>("POST", "/v1/executions/batch", body);
+  if (reply && reply->results.size() != named.size()) {
+    reply = fail(Errc::schema_mismatch, "the server answered for another number of requests");
+  }
+  if (!reply) return std::vector<Result<Created>>(named.size(), tl::unexpected(reply.error()));
+  std::vector<Result<Created>> out;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    auto& item = reply->results[i];
+    if (item.error) {
+      out.emplace_back(tl::unexpected(std::move(*item.error)));
+      continue;
+    }
+    Created created = item.value.value_or(Created{});
+    if (named[i]) created.duplicate = false;
+    out.emplace_back(std::move(created));
+  }
+  return out;
+}
+
+// A server lets one wait for a minute at most; a longer wait is several calls.
+Result<ExecutionResult> HttpGateway::wait(const ExecutionId& id, milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
+    const milliseconds wait = std::clamp(left, milliseconds{0}, max_server_wait);
+    Url url(path_of(id) + "/result");
+    url.add("wait_ms", std::to_string(wait.count()));
+    FF_TRY(response, caller_->call("GET", url.text(), {}, {.extra_time = wait}));
+    if (response.status != 202) return HttpCaller::read<ExecutionResult>(response);
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return fail(Errc::timed_out, "the execution has not ended within the time to wait");
+    }
+  }
+}
+
+Result<EventPage> HttpGateway::events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
+                                      milliseconds wait, std::stop_token stop) {
+  Url url("/v1/events");
+  url.add("namespace", filter.name_space).add("lane", filter.lane);
+  if (filter.execution_id) url.add("execution_id", to_string(*filter.execution_id));
+  url.add("type", joined(filter.types));
+  const milliseconds asked = std::min(wait, max_server_wait);
+  url.add("wait_ms", std::to_string(asked.count()));
+  return caller_->get<EventPage>(url.page(cursor, limit), {.extra_time = asked, .stop = std::move(stop)});
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Gateway>> make_http_gateway(const std::string& url, const ClientOptions& options) {
+  ClientOptions chosen = options;
+  if (chosen.api_key.empty()) {
+    if (const char* key = std::getenv("FLOWFABRIC_API_KEY")) chosen.api_key = key;
+  }
+  FF_TRY(caller, HttpCaller::create(url, chosen));
+  return std::make_shared<HttpGateway>(std::move(caller));
+}
+
+}  // namespace flowfabric::sdk

@@ -1,0 +1,80 @@
+// One execution that a worker holds: its lease, whether it is still ours, and how it is left.
+//
+// Threads: any. The handler's thread settles it, the lease keeper loses it, the worker hands it back; whichever comes first
+// decides, and the others find that out.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+
+#include <flowfabric/operations.hpp>
+
+#include "sdk/gateway.hpp"
+
+namespace flowfabric::sdk {
+
+// Leaves the handler from inside one of the Task's calls. No std::exception: a handler that catches those must not take it
+// for a failure of its own.
+struct LeaveHandler {
+  Settlement settlement;
+};
+
+// Leaves the handler and reports nothing, as if the worker were dead. For tests.
+struct Abandon {};
+
+class RunningTask {
+ public:
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
+  // The gateway outlives every call that is made on the task. The task does not own it: callbacks that hold the task run on
+  // threads of the gateway, which must not end it.
+  RunningTask(Gateway& gateway, ClaimedExecution execution, SteadyTime claimed_at)
+      : gateway_(gateway),
+        execution_(std::move(execution)),
+        claimed_at_(claimed_at),
+        handle_(execution_.handle),
+        ttl_(execution_.lease.lease_ttl_ms),
+        renewed_at_(claimed_at) {}
+
+  Gateway& gateway() { return gateway_; }
+  const ClaimedExecution& execution() const { return execution_; }
+  Handle handle() const;
+  std::stop_token stop_token() const { return stop_.get_token(); }
+  std::string stop_reason() const;
+  SteadyTime claimed_at() const { return claimed_at_; }
+
+  // ---- Keeping the lease
+  void renewed(SteadyTime asked_at, const RenewVerdict& verdict);
+  // Whether the lease must have run out by our own clock, which began to count before the store's did.
+  bool ran_out(SteadyTime now) const;
+
+  // ---- Ends. Each of the three takes effect at most once, and only the first of them.
+  enum class State : std::uint8_t { running, settling, lost };
+  // Not ours any more: nothing is written for it from here on. False when it had been lost before.
+  bool lose(std::string reason);
+  // From here on only the settlement counts. False when the task was lost or is settled already.
+  bool begin_settling();
+  State state() const;
+  // Asks the handler to stop.
+  void request_stop(std::string reason);
+
+ private:
+  Gateway& gateway_;
+  const ClaimedExecution execution_;
+  const SteadyTime claimed_at_;
+  std::stop_source stop_;
+
+  mutable std::mutex mutex_;
+  Handle handle_;
+  std::chrono::milliseconds ttl_;
+  SteadyTime renewed_at_;
+  State state_ = State::running;
+  std::string stop_reason_;
+};
+
+using TaskPtr = std::shared_ptr<RunningTask>;
+
+}  // namespace flowfabric::sdk

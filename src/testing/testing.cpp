@@ -1,0 +1,165 @@
+#include <flowfabric/testing.hpp>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "sdk/handler_call.hpp"
+#include "sdk/running_task.hpp"
+#include "testing/virtual_gateway.hpp"
+
+namespace flowfabric::testing {
+namespace {
+
+constexpr std::chrono::milliseconds ten_years{limits::max_duration_ms};
+
+template <class T>
+T must(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
+
+}  // namespace
+
+class Engine::Impl {
+ public:
+  explicit Impl(Options options)
+      : options_(std::move(options)), engine_(options_.seed),
+        gateway_(std::make_shared<VirtualGateway>(engine_, plan)) {}
+
+  VirtualGateway& gateway() { return *gateway_; }
+  VirtualEngine& engine() { return engine_; }
+  std::map<std::string, Handler> handlers;
+  CrashPlan plan;
+
+  // Runs one execution if one can run now.
+  bool run_one() {
+    ClaimRequest request;
+    request.worker_id = "test";
+    // A crashed worker does not come back under its name.
+    request.worker_instance_id = "test-" + std::to_string(plan.crashes());
+    request.lanes = options_.lanes;
+    request.lease_ttl_ms = static_cast<std::uint32_t>(options_.lease_ttl.count());
+    auto claimed = must(gateway_->claim(request, {}));
+    if (claimed.empty()) return false;
+    ++held_;
+    if (run_claimed(std::move(claimed.front()))) --held_;
+    return true;
+  }
+
+  // Leases of crashed workers run out before anything else is expected to happen.
+  bool somebody_crashed() const { return held_ > 0; }
+  void leases_ran_out() { held_ = 0; }
+  std::chrono::milliseconds lease_ttl() const { return options_.lease_ttl; }
+
+ private:
+  // Whether it was left in good order.
+  bool run_claimed(ClaimedExecution execution) {
+    const std::string kind = execution.kind;
+    sdk::RunningTask task(*gateway_, std::move(execution), std::chrono::steady_clock::now());
+    try {
+      sdk::Settlement settlement = settlement_of(task, kind);
+      if (std::holds_alternative<CompleteRequest>(settlement)) plan.pass(CrashPlan::Side::end, kind);
+      gateway_->settle(task.handle(), std::move(settlement), [](const Result<void>& answer) {
+        // A lease that was lost on the way, for example by cancel(), is no error of the test.
+        static_cast<void>(answer);
+      });
+      return true;
+    } catch (const sdk::Abandon&) {
+      return false;
+    }
+  }
+
+  sdk::Settlement settlement_of(sdk::RunningTask& task, const std::string& kind) {
+    const auto handler = handlers.find(kind);
+    if (handler == handlers.end()) throw std::runtime_error("the test has no handler for kind " + kind);
+    return sdk::call_handler(task, handler->second);
+  }
+
+  Options options_;
+  VirtualEngine engine_;
+  std::shared_ptr<VirtualGateway> gateway_;
+  std::uint64_t held_ = 0;
+};
+
+Engine::Engine(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Engine::~Engine() = default;
+
+void Engine::add(std::string kind, Handler handler) {
+  impl_->handlers.insert_or_assign(std::move(kind), std::move(handler));
+}
+
+ExecutionId Engine::submit(CreateRequest request) {
+  return must(impl_->gateway().create(std::move(request))).execution_id;
+}
+ExecutionDescription Engine::get(const ExecutionId& id) { return must(impl_->gateway().describe(id)); }
+ExecutionResult Engine::outcome(const ExecutionId& id) { return must(impl_->gateway().wait(id, {})); }
+
+std::string Engine::result_bytes(const ExecutionId& id) {
+  ExecutionResult ended = outcome(id);
+  if (ended.outcome == Outcome::success) return std::move(ended.result);
+  const std::string state(to_string(get(id).summary.public_state));
+  throw std::runtime_error("the execution has no result: it is " + state +
+                           (ended.failure ? ": " + ended.failure->message : ""));
+}
+
+std::vector<Step> Engine::steps(const ExecutionId& id) {
+  return must(impl_->gateway().list_steps(id, 0, limits::max_page)).steps;
+}
+std::vector<Event> Engine::history(const ExecutionId& id) {
+  return must(impl_->gateway().history(id, {}, limits::max_page)).events;
+}
+void Engine::cancel(const ExecutionId& id, std::string reason) {
+  static_cast<void>(must(impl_->gateway().cancel(id, std::move(reason))));
+}
+TimestampMs Engine::now() const { return impl_->engine().now(); }
+
+void Engine::run() {
+  for (;;) {
+    while (impl_->run_one()) {
+    }
+    if (!impl_->somebody_crashed()) return;
+    for (auto left = impl_->lease_ttl().count() + 1; left > 0;) left -= impl_->engine().step(left);
+    impl_->leases_ran_out();
+  }
+}
+
+void Engine::advance(std::chrono::milliseconds time) {
+  run();
+  for (std::int64_t left = time.count(); left > 0;) {
+    left -= impl_->engine().step(left);
+    run();
+  }
+}
+
+void Engine::run_until_ended(const ExecutionId& id) {
+  run();
+  for (std::int64_t left = ten_years.count(); left > 0 && outcome(id).outcome == Outcome::none;) {
+    left -= impl_->engine().step(left);
+    run();
+  }
+}
+
+void Engine::crash_before(std::string step) { impl_->plan.order(CrashPlan::Side::before, std::move(step)); }
+void Engine::crash_after(std::string step) { impl_->plan.order(CrashPlan::Side::after, std::move(step)); }
+void Engine::crash_at_end(std::string kind) { impl_->plan.order(CrashPlan::Side::end, std::move(kind)); }
+void Engine::crash_at_boundary(std::uint64_t n) { impl_->plan.order(n); }
+std::uint64_t Engine::boundaries() const { return impl_->plan.boundaries(); }
+std::uint64_t Engine::crashes() const { return impl_->plan.crashes(); }
+
+std::uint64_t crash_everywhere(const std::function<void(Engine&)>& scenario, const Options& options) {
+  Engine undisturbed(options);
+  scenario(undisturbed);
+  const std::uint64_t boundaries = undisturbed.boundaries();
+  for (std::uint64_t n = 0; n < boundaries; ++n) {
+    Engine engine(options);
+    engine.crash_at_boundary(n);
+    try {
+      scenario(engine);
+    } catch (const std::exception& error) {
+      throw std::runtime_error("with a crash at boundary " + std::to_string(n) + " of " + std::to_string(boundaries) +
+                               ": " + error.what());
+    }
+  }
+  return boundaries + 1;
+}
+
+}  // namespace flowfabric::testing

@@ -1,0 +1,67 @@
+// The SDK's gateway on a virtual engine, with crashes. One thread at a time; steps that run side by side take turns.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "sdk/running_task.hpp"
+#include "testing/virtual_engine.hpp"
+
+namespace flowfabric::testing {
+
+// Where crashes were ordered, and what has been passed.
+class CrashPlan {
+ public:
+  enum class Side : std::uint8_t { before, after, end };
+  void order(Side side, std::string name) { ordered_.insert({side, std::move(name)}); }
+  void order(std::uint64_t boundary) { at_.insert(boundary); }
+  // Throws sdk::Abandon if a crash was ordered here.
+  void pass(Side side, const std::string& name);
+  std::uint64_t boundaries() const { return boundaries_; }
+  std::uint64_t crashes() const { return crashes_; }
+
+ private:
+  std::multiset<std::pair<Side, std::string>> ordered_;
+  std::set<std::uint64_t> at_;
+  std::uint64_t boundaries_ = 0;
+  std::uint64_t crashes_ = 0;
+};
+
+class VirtualGateway final : public sdk::Gateway {
+ public:
+  VirtualGateway(VirtualEngine& engine, CrashPlan& plan) : engine_(engine), plan_(plan) {}
+
+  Result<Created> create(CreateRequest request) override;
+  std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests) override;
+  Result<ExecutionDescription> describe(const ExecutionId& id) override;
+  Result<ListReply> list(const ListRequest& request) override;
+  Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) override;
+  Result<EventPage> events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
+                           sdk::milliseconds wait, std::stop_token stop) override;
+  Result<ExecutionResult> wait(const ExecutionId& id, sdk::milliseconds timeout) override;
+  Result<CancelReply> cancel(const ExecutionId& id, std::string reason) override;
+  Result<ReplayReply> replay(const ExecutionId& id, std::string reason,
+                             const std::optional<std::string>& from_step) override;
+  Result<void> change_priority(const ExecutionId& id, std::int32_t priority, std::string reason) override;
+  Result<RegisterWorkerReply> register_worker(const WorkerRegistration& registration) override;
+  Result<HeartbeatReply> heartbeat(const HeartbeatRequest& request) override;
+  Result<std::vector<ClaimedExecution>> claim(const ClaimRequest& request, std::stop_token stop) override;
+  Result<void> progress(const Handle& handle, ProgressReport report) override;
+  Result<StepReply> record_step(const Handle& handle, const StepRequest& request) override;
+  Result<ListStepsReply> list_steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) override;
+  Result<void> store_checkpoint(const Handle& handle, Bytes bytes) override;
+  void settle(const Handle& handle, sdk::Settlement settlement, std::function<void(Result<void>)> done) override;
+  void pause(sdk::milliseconds time, const std::stop_token& stop) override;
+
+ private:
+  Result<void> done(Command command);
+
+  VirtualEngine& engine_;
+  CrashPlan& plan_;
+  std::mutex mutex_;
+};
+
+}  // namespace flowfabric::testing
