@@ -29,13 +29,13 @@ class Gateway;
 }
 
 struct ClientOptions {
-  std::string api_key{};       // servers only; empty: the environment variable FLOWFABRIC_API_KEY, if it is set
-  std::string ca_file{};       // servers only: certificates to trust, PEM; empty: those of the system
-  bool verify_tls = true;      // servers only
+  std::string api_key{};               // servers only; empty: the environment variable FLOWFABRIC_API_KEY, if it is set
+  std::string ca_file{};               // servers only: certificates to trust, PEM; empty: those of the system
+  bool verify_tls = true;              // servers only
   std::uint32_t max_connections = 16;  // servers only: kept open for calls made at the same time
   std::chrono::milliseconds call_timeout{30'000};  // servers only: for one try; waiting calls add their wait
   std::chrono::milliseconds retry_for{30'000};     // servers only: how long a call is repeated while nobody answers
-  bool migrate = false;        // embedded PostgreSQL only: bring the schema up to date
+  bool migrate = false;                            // embedded PostgreSQL only: bring the schema up to date
 };
 
 // What a submitted execution may say besides its kind and input. The rest is in CreateRequest.
@@ -90,8 +90,8 @@ class Client {
     try {
       return Convert<T>::from_bytes(bytes->bytes);
     } catch (const std::exception& error) {
-      return fail(Errc::invalid_argument, "result: cannot be read as the type that was asked for: " +
-                                              std::string(error.what()), "result");
+      return fail(Errc::invalid_argument,
+                  "result: cannot be read as the type that was asked for: " + std::string(error.what()), "result");
     }
   }
 

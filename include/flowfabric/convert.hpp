@@ -156,39 +156,55 @@ Bytes encode_value(const T& value) {
 }  // namespace flowfabric
 
 // Members by name, up to 16. Absent members keep their default when read.
-#define FLOWFABRIC_JSON(Type, ...)                                              \
-  inline void to_json(::flowfabric::Json& json, const Type& value) {            \
-    json = ::flowfabric::Json::object();                                        \
-    FLOWFABRIC_EACH(FLOWFABRIC_PUT_MEMBER, __VA_ARGS__)                         \
-  }                                                                             \
-  inline void from_json(const ::flowfabric::Json& json, Type& value) {          \
-    static_cast<void>(json.as_object());                                        \
-    FLOWFABRIC_EACH(FLOWFABRIC_TAKE_MEMBER, __VA_ARGS__)                        \
-  }                                                                             \
+#define FLOWFABRIC_JSON(Type, ...)                                     \
+  inline void to_json(::flowfabric::Json& json, const Type& value) {   \
+    json = ::flowfabric::Json::object();                               \
+    FLOWFABRIC_EACH(FLOWFABRIC_PUT_MEMBER, __VA_ARGS__)                \
+  }                                                                    \
+  inline void from_json(const ::flowfabric::Json& json, Type& value) { \
+    static_cast<void>(json.as_object());                               \
+    FLOWFABRIC_EACH(FLOWFABRIC_TAKE_MEMBER, __VA_ARGS__)               \
+  }                                                                    \
   static_assert(true, "a semicolon may follow")
 
 #define FLOWFABRIC_PUT_MEMBER(name) json[#name] = ::flowfabric::detail::json_of(value.name);
 #define FLOWFABRIC_TAKE_MEMBER(name) ::flowfabric::detail::take_member(json, #name, value.name);
 
-#define FLOWFABRIC_EACH(do, ...)                                                                                      \
-  FLOWFABRIC_PICK(__VA_ARGS__, FLOWFABRIC_E16, FLOWFABRIC_E15, FLOWFABRIC_E14, FLOWFABRIC_E13, FLOWFABRIC_E12,        \
-                  FLOWFABRIC_E11, FLOWFABRIC_E10, FLOWFABRIC_E9, FLOWFABRIC_E8, FLOWFABRIC_E7, FLOWFABRIC_E6,         \
-                  FLOWFABRIC_E5, FLOWFABRIC_E4, FLOWFABRIC_E3, FLOWFABRIC_E2, FLOWFABRIC_E1, unused)                  \
+#define FLOWFABRIC_EACH(do, ...)                                                                               \
+  FLOWFABRIC_PICK(__VA_ARGS__, FLOWFABRIC_E16, FLOWFABRIC_E15, FLOWFABRIC_E14, FLOWFABRIC_E13, FLOWFABRIC_E12, \
+                  FLOWFABRIC_E11, FLOWFABRIC_E10, FLOWFABRIC_E9, FLOWFABRIC_E8, FLOWFABRIC_E7, FLOWFABRIC_E6,  \
+                  FLOWFABRIC_E5, FLOWFABRIC_E4, FLOWFABRIC_E3, FLOWFABRIC_E2, FLOWFABRIC_E1, unused)           \
   (do, __VA_ARGS__)
 #define FLOWFABRIC_PICK(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, chosen, ...) chosen
-#define FLOWFABRIC_E1(do, a) do(a)
-#define FLOWFABRIC_E2(do, a, ...) do(a) FLOWFABRIC_E1(do, __VA_ARGS__)
-#define FLOWFABRIC_E3(do, a, ...) do(a) FLOWFABRIC_E2(do, __VA_ARGS__)
-#define FLOWFABRIC_E4(do, a, ...) do(a) FLOWFABRIC_E3(do, __VA_ARGS__)
-#define FLOWFABRIC_E5(do, a, ...) do(a) FLOWFABRIC_E4(do, __VA_ARGS__)
-#define FLOWFABRIC_E6(do, a, ...) do(a) FLOWFABRIC_E5(do, __VA_ARGS__)
-#define FLOWFABRIC_E7(do, a, ...) do(a) FLOWFABRIC_E6(do, __VA_ARGS__)
-#define FLOWFABRIC_E8(do, a, ...) do(a) FLOWFABRIC_E7(do, __VA_ARGS__)
-#define FLOWFABRIC_E9(do, a, ...) do(a) FLOWFABRIC_E8(do, __VA_ARGS__)
-#define FLOWFABRIC_E10(do, a, ...) do(a) FLOWFABRIC_E9(do, __VA_ARGS__)
-#define FLOWFABRIC_E11(do, a, ...) do(a) FLOWFABRIC_E10(do, __VA_ARGS__)
-#define FLOWFABRIC_E12(do, a, ...) do(a) FLOWFABRIC_E11(do, __VA_ARGS__)
-#define FLOWFABRIC_E13(do, a, ...) do(a) FLOWFABRIC_E12(do, __VA_ARGS__)
-#define FLOWFABRIC_E14(do, a, ...) do(a) FLOWFABRIC_E13(do, __VA_ARGS__)
-#define FLOWFABRIC_E15(do, a, ...) do(a) FLOWFABRIC_E14(do, __VA_ARGS__)
-#define FLOWFABRIC_E16(do, a, ...) do(a) FLOWFABRIC_E15(do, __VA_ARGS__)
+#define FLOWFABRIC_E1(do, a) \
+  do (a)
+#define FLOWFABRIC_E2(do, a, ...) \
+  do (a) FLOWFABRIC_E1(do, __VA_ARGS__)
+#define FLOWFABRIC_E3(do, a, ...) \
+  do (a) FLOWFABRIC_E2(do, __VA_ARGS__)
+#define FLOWFABRIC_E4(do, a, ...) \
+  do (a) FLOWFABRIC_E3(do, __VA_ARGS__)
+#define FLOWFABRIC_E5(do, a, ...) \
+  do (a) FLOWFABRIC_E4(do, __VA_ARGS__)
+#define FLOWFABRIC_E6(do, a, ...) \
+  do (a) FLOWFABRIC_E5(do, __VA_ARGS__)
+#define FLOWFABRIC_E7(do, a, ...) \
+  do (a) FLOWFABRIC_E6(do, __VA_ARGS__)
+#define FLOWFABRIC_E8(do, a, ...) \
+  do (a) FLOWFABRIC_E7(do, __VA_ARGS__)
+#define FLOWFABRIC_E9(do, a, ...) \
+  do (a) FLOWFABRIC_E8(do, __VA_ARGS__)
+#define FLOWFABRIC_E10(do, a, ...) \
+  do (a) FLOWFABRIC_E9(do, __VA_ARGS__)
+#define FLOWFABRIC_E11(do, a, ...) \
+  do (a) FLOWFABRIC_E10(do, __VA_ARGS__)
+#define FLOWFABRIC_E12(do, a, ...) \
+  do (a) FLOWFABRIC_E11(do, __VA_ARGS__)
+#define FLOWFABRIC_E13(do, a, ...) \
+  do (a) FLOWFABRIC_E12(do, __VA_ARGS__)
+#define FLOWFABRIC_E14(do, a, ...) \
+  do (a) FLOWFABRIC_E13(do, __VA_ARGS__)
+#define FLOWFABRIC_E15(do, a, ...) \
+  do (a) FLOWFABRIC_E14(do, __VA_ARGS__)
+#define FLOWFABRIC_E16(do, a, ...) \
+  do (a) FLOWFABRIC_E15(do, __VA_ARGS__)

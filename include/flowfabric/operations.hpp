@@ -72,9 +72,9 @@ struct StepRequest {
   std::string name{};
   std::string result{};
   std::string result_encoding{};
-  std::optional<Failure> failure{};          // set: the step failed
-  bool permanent = false;                    // only of a failed one
-  std::optional<std::int64_t> sleep_ms{};    // set: the step is a sleep of this length, from now on
+  std::optional<Failure> failure{};        // set: the step failed
+  bool permanent = false;                  // only of a failed one
+  std::optional<std::int64_t> sleep_ms{};  // set: the step is a sleep of this length, from now on
   std::uint32_t tries = 1;
   std::int64_t duration_ms = 0;  // what it took, as the worker has measured it
   // The last position of the steps that run side by side with it; 0: it runs alone. A later step that is recorded shows that
@@ -92,8 +92,8 @@ struct StepReply {
 };
 
 struct ListStepsReply {
-  std::vector<Step> steps{};          // by position
-  std::uint32_t next_position = 0;    // where to go on; 0 at the end
+  std::vector<Step> steps{};        // by position
+  std::uint32_t next_position = 0;  // where to go on; 0 at the end
 };
 
 // Bytes that a handler wants to find again when it runs anew. There is one an execution: the last.

@@ -27,13 +27,13 @@
 namespace flowfabric {
 
 struct WorkerOptions {
-  std::string worker_id = "worker";        // what instances of one program have in common
-  std::string worker_instance_id{};        // empty: made of host, process and chance
+  std::string worker_id = "worker";          // what instances of one program have in common
+  std::string worker_instance_id{};          // empty: made of host, process and chance
   std::string worker_namespace = "default";  // where the instance is registered
   std::optional<std::string> name_space{};   // take only executions of this namespace; absent: of any
   std::vector<std::string> lanes = {"default"};
   std::vector<std::string> capabilities{};
-  std::uint32_t concurrency = 16;          // handlers that run at the same time, each on a thread of its own
+  std::uint32_t concurrency = 16;  // handlers that run at the same time, each on a thread of its own
   std::chrono::milliseconds lease_ttl{30'000};
   // After `stop`: how long running handlers may go on before their executions are handed back to other workers.
   std::chrono::milliseconds stop_grace{30'000};

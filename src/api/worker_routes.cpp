@@ -146,17 +146,16 @@ std::vector<Route> worker_routes() {
                                                   body.handle, {body.percent, std::move(body.message)}));
                                               return Nothing{};
                                             }),
-      blocking_route<StepBody, StepReply>(
-          ApiRole::worker, "POST", "/v1/leases/steps", "Record the outcome of a durable step.",
-          [](Call& call, StepBody body) {
-            const Handle handle = std::move(body.handle);
-            return call.engine().record_step(handle, std::move(body));
-          }),
+      blocking_route<StepBody, StepReply>(ApiRole::worker, "POST", "/v1/leases/steps",
+                                          "Record the outcome of a durable step.",
+                                          [](Call& call, StepBody body) {
+                                            const Handle handle = std::move(body.handle);
+                                            return call.engine().record_step(handle, std::move(body));
+                                          }),
       blocking_route<CheckpointBody, Nothing>(
           ApiRole::worker, "POST", "/v1/leases/checkpoint", "Replace the checkpoint of the execution.",
           [](Call& call, CheckpointBody body) -> Result<Nothing> {
-            FF_TRY_VOID(
-                call.engine().store_checkpoint(body.handle, std::move(body.bytes), std::move(body.encoding)));
+            FF_TRY_VOID(call.engine().store_checkpoint(body.handle, std::move(body.bytes), std::move(body.encoding)));
             return Nothing{};
           }),
       blocking_route<DelayBody, DelayReply>(ApiRole::worker, "POST", "/v1/leases/delay",

@@ -179,12 +179,12 @@ struct DueCommand {
   bool holds_leases = false;  // a worker that has died and still holds leases
 };
 
-using Command =
-    std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand, DelayCommand,
-                 ReleaseHeldCommand, CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand, PriorityCommand,
-                 TagsCommand, LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand, RegisterCommand,
-                 HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand,
-                 CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand, StepCommand, CheckpointCommand>;
+using Command = std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand,
+                             DelayCommand, ReleaseHeldCommand, CancelHeldCommand, CancelCommand, RevokeCommand,
+                             ReplayCommand, PriorityCommand, TagsCommand, LaneCommand, NamespaceCommand, GrantCommand,
+                             RedeemCommand, RegisterCommand, HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand,
+                             ReleaseCommand, RotateKeysCommand, CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand,
+                             NoteRetentionCommand, DueCommand, StepCommand, CheckpointCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;

@@ -58,7 +58,8 @@ Result<Reply> decide_one(Workspace& workspace, const CheckpointCommand& command,
   FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
   Transition transition(*slot, context);
   transition.facts().has_checkpoint = true;
-  transition.add_satellite(SatelliteKind::checkpoint, 0, encode(Checkpoint{command.bytes, command.encoding, context.now}));
+  transition.add_satellite(SatelliteKind::checkpoint, 0,
+                           encode(Checkpoint{command.bytes, command.encoding, context.now}));
   transition.touch();
   return Done{};
 }

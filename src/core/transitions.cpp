@@ -65,8 +65,8 @@ std::int64_t retry_delay_ms(const Policy& policy, std::uint32_t retry_count, con
 
 // Whether the event stands for a change of state, or only for one of properties.
 bool is_transition(EventType type) {
-  return type != EventType::tags_changed && type != EventType::step_recorded && type != EventType::priority_changed && type != EventType::grant_issued &&
-         type != EventType::grant_expired;
+  return type != EventType::tags_changed && type != EventType::step_recorded && type != EventType::priority_changed &&
+         type != EventType::grant_issued && type != EventType::grant_expired;
 }
 
 // One due transition, the earliest; false when nothing is due.

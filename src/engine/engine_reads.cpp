@@ -66,8 +66,7 @@ Result<std::vector<Attempt>> Engine::list_attempts(const ExecutionId& id, std::u
 }
 
 Result<ListStepsReply> Engine::list_steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) {
-  return impl_->counted("list_steps",
-                        [&] { return reads::steps(impl_->runtime->store(), id, from_position, limit); });
+  return impl_->counted("list_steps", [&] { return reads::steps(impl_->runtime->store(), id, from_position, limit); });
 }
 
 Result<Tags> Engine::get_tags(const ExecutionId& id) {

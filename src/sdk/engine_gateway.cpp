@@ -33,6 +33,7 @@ class Expected {
     came_.wait(lock, stop, [&] { return answer_.has_value(); });
     return std::exchange(answer_, std::nullopt);
   }
+
  private:
   std::mutex mutex_;
   std::condition_variable_any came_;
@@ -111,9 +112,7 @@ Result<std::vector<ClaimedExecution>> EngineGateway::claim(const ClaimRequest& r
 
 template <class T>
 std::function<void(Result<T>)> without_reply(std::function<void(Result<void>)> done) {
-  return [done = std::move(done)](const Result<T>& reply) {
-    reply ? done({}) : done(tl::unexpected(reply.error()));
-  };
+  return [done = std::move(done)](const Result<T>& reply) { reply ? done({}) : done(tl::unexpected(reply.error())); };
 }
 
 void EngineGateway::settle(const Handle& handle, Settlement settlement, std::function<void(Result<void>)> done) {

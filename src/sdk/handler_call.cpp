@@ -26,7 +26,8 @@ FailRequest failure_request(const std::string& category, const std::string& mess
   FailRequest request;
   const bool usable = !category.empty() && is_valid_utf8(category) && !has_control_characters(category);
   request.category = usable ? clipped(category, limits::max_category_bytes - ellipsis_bytes) : "error";
-  request.message = is_valid_utf8(message) ? clipped(message, limits::max_message_bytes - ellipsis_bytes) : "the message is no UTF-8";
+  request.message =
+      is_valid_utf8(message) ? clipped(message, limits::max_message_bytes - ellipsis_bytes) : "the message is no UTF-8";
   request.retryable = retryable;
   return request;
 }

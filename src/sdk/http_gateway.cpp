@@ -13,7 +13,7 @@ namespace flowfabric::sdk {
 namespace {
 
 constexpr milliseconds max_server_wait{60'000};  // what a server lets one wait in one call
-constexpr std::size_t max_items = 1000;         // in one call
+constexpr std::size_t max_items = 1000;          // in one call
 constexpr std::size_t max_batch_bytes = 512 * 1024;
 
 // Sends settlements from a thread of its own: all that wait when it has time go in one request.
@@ -45,7 +45,8 @@ class SettlementSender {
   };
 
   static bool is_completion(const One& one) {
-    return std::holds_alternative<CompleteRequest>(one.settlement) || std::holds_alternative<FailRequest>(one.settlement);
+    return std::holds_alternative<CompleteRequest>(one.settlement) ||
+           std::holds_alternative<FailRequest>(one.settlement);
   }
 
   void run() {
@@ -59,8 +60,7 @@ class SettlementSender {
         bytes += size_of(waiting_.front());
         batch.push_back(std::move(waiting_.front()));
         waiting_.pop_front();
-      } while (!waiting_.empty() && batch.size() < max_items &&
-               bytes + size_of(waiting_.front()) < max_batch_bytes);
+      } while (!waiting_.empty() && batch.size() < max_items && bytes + size_of(waiting_.front()) < max_batch_bytes);
       lock.unlock();
       send(std::move(batch));
       lock.lock();

@@ -23,7 +23,7 @@ class LeaseKeeper {
     WorkerRegistration registration;
     std::optional<std::string> name_space;  // that the worker keeps to
     std::chrono::milliseconds period{10'000};
-    std::function<void()> on_drain;              // an operator wants the worker to end
+    std::function<void()> on_drain;               // an operator wants the worker to end
     std::function<void(const TaskPtr&)> on_lost;  // called once for a task
   };
 
@@ -42,8 +42,7 @@ class LeaseKeeper {
   void keep(const std::stop_token& stop);
   void watch(const std::stop_token& stop);
   void beat();
-  void note_verdicts(const std::vector<TaskPtr>& tasks, const HeartbeatReply& reply,
-                     RunningTask::SteadyTime asked_at);
+  void note_verdicts(const std::vector<TaskPtr>& tasks, const HeartbeatReply& reply, RunningTask::SteadyTime asked_at);
   void lose(const TaskPtr& task, const std::string& reason);
   std::string reason_of(const TaskPtr& task, const Error& error);
   void take_away(const Event& event);

@@ -76,15 +76,15 @@ const Step* Steps::recorded(const Place& place) {
   const std::lock_guard lock(mutex_);
   const auto found = recorded_.find(place.position);
   if (found != recorded_.end()) {
-    if (found->second.name != place.name) changed(place, "step " + std::to_string(place.position) + " is \"" +
-                                                             place.name + "\" now and was recorded as \"" +
-                                                             found->second.name + "\"");
+    if (found->second.name != place.name)
+      changed(place, "step " + std::to_string(place.position) + " is \"" + place.name +
+                         "\" now and was recorded as \"" + found->second.name + "\"");
     return &found->second;
   }
   const auto elsewhere = recorded_names_.find(place.name);
   if (elsewhere != recorded_names_.end()) {
-    changed(place, "\"" + place.name + "\" is step " + std::to_string(place.position) + " now and was recorded as step " +
-                       std::to_string(elsewhere->second));
+    changed(place, "\"" + place.name + "\" is step " + std::to_string(place.position) +
+                       " now and was recorded as step " + std::to_string(elsewhere->second));
   }
   return nullptr;
 }
@@ -182,9 +182,20 @@ Step Steps::record(StepRequest request) {
     const auto reply = task_.gateway().record_step(task_.handle(), request);
     if (reply && reply->duplicate) return recorded_before(request);
     if (reply) {
-      Step step{request.position, std::move(request.name), StepState::succeeded, std::move(request.result),
-                std::move(request.result_encoding), std::move(request.failure), request.permanent, request.tries,
-                request.duration_ms, reply->recorded_at, reply->wake_at, 0, 0, {}};
+      Step step{request.position,
+                std::move(request.name),
+                StepState::succeeded,
+                std::move(request.result),
+                std::move(request.result_encoding),
+                std::move(request.failure),
+                request.permanent,
+                request.tries,
+                request.duration_ms,
+                reply->recorded_at,
+                reply->wake_at,
+                0,
+                0,
+                {}};
       return step;
     }
     const Errc code = reply.error().code;
@@ -216,8 +227,9 @@ void Steps::finish() {
   const auto beyond = recorded_.upper_bound(static_cast<std::uint32_t>(reached_.size()));
   if (beyond == recorded_.end()) return;
   const Step& step = beyond->second;
-  changed({step.position, step.name, 0}, "the handler returned without coming to step " + std::to_string(step.position) +
-                                          " \"" + step.name + "\", which is recorded");
+  changed({step.position, step.name, 0}, "the handler returned without coming to step " +
+                                             std::to_string(step.position) + " \"" + step.name +
+                                             "\", which is recorded");
 }
 
 std::string Steps::order_recorded() const {
@@ -240,8 +252,8 @@ std::string Steps::order_reached() const {
 
 // Expects the lock.
 void Steps::changed(const Place& place, const std::string& what) {
-  throw HandlerChanged(place.name, "the handler has changed against its recorded steps: " + what + "; recorded: " +
-                                       order_recorded() + "; now: " + order_reached());
+  throw HandlerChanged(place.name, "the handler has changed against its recorded steps: " + what +
+                                       "; recorded: " + order_recorded() + "; now: " + order_reached());
 }
 
 }  // namespace flowfabric::sdk

@@ -44,7 +44,7 @@ StopSignals::StopSignals(std::function<void()> on_signal) {
       if (count >= the_end) return;
     }
   });
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) { add(1); };
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;

@@ -104,9 +104,9 @@ Result<void> Worker::Impl::check_options() const {
   }
   const auto ttl = options_.lease_ttl.count();
   if (ttl < limits::min_lease_ttl_ms || ttl > limits::max_lease_ttl_ms) {
-    return out_of_range("lease_ttl", std::to_string(ttl) + " ms",
-                        std::to_string(limits::min_lease_ttl_ms) + " ms to " +
-                            std::to_string(limits::max_lease_ttl_ms) + " ms");
+    return out_of_range(
+        "lease_ttl", std::to_string(ttl) + " ms",
+        std::to_string(limits::min_lease_ttl_ms) + " ms to " + std::to_string(limits::max_lease_ttl_ms) + " ms");
   }
   if (options_.stop_grace.count() < 0) return out_of_range("stop_grace", "negative", "0 and more");
   return {};
@@ -127,17 +127,18 @@ Result<void> Worker::Impl::start() {
 }
 
 Result<void> Worker::Impl::begin() {
-  const auto liveness = std::clamp<std::int64_t>(options_.lease_ttl.count(), limits::min_liveness_ttl_ms,
-                                                 limits::max_liveness_ttl_ms);
+  const auto liveness =
+      std::clamp<std::int64_t>(options_.lease_ttl.count(), limits::min_liveness_ttl_ms, limits::max_liveness_ttl_ms);
   sdk::LeaseKeeper::Options keeping;
-  keeping.registration = {options_.worker_namespace, options_.worker_id,    options_.worker_instance_id,
-                          options_.lanes,            options_.capabilities, static_cast<std::uint32_t>(liveness)};
+  keeping.registration = {options_.worker_namespace,   options_.worker_id,
+                          options_.worker_instance_id, options_.lanes,
+                          options_.capabilities,       static_cast<std::uint32_t>(liveness)};
   keeping.name_space = options_.name_space;
   keeping.period = milliseconds(std::min<std::int64_t>(options_.lease_ttl.count(), liveness) / 3);
   keeping.on_drain = [this] { drain(); };
   keeping.on_lost = [this](const TaskPtr& task) {
-    log(LogLevel::info, "a task was lost", {{"execution_id", to_string(task->execution().execution_id)},
-                                            {"reason", task->stop_reason()}});
+    log(LogLevel::info, "a task was lost",
+        {{"execution_id", to_string(task->execution().execution_id)}, {"reason", task->stop_reason()}});
     const std::lock_guard lock(mutex_);
     ++counts_.lost;
   };
@@ -336,9 +337,9 @@ sdk::Settlement Worker::Impl::outcome_of(const TaskPtr& task) {
   const Kind* kind = kind_of(task);
   if (kind != nullptr) return sdk::call_handler(*task, kind->handler);
   return sdk::failure_request("no_handler",
-                 "worker " + options_.worker_instance_id + " has no handler for kind " + task->execution().kind +
-                     "; it has: " + names_of(kinds_),
-                 FailRequest::Retryable::by_policy);
+                              "worker " + options_.worker_instance_id + " has no handler for kind " +
+                                  task->execution().kind + "; it has: " + names_of(kinds_),
+                              FailRequest::Retryable::by_policy);
 }
 
 // ---------------------------------------------------------------- leaving

@@ -65,13 +65,13 @@ class Worker::Impl {
   std::vector<Middleware> middleware_;
 
   mutable std::mutex mutex_;
-  std::condition_variable work_came_;      // for handler threads
+  std::condition_variable work_came_;       // for handler threads
   std::condition_variable_any slot_freed_;  // for the claiming thread
-  std::condition_variable ended_;          // for join
+  std::condition_variable ended_;           // for join
   std::map<std::string, Kind> kinds_;
-  std::list<sdk::TaskPtr> waiting_;   // claimed, and no handler runs yet
-  std::set<sdk::TaskPtr> held_;       // slots taken: waiting, running, or not acknowledged
-  std::uint32_t running_ = 0;         // handlers
+  std::list<sdk::TaskPtr> waiting_;  // claimed, and no handler runs yet
+  std::set<sdk::TaskPtr> held_;      // slots taken: waiting, running, or not acknowledged
+  std::uint32_t running_ = 0;        // handlers
   bool started_ = false;
   bool stopping_ = false;
   bool grace_begun_ = false;

@@ -22,7 +22,8 @@ T must(Result<T> result) {
 class Engine::Impl {
  public:
   explicit Impl(Options options)
-      : options_(std::move(options)), engine_(options_.seed),
+      : options_(std::move(options)),
+        engine_(options_.seed),
         gateway_(std::make_shared<VirtualGateway>(engine_, plan)) {}
 
   VirtualGateway& gateway() { return *gateway_; }

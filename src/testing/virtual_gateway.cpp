@@ -119,8 +119,7 @@ Result<void> VirtualGateway::store_checkpoint(const Handle& handle, Bytes bytes)
   return done(CheckpointCommand{fence, std::move(bytes.bytes), std::move(bytes.encoding)});
 }
 
-void VirtualGateway::settle(const Handle& handle, sdk::Settlement settlement,
-                            std::function<void(Result<void>)> given) {
+void VirtualGateway::settle(const Handle& handle, sdk::Settlement settlement, std::function<void(Result<void>)> given) {
   const std::lock_guard lock(mutex_);
   const auto fence = engine_.runtime().fence_of(handle);
   if (!fence) return given(tl::unexpected(fence.error()));

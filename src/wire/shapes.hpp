@@ -450,7 +450,8 @@ struct Shape<StepRequest> {
       field("sleep_ms", &R::sleep_ms, "Present: the step is a sleep of this length, from now on."),
       field("tries", &R::tries, "How often it was tried (1)."),
       field("duration_ms", &R::duration_ms, "How long it took."),
-      field("group_end", &R::group_end, "The last position of the steps that run side by side with it; 0: it runs alone."),
+      field("group_end", &R::group_end,
+            "The last position of the steps that run side by side with it; 0: it runs alone."),
   };
 };
 

@@ -25,7 +25,8 @@ static std::string show_record(const ClaimedExecution& claim) {
     text += fmt::format(" step {} {} {} {} of {} attempt {}", step.position, step.name, to_string(step.state),
                         digest64(step.result), step.result.size(), step.attempt_index);
   }
-  if (claim.checkpoint) text += fmt::format(" checkpoint {} at {}", claim.checkpoint->bytes, claim.checkpoint->recorded_at);
+  if (claim.checkpoint)
+    text += fmt::format(" checkpoint {} at {}", claim.checkpoint->bytes, claim.checkpoint->recorded_at);
   return text;
 }
 std::string show(const ClaimedExecution& claim) {

@@ -66,9 +66,7 @@ class SdkTest : public ::testing::TestWithParam<std::string> {
   ExecutionId submit(const std::string& kind, const Json& input = {}, SubmitOptions options = {}) {
     return must(client_.submit(kind, input, std::move(options))).execution_id;
   }
-  bool is_active(const ExecutionId& id) {
-    return must(client_.get(id)).summary.public_state == PublicState::active;
-  }
+  bool is_active(const ExecutionId& id) { return must(client_.get(id)).summary.public_state == PublicState::active; }
 
   Home home_;
   Client client_;
@@ -90,8 +88,8 @@ inline Policy retries(std::uint32_t count, std::int64_t delay_ms = 0) {
   return policy;
 }
 
-#define FF_SDK_SUITE(name)                 \
-  class name : public SdkTest {};          \
+#define FF_SDK_SUITE(name)                                                                    \
+  class name : public SdkTest {};                                                             \
   INSTANTIATE_TEST_SUITE_P(, name, ::testing::Values("memory", "sqlite", "postgres", "http"), \
                            [](const auto& info) { return info.param; })
 

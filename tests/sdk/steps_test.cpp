@@ -47,13 +47,12 @@ TEST_P(StepsTest, step_retries_by_its_own_options_and_its_tries_are_recorded) {
   Worker worker(client_, quick());
   std::atomic<int> tries{0};
   worker.on("call", [&](Task& task) {
-    return task.step(
-        "fetch",
-        [&] {
-          if (++tries < 3) throw std::runtime_error("again");
-          return 7;
-        },
-        {.max_retries = 5, .initial_delay = 1ms});
+    return task.step("fetch",
+                     [&] {
+                       if (++tries < 3) throw std::runtime_error("again");
+                       return 7;
+                     },
+                     {.max_retries = 5, .initial_delay = 1ms});
   });
   must(worker.start());
   const auto id = submit("call");
@@ -199,10 +198,11 @@ TEST_P(StepsTest, more_steps_than_a_claim_brings_are_read_by_the_worker) {
   std::atomic<int> calls{0};
   worker.on("many", [&](Task& task) {
     for (int i = 0; i < 150; ++i) {
-      EXPECT_EQ(task.step("s", [&, i] {
-        ++calls;
-        return i;
-      }),
+      EXPECT_EQ(task.step("s",
+                          [&, i] {
+                            ++calls;
+                            return i;
+                          }),
                 i);
     }
     if (task.attempt_index() == 0) throw std::runtime_error("again");
@@ -226,16 +226,18 @@ TEST_P(StepsTest, changed_handler_fails_with_a_sentence_that_names_the_step_and_
   const auto inserted = ended(submit("order", {}, {.policy = retries(1)})).failure;
   ASSERT_TRUE(inserted);
   EXPECT_EQ(inserted->category, "handler_changed");
-  EXPECT_EQ(inserted->message,
-            "the handler has changed against its recorded steps: step 2 is \"check\" now and was recorded as \"charge\"; "
-            "recorded: reserve, charge; now: reserve, check");
+  EXPECT_EQ(
+      inserted->message,
+      "the handler has changed against its recorded steps: step 2 is \"check\" now and was recorded as \"charge\"; "
+      "recorded: reserve, charge; now: reserve, check");
 
   later_version = 2;
   const auto removed = ended(submit("order", {}, {.policy = retries(1)})).failure;
   ASSERT_TRUE(removed);
-  EXPECT_EQ(removed->message,
-            "the handler has changed against its recorded steps: the handler returned without coming to step 2 \"charge\", "
-            "which is recorded; recorded: reserve, charge; now: reserve");
+  EXPECT_EQ(
+      removed->message,
+      "the handler has changed against its recorded steps: the handler returned without coming to step 2 \"charge\", "
+      "which is recorded; recorded: reserve, charge; now: reserve");
 }
 
 TEST_P(StepsTest, replay_keeps_all_steps_or_those_before_the_one_that_is_named) {
@@ -293,8 +295,7 @@ TEST_P(StepsTest, lost_lease_ends_the_handler_at_its_next_step_and_records_nothi
 TEST_P(StepsTest, bad_steps_are_refused_by_name) {
   const auto id = submit("order");
   auto& engine = home_.engine();
-  const auto claimed =
-      must(engine.claim({.worker_id = "w", .worker_instance_id = "w-1", .lease_ttl_ms = 60000}));
+  const auto claimed = must(engine.claim({.worker_id = "w", .worker_instance_id = "w-1", .lease_ttl_ms = 60000}));
   ASSERT_EQ(claimed.size(), 1u);
   const auto refusal = [&](StepRequest request) {
     const auto reply = engine.record_step(claimed[0].handle, std::move(request));

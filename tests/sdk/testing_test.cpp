@@ -99,13 +99,12 @@ TEST(TestingEngine, retries_and_backoffs_pass_in_virtual_time) {
   Engine engine;
   int tries = 0;
   engine.on("flaky", [&](Task& task) {
-    return task.step(
-        "call",
-        [&] {
-          if (++tries < 4) throw std::runtime_error("busy");
-          return tries;
-        },
-        {.max_retries = 10, .initial_delay = 1h, .max_delay = 24h});
+    return task.step("call",
+                     [&] {
+                       if (++tries < 4) throw std::runtime_error("busy");
+                       return tries;
+                     },
+                     {.max_retries = 10, .initial_delay = 1h, .max_delay = 24h});
   });
   const auto id = engine.submit("flaky", Json());
   // The handler rests for hours of virtual time; its lease, which nobody renews here, is lost and tried again.

@@ -22,8 +22,8 @@ Outcome outcome_of(EventType type) {
 
 // Tags and priority change what it is, grants for whom it is; not where it stands.
 bool is_note(EventType type) {
-  return type == EventType::tags_changed || type == EventType::step_recorded || type == EventType::priority_changed || type == EventType::grant_issued ||
-         type == EventType::grant_expired;
+  return type == EventType::tags_changed || type == EventType::step_recorded || type == EventType::priority_changed ||
+         type == EventType::grant_issued || type == EventType::grant_expired;
 }
 
 template <class A, class B>
