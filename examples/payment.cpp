@@ -2,8 +2,7 @@
 // any two of its steps, starts it again each time, and checks the ledger.
 //
 // usage: payment [STORE [LEDGER]]; with PAYMENT_DIE_AT=N it kills itself when the ledger has N lines.
-#include <signal.h>
-
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -44,7 +43,7 @@ void write_ledger(const std::string& line) {
   std::ifstream ledger(ledger_file);
   int lines = 0;
   for (std::string text; std::getline(ledger, text);) ++lines;
-  if (lines == std::atoi(die_at)) raise(SIGKILL);
+  if (lines == std::atoi(die_at)) std::raise(SIGKILL);
 }
 
 struct Payments {

@@ -1,6 +1,5 @@
 // Durable steps and checkpoints: what a handler wants to find again. Fenced like everything that a worker writes.
 #include "base/check.hpp"
-#include "base/limits.hpp"
 #include "core/decide_parts.hpp"
 
 namespace flowfabric {
@@ -36,11 +35,6 @@ Result<Reply> decide_one(Workspace& workspace, const StepCommand& command, const
   FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
   Facts& facts = slot->execution()->facts;
   if (facts.steps.contains(command.request.position)) return StepReply{0, 0, true};
-  if (facts.steps.count() >= limits::max_steps) {
-    return fail(Errc::invalid_argument,
-                "position: the execution has " + std::to_string(limits::max_steps) + " steps, which is the limit",
-                "position");
-  }
   Transition transition(*slot, context);
   const Step step = step_of(command.request, facts, context.now);
   if (step.state == StepState::failed) {

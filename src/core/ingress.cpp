@@ -354,7 +354,10 @@ Result<void> admit(const FailRequest& request) {
 }
 
 Result<void> admit(const StepRequest& request, const IngressLimits& limits) {
-  FF_TRY_VOID(admit_range<std::uint32_t>(request.position, "position", 1, UINT32_MAX - 1));
+  FF_TRY_VOID(admit_range<std::uint32_t>(request.position, "position", 1, limits::max_steps));
+  if (request.group_end != 0) {
+    FF_TRY_VOID(admit_range<std::uint32_t>(request.group_end, "group_end", request.position, limits::max_steps));
+  }
   FF_TRY_VOID(admit_text(request.name, "name", 1, limits::max_step_name_bytes, Content::no_controls));
   FF_TRY_VOID(admit_bytes(request.result, "result", limits.max_result_bytes));
   FF_TRY_VOID(

@@ -129,6 +129,14 @@ Facts full_facts() {
   return facts;
 }
 
+Facts facts_with_steps() {
+  Facts facts = full_facts();
+  facts.steps.good = {{1, 4}, {6, 7}};
+  facts.steps.failed = {{5, 0}, {8, 9}};
+  facts.has_checkpoint = true;
+  return facts;
+}
+
 Event full_event() {
   Event event;
   event.type = EventType::keys_rotated;
@@ -198,6 +206,7 @@ std::vector<Sample> samples() {
       {"default spec", encode(Spec{}), again_with(decode_spec)},
       {"facts", encode(full_facts()), again_with(decode_facts)},
       {"default facts", encode(Facts{}), again_with(decode_facts)},
+      {"step facts", encode(facts_with_steps()), again_with(decode_facts)},
       {"attempt", encode(full_attempt()), again_with(decode_attempt)},
       {"default attempt", encode(Attempt{}), again_with(decode_attempt)},
       {"lane", encode(full_lane()), again_with(decode_lane)},
@@ -226,6 +235,7 @@ Result<std::string> decode_alone(const Sample& sample, std::string_view bytes) {
 TEST(Records, EveryFieldRoundTrips) {
   EXPECT_EQ(decode_spec(encode(full_spec())), full_spec());
   EXPECT_EQ(decode_facts(encode(full_facts())), full_facts());
+  EXPECT_EQ(decode_facts(encode(facts_with_steps())), facts_with_steps());
   EXPECT_EQ(decode_attempt(encode(full_attempt())), full_attempt());
   EXPECT_EQ(decode_event(encode(full_event())), full_event());
   EXPECT_EQ(decode_lane(encode(full_lane()))->info, full_lane().info);
@@ -286,7 +296,7 @@ TEST(Records, AByteTooManyIsCorruption) {
 
 TEST(Records, AnotherLayoutIsCorruption) {
   for (const Sample& sample : samples()) {
-    for (const int layout : {0, 4, 255}) {
+    for (const int layout : {0, 5, 255}) {
       std::string bytes = sample.bytes;
       bytes[0] = static_cast<char>(layout);
       const auto result = decode_alone(sample, bytes);
@@ -484,8 +494,8 @@ TEST(Records, UnknownEnumValuesElsewhereAreCorruption) {
   expect_bound(LaneRecord{}, LaneRecord{{"", LaneState::disabled, 0, "", ""}}, 3, decode_lane, "lane state");
   Event event;
   Event event_high;
-  event_high.type = EventType::released;
-  expect_bound(event, event_high, 30, decode_event, "event type");
+  event_high.type = EventType::step_recorded;
+  expect_bound(event, event_high, 31, decode_event, "event type");
   event_high = event;
   event_high.state_before = PublicState::skipped;
   expect_bound(event, event_high, 11, decode_event, "state_before");

@@ -23,12 +23,6 @@ bool begins_behind(std::uint32_t position, const std::pair<std::uint32_t, std::u
 
 }  // namespace
 
-std::uint32_t StepIndex::count() const {
-  std::uint32_t count = static_cast<std::uint32_t>(failed.size());
-  for (const auto& [from, to] : good) count += to - from + 1;
-  return count;
-}
-
 bool StepIndex::contains(std::uint32_t position) const {
   const auto bad = std::lower_bound(failed.begin(), failed.end(), position, before);
   if (bad != failed.end() && bad->position == position) return true;

@@ -26,7 +26,6 @@ struct StepIndex {
   std::vector<FailedStep> failed{};  // ascending by position
 
   bool empty() const { return good.empty() && failed.empty(); }
-  std::uint32_t count() const;
   bool contains(std::uint32_t position) const;
   void add(std::uint32_t position);
   void add_failed(std::uint32_t position, std::uint32_t group_end);

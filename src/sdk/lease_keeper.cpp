@@ -32,11 +32,12 @@ Result<void> LeaseKeeper::start() {
   static_cast<void>(registered);
   keeping_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
   watching_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  expiring_ = std::jthread([this](const std::stop_token& stop) { expire(stop); });
   return {};
 }
 
 void LeaseKeeper::stop() {
-  for (std::jthread* thread : {&watching_, &keeping_}) {
+  for (std::jthread* thread : {&watching_, &keeping_, &expiring_}) {
     if (!thread->joinable()) continue;
     thread->request_stop();
     thread->join();
@@ -85,8 +86,15 @@ void LeaseKeeper::beat() {
   } else {
     log(LogLevel::warn, "heartbeat failed", {{"cause", reply.error().message}});
   }
-  for (const TaskPtr& task : tasks) {
-    if (task->ran_out(steady_clock::now())) lose(task, "the lease ran out: it could not be renewed in time");
+}
+
+// A heartbeat may hang for longer than a lease lasts; handlers are told in time all the same.
+void LeaseKeeper::expire(const std::stop_token& stop) {
+  pthread_setname_np(pthread_self(), "ff-expire");
+  while (rest(options_.period / 2, stop)) {
+    for (const TaskPtr& task : held()) {
+      if (task->ran_out(steady_clock::now())) lose(task, "the lease ran out: it could not be renewed in time");
+    }
   }
 }
 

@@ -1,8 +1,8 @@
 // Keeps the leases of a worker alive, and notices when one is lost, from threads that no handler can block.
 //
-// One thread registers the worker and sends a heartbeat with all leases three times per lease time. Another one follows the
+// One thread registers the worker and sends a heartbeat with all leases three times per lease time. A second one follows the
 // events that take executions away (cancelled, expired, lease revoked), so that a handler learns of them at once; if it
-// cannot, the next heartbeat says the same.
+// cannot, the next heartbeat says the same. A third one notices leases that have run out because no heartbeat got through.
 //
 // Threads: `add` and `remove` from any.
 #pragma once
@@ -41,6 +41,7 @@ class LeaseKeeper {
  private:
   void keep(const std::stop_token& stop);
   void watch(const std::stop_token& stop);
+  void expire(const std::stop_token& stop);
   void beat();
   void note_verdicts(const std::vector<TaskPtr>& tasks, const HeartbeatReply& reply, RunningTask::SteadyTime asked_at);
   void lose(const TaskPtr& task, const std::string& reason);
@@ -52,7 +53,7 @@ class LeaseKeeper {
   Options options_;
   mutable std::mutex mutex_;
   std::map<ExecutionId, TaskPtr> tasks_;
-  std::jthread keeping_, watching_;
+  std::jthread keeping_, watching_, expiring_;
 };
 
 }  // namespace flowfabric::sdk

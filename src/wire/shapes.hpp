@@ -440,18 +440,21 @@ struct Shape<StepRequest> {
   using R = StepRequest;
   static constexpr std::string_view name = "StepRequest";
   static constexpr auto fields = std::tuple{
-      required("position", &R::position, "Counts from 1, in the order in which the handler comes to its steps."),
-      required("name", &R::name, "Its name, up to 128 bytes."),
+      required("position", &R::position, "Counts from 1, in the order in which the handler comes to its steps.")
+          .within(1, limits::max_steps),
+      required("name", &R::name, "For people, and for the check that the handler has not changed.")
+          .within(1, limits::max_step_name_bytes),
       LabelledJson<&R::result, &R::result_encoding>{"result", about_json_in},
       LabelledBase64<&R::result, &R::result_encoding>{"result_base64", about_base64_in},
       field("result_encoding", &R::result_encoding, "The label of the result."),
       field("failure", &R::failure, "Present: the step failed."),
       field("permanent", &R::permanent, "Whether the failure is not to be retried (false)."),
-      field("sleep_ms", &R::sleep_ms, "Present: the step is a sleep of this length, from now on."),
-      field("tries", &R::tries, "How often it was tried (1)."),
-      field("duration_ms", &R::duration_ms, "How long it took."),
-      field("group_end", &R::group_end,
-            "The last position of the steps that run side by side with it; 0: it runs alone."),
+      field("sleep_ms", &R::sleep_ms, "Present: the step is a sleep of this length, from now on.")
+          .up_to(limits::max_duration_ms),
+      field("tries", &R::tries, "How often it was tried (1).").within(1, UINT32_MAX),
+      field("duration_ms", &R::duration_ms, "How long it took.").up_to(limits::max_duration_ms),
+      field("group_end", &R::group_end, "The last position of the steps that run side by side with it; 0: it runs alone.")
+          .up_to(limits::max_steps),
   };
 };
 
@@ -537,7 +540,8 @@ struct Shape<FailRequest> {
       PlainJson<&R::detail>{"detail", "Any JSON; kept byte for byte, up to 64 KiB."},
       PlainBase64<&R::detail>{"detail_base64", about_base64_in},
       field("retryable", &R::retryable, "Who decides whether it is tried again (by_policy)."),
-      field("retry_after_ms", &R::retry_after_ms, "If it is retried, after this time instead of the policy's backoff."),
+      field("retry_after_ms", &R::retry_after_ms, "If it is retried, after this time instead of the policy's backoff.")
+          .up_to(limits::max_duration_ms),
   };
 };
 

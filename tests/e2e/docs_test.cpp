@@ -100,6 +100,10 @@ class Tour {
     get(path_of(first_) + "/payload");
     post("/v1/leases/progress", with_handle(held, R"(,"percent":50,"message":"connected")"));
     post("/v1/leases/renew", R"({"handles":[")" + held + R"(",")" + made_up_handle + R"("]})");
+    post("/v1/leases/steps",
+         with_handle(held, R"(,"position":1,"name":"connect","duration_ms":120,"result":{"server":"mx1"})"));
+    post("/v1/leases/checkpoint", with_handle(held, R"(,"checkpoint":{"recipients":17})"));
+    get(path_of(first_) + "/steps");
     post("/v1/leases/fail", with_handle(held, R"(,"category":"smtp","message":"greylisted","retryable":"force")"));
     get(path_of(first_) + "/attempts");
     const std::string second = claim();

@@ -302,6 +302,8 @@ TEST_P(StepsTest, bad_steps_are_refused_by_name) {
     return reply ? std::string("none") : reply.error().field;
   };
   EXPECT_EQ(refusal({.position = 0, .name = "a"}), "position");
+  EXPECT_EQ(refusal({.position = 10'001, .name = "a"}), "position");
+  EXPECT_EQ(refusal({.position = 5, .name = "a", .group_end = 4}), "group_end");
   EXPECT_EQ(refusal({.position = 1, .name = ""}), "name");
   EXPECT_EQ(refusal({.position = 1, .name = std::string(129, 'x')}), "name");
   EXPECT_EQ(refusal({.position = 1, .name = "a", .sleep_ms = -1}), "sleep_ms");

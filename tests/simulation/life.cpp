@@ -98,7 +98,7 @@ void Life::take_queue_event(const Event& event) {
       break;
     case EventType::priority_changed: require(stage_ != Stage::ended, event, "it has ended"); break;
     case EventType::tags_changed: break;
-    case EventType::step_recorded: require(stage_ == Stage::leased, event, "nobody holds it"); break;
+    case EventType::step_recorded: require(stage_ == Stage::held, event, "nobody holds it"); break;
     default: require(false, event, "not an event of an execution");
   }
   expect_epoch(event, epoch_);
