@@ -21,7 +21,8 @@ target_include_directories(flowfabric INTERFACE
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(flowfabric
   PUBLIC tl::expected Threads::Threads
-  PRIVATE fmt::fmt OpenSSL::Crypto OpenSSL::SSL ZLIB::ZLIB SQLite::SQLite3 PostgreSQL::PostgreSQL)
+  PRIVATE fmt::fmt OpenSSL::Crypto OpenSSL::SSL ZLIB::ZLIB
+    $<$<BOOL:${FF_SQLITE}>:SQLite::SQLite3> $<$<BOOL:${FF_POSTGRES}>:PostgreSQL::PostgreSQL>)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/flowfabric")
 install(TARGETS flowfabric EXPORT flowfabricTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -33,6 +34,19 @@ configure_package_config_file(
   "${PROJECT_BINARY_DIR}/flowfabricConfig.cmake" INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/flowfabricConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+
+# For builds without CMake. The archive is static, so what it was built on is named among what its users link.
+set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH pc_prefix "/${pkgconfig_dir}" "/")
+set(pc_requires "fmt openssl zlib")
+if(FF_SQLITE)
+  string(APPEND pc_requires " sqlite3")
+endif()
+if(FF_POSTGRES)
+  string(APPEND pc_requires " libpq")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/flowfabric.pc.in" "${PROJECT_BINARY_DIR}/flowfabric.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/flowfabric.pc" DESTINATION ${pkgconfig_dir})
 install(FILES
   "${PROJECT_BINARY_DIR}/flowfabricConfig.cmake"
   "${PROJECT_BINARY_DIR}/flowfabricConfigVersion.cmake"

@@ -1,11 +1,13 @@
 // An order that is charged once, whatever crashes: durable steps. examples/payment_survives.sh kills it with SIGKILL between
 // any two of its steps, starts it again each time, and checks the ledger.
 //
-// usage: payment [STORE [LEDGER]]; with PAYMENT_DIE_AT=N it kills itself when the ledger has N lines.
+// usage: payment [STORE [LEDGER]]; with PAYMENT_DIE_AT=N it kills itself when the Nth different line has been
+// written to the ledger.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include <flowfabric/worker.hpp>
@@ -37,13 +39,13 @@ std::string ledger_file = "ledger.txt";
 
 // What the outside world has seen, line by line.
 void write_ledger(const std::string& line) {
+  std::set<std::string> before;
+  std::ifstream ledger(ledger_file);
+  for (std::string text; std::getline(ledger, text);) before.insert(text);
   std::ofstream(ledger_file, std::ios::app) << line << std::endl;
   const char* die_at = std::getenv("PAYMENT_DIE_AT");
-  if (die_at == nullptr) return;
-  std::ifstream ledger(ledger_file);
-  int lines = 0;
-  for (std::string text; std::getline(ledger, text);) ++lines;
-  if (lines == std::atoi(die_at)) std::raise(SIGKILL);
+  const bool is_new = before.insert(line).second;
+  if (die_at != nullptr && is_new && before.size() == std::stoul(die_at)) std::raise(SIGKILL);
 }
 
 struct Payments {

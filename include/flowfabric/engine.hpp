@@ -90,6 +90,8 @@ class Engine {
   Result<StepReply> record_step(const Handle& handle, StepRequest request);
   // Replaces the checkpoint of the execution, which the next claim brings along.
   Result<void> store_checkpoint(const Handle& handle, std::string bytes, std::string encoding = {});
+  // Changes the tags of the execution and returns all of them.
+  Result<Tags> change_tags_held(const Handle& handle, TagChanges changes);
   // The namespace of the execution that each handle is for; absent where the handle is not valid. Current handles say it
   // themselves; only those of older versions cause a read, and are absent when their execution is gone.
   Result<std::vector<std::optional<std::string>>> namespaces_of(const std::vector<Handle>& handles);
@@ -110,6 +112,7 @@ class Engine {
   void complete_async(const Handle& handle, CompleteRequest request, Done<void> done);
   void fail_async(const Handle& handle, FailRequest request, Done<FailReply> done);
   void release_async(const Handle& handle, Done<void> done);
+  void record_step_async(const Handle& handle, StepRequest request, Done<StepReply> done);
   void cancel_async(const ExecutionId& id, Operator by, Done<CancelReply> done);
   void replay_async(const ExecutionId& id, Operator by, Done<ReplayReply> done);
   void change_priority_async(const ExecutionId& id, std::int32_t priority, Operator by, Done<void> done);

@@ -8,14 +8,26 @@
 // and function objects all do, unless they are overloaded.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <flowfabric/task.hpp>
 
 namespace flowfabric {
+
+struct KindOptions {
+  std::uint32_t concurrency = 0;  // at most so many of this kind at once in this worker; 0: as many as the worker runs
+  // The steps of the handler in their order: "name", "name?" for one that may be left out, "name*" for one that may come any
+  // number of times. A handler that comes to another step fails as `handler_changed`, and `flowfabric check-deploy` compares
+  // the list with what unfinished executions have recorded. Absent: the handler declares nothing.
+  std::optional<std::vector<std::string>> steps{};
+};
 
 // A handler in its one stored form: what it returns is what is stored.
 using Handler = std::function<Bytes(Task&)>;

@@ -90,13 +90,14 @@ struct StepOptions {
 
 namespace sdk {
 class RunningTask;
+class StepPlan;
 class Steps;
 }  // namespace sdk
 
 class Task {
  public:
   // Of a running execution; the worker makes these.
-  explicit Task(sdk::RunningTask& running);
+  explicit Task(sdk::RunningTask& running, const sdk::StepPlan* plan = nullptr);
   ~Task();
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
@@ -131,6 +132,9 @@ class Task {
   // ---- Telling
   // What people see while it runs. Throws TaskStopped when the lease is lost.
   void progress(std::uint8_t percent, std::optional<std::string> message = std::nullopt);
+  // Sets tags of the execution, and removes those with the keys in `remove`. People see and search them at once; `tags()` is
+  // what the claim brought. Throws TaskStopped when the lease is lost, std::invalid_argument for keys that are not allowed.
+  void tag(Tags set, std::vector<std::string> remove = {});
   // Ends the execution as cancelled. Throws, so that the handler ends too.
   [[noreturn]] void cancel(std::string reason);
 
@@ -227,6 +231,7 @@ class Task {
   Bytes run_step(std::string_view name, const StepOptions& options, const StepWork& work);
   std::vector<Bytes> run_all(std::vector<AnyStep> steps);
   void store_checkpoint(Bytes bytes);
+  void check_written(const Result<void>& written);
 
   sdk::RunningTask& running_;
   std::unique_ptr<sdk::Steps> steps_;

@@ -37,9 +37,10 @@ class Engine {
   explicit Engine(Options options = {});
   ~Engine();
 
+  // Of the options only the declared steps matter here: handlers run one after another.
   template <class F>
-  Engine& on(std::string kind, F handler) {
-    add(std::move(kind), make_handler(std::move(handler)));
+  Engine& on(std::string kind, F handler, KindOptions options = {}) {
+    add(std::move(kind), make_handler(std::move(handler)), options);
     return *this;
   }
 
@@ -81,7 +82,7 @@ class Engine {
 
  private:
   class Impl;
-  void add(std::string kind, Handler handler);
+  void add(std::string kind, Handler handler, const KindOptions& options);
   std::string result_bytes(const ExecutionId& id);
 
   std::unique_ptr<Impl> impl_;

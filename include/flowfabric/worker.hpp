@@ -39,10 +39,6 @@ struct WorkerOptions {
   std::chrono::milliseconds stop_grace{30'000};
 };
 
-struct KindOptions {
-  std::uint32_t concurrency = 0;  // at most so many of this kind at once in this worker; 0: as many as the worker runs
-};
-
 class Worker {
  public:
   // Called around every handler, outermost first; calls `next` once, or throws.
@@ -56,9 +52,12 @@ class Worker {
   // See flowfabric/handler.hpp for what a handler may look like.
   template <class F>
   Worker& on(std::string kind, F handler, KindOptions options = {}) {
-    return add(std::move(kind), make_handler(std::move(handler)), options);
+    return add(std::move(kind), make_handler(std::move(handler)), std::move(options));
   }
   Worker& use(Middleware middleware);
+  // The steps that handlers declare (KindOptions::steps), as the document that `flowfabric check-deploy` reads. A program
+  // prints it when it is asked to, before it is deployed.
+  std::string declared_steps() const;
 
   // ---- Running
   // Registers the worker and begins to claim. Refused when an option is out of range or no handler was added.

@@ -99,6 +99,11 @@ struct CheckpointBody {
   std::string bytes{};
   std::string encoding{};
 };
+struct TagsHeldBody {
+  Handle handle{};
+  Tags set{};
+  std::vector<std::string> remove{};
+};
 struct ReplayBody {
   std::string reason{};
   std::optional<std::string> from_step{};
@@ -216,6 +221,11 @@ FF_SHAPE(api::TagsBody, "TagsBody", field("set", &T::set, "Give it these.").up_t
              .up_to(limits::max_tags)
              .each_up_to(limits::max_tag_key_bytes),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
+FF_SHAPE(api::TagsHeldBody, "TagsHeldBody", required("handle", &T::handle, about_handle),
+         field("set", &T::set, "Give it these.").up_to(limits::max_tags),
+         field("remove", &T::remove, "Take the tags with these keys.")
+             .up_to(limits::max_tags)
+             .each_up_to(limits::max_tag_key_bytes))
 FF_SHAPE(api::CountsReply, "CountsReply", field("lanes", &T::lanes, "Every lane that has an execution."))
 FF_SHAPE(api::LanesReply, "LanesReply", field("lanes", &T::lanes, "By name."))
 FF_SHAPE(api::LaneBody, "LaneBody", required("state", &T::state, "What it takes and hands out from now on."),

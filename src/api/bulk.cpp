@@ -59,13 +59,17 @@ void begin_one(Engine& engine, const BulkOrder& order, const ExecutionId& id,
         success.already_cancelled = reply->already_cancelled;
         done(std::move(success));
       });
-    case BulkVerb::replay:
-      return engine.replay_async(id, order.by, [success, done](const Result<ReplayReply>& reply) mutable {
+    case BulkVerb::replay: {
+      auto note = [success, done](const Result<ReplayReply>& reply) mutable {
         if (!reply) return done(tl::unexpected(reply.error()));
         success.replay_count = reply->replay_count;
         success.public_state = reply->public_state;
         done(std::move(success));
-      });
+      };
+      // The place of the step has to be read first, which blocks.
+      if (order.from_step) return note(engine.replay_execution(id, order.by, order.from_step));
+      return engine.replay_async(id, order.by, std::move(note));
+    }
     case BulkVerb::priority:
       return engine.change_priority_async(id, order.priority, order.by,
                                           [success, done, &order](const Result<void>& reply) mutable {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct BulkOrder {
   BulkVerb verb = BulkVerb::cancel;
   std::int32_t priority = 0;  // for BulkVerb::priority
   Operator by{};
+  std::optional<std::string> from_step{};  // for BulkVerb::replay: keep only what was recorded before this step
 };
 
 // What the verb brought is set, the rest is not.

@@ -12,6 +12,7 @@ struct BulkBody {
   std::optional<ListRequest> filter{};
   bool dry_run = false;
   std::optional<std::int32_t> priority{};
+  std::optional<std::string> from_step{};
   std::string reason{};
   std::uint32_t limit = 1000;
   std::string cursor{};
@@ -44,6 +45,8 @@ FF_SHAPE(
     field("dry_run", &T::dry_run, "Only count what the filter selects."),
     field("priority", &T::priority, "For the action priority: the new one, -32768 to 32767.")
         .within(limits::min_priority, limits::max_priority),
+    field("from_step", &T::from_step, "For the action replay: keep only the steps that were recorded before this one.")
+        .within(1, limits::max_step_name_bytes),
     field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
     field("limit", &T::limit, "How many a call handles at most, 1 to 1000 (1000).").within(1, limits::max_http_items),
     field("cursor", &T::cursor, "The next_cursor of the call before; absent at the beginning.")

@@ -18,12 +18,15 @@ Result<BulkOrder> order_of(const Call& call, const BulkBody& body) {
   if (body.priority.has_value() != (body.action == BulkVerb::priority)) {
     return refuse("priority", body.priority ? "belongs to the action priority alone" : "is missing");
   }
+  if (body.from_step && body.action != BulkVerb::replay) {
+    return refuse("from_step", "belongs to the action replay alone");
+  }
   const std::int32_t priority = body.priority.value_or(0);
   if (priority < limits::min_priority || priority > limits::max_priority) {
     return refuse("priority", "is " + std::to_string(priority) + "; allowed are " +
                                   std::to_string(limits::min_priority) + " to " + std::to_string(limits::max_priority));
   }
-  return BulkOrder{body.action, priority, call.as_operator(body.reason)};
+  return BulkOrder{body.action, priority, call.as_operator(body.reason), body.from_step};
 }
 
 Result<BulkReply> act_on_named(Call& call, const BulkOrder& order, const BulkBody& body) {

@@ -13,7 +13,8 @@ using CallPtr = std::shared_ptr<Call>;
 constexpr std::size_t max_encoded_at_once = 1024;
 
 bool is_small(const std::vector<ClaimedExecution>& claimed) {
-  return claimed.empty() || (claimed.size() == 1 && claimed.front().payload.size() <= max_encoded_at_once);
+  return claimed.empty() || (claimed.size() == 1 && claimed.front().payload.size() <= max_encoded_at_once &&
+                             claimed.front().steps.empty() && !claimed.front().checkpoint);
 }
 
 void claim(const CallPtr& call, ClaimRequest request, Engine::Done<ClaimReply> done) {
@@ -146,17 +147,23 @@ std::vector<Route> worker_routes() {
                                                   body.handle, {body.percent, std::move(body.message)}));
                                               return Nothing{};
                                             }),
-      blocking_route<StepBody, StepReply>(ApiRole::worker, "POST", "/v1/leases/steps",
-                                          "Record the outcome of a durable step.",
-                                          [](Call& call, StepBody body) {
-                                            const Handle handle = std::move(body.handle);
-                                            return call.engine().record_step(handle, std::move(body));
-                                          }),
+      async_route<StepBody, StepReply>(ApiRole::worker, "POST", "/v1/leases/steps",
+                                       "Record the outcome of a durable step.",
+                                       [](const CallPtr& call, StepBody body, Engine::Done<StepReply> done) {
+                                         const Handle handle = std::move(body.handle);
+                                         call->engine().record_step_async(handle, std::move(body), std::move(done));
+                                       }),
       blocking_route<CheckpointBody, Nothing>(
           ApiRole::worker, "POST", "/v1/leases/checkpoint", "Replace the checkpoint of the execution.",
           [](Call& call, CheckpointBody body) -> Result<Nothing> {
             FF_TRY_VOID(call.engine().store_checkpoint(body.handle, std::move(body.bytes), std::move(body.encoding)));
             return Nothing{};
+          }),
+      blocking_route<TagsHeldBody, TagsReply>(
+          ApiRole::worker, "POST", "/v1/leases/tags", "Set and remove tags of the execution.",
+          [](Call& call, TagsHeldBody body) -> Result<TagsReply> {
+            FF_TRY(tags, call.engine().change_tags_held(body.handle, {std::move(body.set), std::move(body.remove)}));
+            return TagsReply{std::move(tags)};
           }),
       blocking_route<DelayBody, DelayReply>(ApiRole::worker, "POST", "/v1/leases/delay",
                                             "Give the lease up and go on later with the same attempt.", delay),

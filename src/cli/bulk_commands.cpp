@@ -20,7 +20,9 @@ Result<int> run_cancel(const Arguments& arguments) {
 }
 
 Result<int> run_replay(const Arguments& arguments) {
-  return run_bulk({{api::BulkVerb::replay, 0, acting_operator(arguments)}, "replay", "replayed"}, arguments);
+  return run_bulk(
+      {{api::BulkVerb::replay, 0, acting_operator(arguments), arguments.maybe("--from-step")}, "replay", "replayed"},
+      arguments);
 }
 
 Result<int> run_priority(const Arguments& arguments) {
@@ -31,6 +33,13 @@ Result<int> run_priority(const Arguments& arguments) {
                    fmt::format("give priority {} to", priority),
                    fmt::format("given priority {}", priority)},
                   arguments);
+}
+
+std::vector<OptionSpec> replay_options() {
+  std::vector<OptionSpec> options = bulk_options();
+  options.insert(options.begin(),
+                 {"--from-step", "NAME", "keep only the durable steps that were recorded before this one"});
+  return options;
 }
 
 std::vector<OptionSpec> priority_options() {
@@ -52,10 +61,12 @@ std::vector<Command> bulk_commands() {
         bulk_options()},
        run_cancel},
       {{"executions replay", ids, "run ended executions again",
-        std::string("Runs ended executions again; their history is kept. Without --state a filter selects those that\n"
-                    "failed.\n") +
+        std::string(
+            "Runs ended executions again; their history is kept, and so are their durable steps: a handler goes on\n"
+            "where its record ends. With --from-step it begins again with that step. Without --state a filter\n"
+            "selects those that failed.\n") +
             how_to_choose,
-        bulk_options()},
+        replay_options()},
        run_replay},
       {{"executions priority", ids, "change the priority of executions",
         std::string("Changes the priority of executions that have not ended. Without --state a filter selects all of\n"

@@ -36,7 +36,8 @@ std::vector<Command> top_commands();
 std::vector<Command> lane_commands();
 std::vector<Command> worker_commands();
 std::vector<Command> api_key_commands();
-std::vector<Command> care_commands();  // leases, keys, retention
+std::vector<Command> care_commands();    // leases, keys, retention
+std::vector<Command> deploy_commands();  // check-deploy
 
 // Options that many commands share.
 OptionSpec store_option();                // for commands that a server cannot help with

@@ -67,7 +67,7 @@ const std::vector<Command>& commands() {
     std::vector<Command> table = {demo_command(), serve_command()};
     for (auto part : {top_commands(), store_commands(), execution_commands(), bulk_commands(), lane_commands(),
                       worker_commands(), care_commands(), api_key_commands(), create_commands(), event_commands(),
-                      namespace_commands(), about_commands()}) {
+                      namespace_commands(), deploy_commands(), about_commands()}) {
       std::move(part.begin(), part.end(), std::back_inserter(table));
     }
     return table;

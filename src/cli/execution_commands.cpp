@@ -1,4 +1,5 @@
-// executions list, show, explain, history, tags, revoke-lease.
+// executions list, show, explain, history, steps, tags, revoke-lease.
+#include <charconv>
 #include <iterator>
 
 #include <fmt/core.h>
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::uint32_t default_list = 50;
 constexpr std::uint32_t default_history = 100;
+constexpr std::uint32_t default_steps = 100;
 constexpr const char* or_all = ", or show everything with --all";
 
 Result<int> run_list(const Arguments& arguments) {
@@ -46,6 +48,8 @@ Result<int> run_show(const Arguments& arguments) {
   ShownExecution shown;
   FF_TRY(description, target->describe(id));
   shown.description = std::move(description);
+  FF_TRY(steps, target->steps(id, 0, default_steps));
+  shown.steps = std::move(steps);
   if (arguments.has("--payload")) {
     FF_TRY(context, target->context(id));
     shown.context = std::move(context);
@@ -96,6 +100,42 @@ Result<int> run_history(const Arguments& arguments) {
   } else {
     fmt::print("{}", history_table(page.events).render(stdout_look()));
     print_more(page.next_cursor, or_all);
+  }
+  return 0;
+}
+
+// A cursor of steps is the position of the next one.
+Result<std::uint32_t> read_position(const std::string& cursor) {
+  std::uint32_t position = 0;
+  if (cursor.empty()) return position;
+  const auto [end, problem] = std::from_chars(cursor.data(), cursor.data() + cursor.size(), position);
+  if (problem == std::errc{} && end == cursor.data() + cursor.size()) return position;
+  return fail(Errc::invalid_argument, "--cursor: this is not a cursor of this command", "--cursor");
+}
+
+Result<ListStepsReply> step_pages(Target& target, const ExecutionId& id, const PageOptions& options) {
+  FF_TRY(from, read_position(options.cursor));
+  FF_TRY(reply, target.steps(id, from, options.limit));
+  while (options.all && reply.next_position != 0) {
+    FF_TRY(more, target.steps(id, reply.next_position, options.limit));
+    std::move(more.steps.begin(), more.steps.end(), std::back_inserter(reply.steps));
+    reply.next_position = more.next_position;
+  }
+  return reply;
+}
+
+Result<int> run_steps(const Arguments& arguments) {
+  FF_TRY(id, parse_execution_id(arguments.operands.front()));
+  FF_TRY(options, read_page_options(arguments, default_steps, limits::max_page));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(reply, step_pages(*target, id, options));
+  if (arguments.has("--json")) {
+    fmt::print("{}\n", to_json(reply));
+  } else if (reply.steps.empty()) {
+    fmt::print("{}\n", options.cursor.empty() ? "no recorded steps" : "no more steps");
+  } else {
+    fmt::print("{}", steps_table(reply.steps).render(stdout_look()));
+    print_more(reply.next_position == 0 ? "" : std::to_string(reply.next_position), or_all);
   }
   return 0;
 }
@@ -165,7 +205,8 @@ std::vector<Command> execution_commands() {
         list_options()},
        run_list},
       {{"executions show", one, "show everything about one execution",
-        "Shows the state, policy, lease, attempts, failure and progress of an execution, and why it is not running.\n"
+        "Shows the state, policy, lease, attempts, failure and progress of an execution, why it is not running, and a\n"
+        "timeline of its attempts and durable steps.\n"
         "With --json the field names are those of ExecutionDescription; --payload adds \"context\", --result adds\n"
         "\"result\". Bytes that are valid UTF-8 are shown as text, others as base64; in JSON as {\"base64\": \"...\"}.",
         options_of_reading({{"--payload", "", "also show the payload"}, {"--result", "", "also show the result"}})},
@@ -177,6 +218,11 @@ std::vector<Command> execution_commands() {
         "Lists the events of an execution, oldest first, a page at a time.",
         options_of_reading(page_options(default_history))},
        run_history},
+      {{"executions steps", one, "list the durable steps of one execution",
+        "Lists the steps that the handler of an execution has recorded, in their order, a page at a time. With --json\n"
+        "their results are included.",
+        options_of_reading(page_options(default_steps))},
+       run_steps},
       {{"executions tags", one, "show or change the tags of an execution",
         "Shows the tags of an execution. --set and --remove change them first.",
         options_of_acting(

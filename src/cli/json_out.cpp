@@ -75,6 +75,10 @@ std::string to_json(const Error& error) {
 }
 
 std::string to_json(const ListReply& reply) { return wire::to_json(reply); }
+std::string to_json(const ListStepsReply& reply) {
+  return wire::to_json(
+      api::StepsReply{reply.steps, reply.next_position == 0 ? "" : std::to_string(reply.next_position)});
+}
 std::string to_json(const EventPage& page) { return wire::to_json(page); }
 std::string to_json(const Event& event) { return wire::to_json(event); }
 std::string to_json(const Created& created) { return wire::to_json(created); }
@@ -93,6 +97,7 @@ std::string to_json(const ShownExecution& shown) {
   return with_members(wire::to_json(shown.description), object([&](Writer& writer) {
                         put_if_set(writer, "context", shown.context);
                         put_if_set(writer, "result", shown.result);
+                        if (!shown.steps.steps.empty()) put(writer, "steps", shown.steps.steps);
                       }));
 }
 
@@ -122,6 +127,27 @@ std::string to_json(const TopSnapshot& snapshot) {
     writer.key("lanes");
     writer.begin_array();
     for (const LaneFigures& lane : snapshot.lanes) write_figures(writer, lane);
+    writer.end_array();
+  });
+}
+
+std::string to_json(const DeployReport& report) {
+  return object([&](Writer& writer) {
+    put(writer, "kinds", report.kinds);
+    put(writer, "examined", report.examined);
+    writer.key("would_break");
+    writer.begin_array();
+    for (const Misfit& misfit : report.misfits) {
+      writer.raw(object([&](Writer& one) {
+        put(one, "execution_id", misfit.execution_id);
+        put(one, "kind", misfit.kind);
+        put(one, "public_state", misfit.public_state);
+        put(one, "position", std::uint64_t{misfit.position});
+        put(one, "step", misfit.step);
+        put(one, "recorded", misfit.recorded);
+        put(one, "declared", misfit.declared);
+      }));
+    }
     writer.end_array();
   });
 }

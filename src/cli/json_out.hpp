@@ -19,11 +19,29 @@ struct ShownExecution {
   ExecutionDescription description{};
   std::optional<ExecutionContext> context{};  // with the payload, when it was asked for
   std::optional<ExecutionResult> result{};
+  ListStepsReply steps{};  // the first of them
+};
+
+// An execution whose recorded steps do not fit those that a worker declares.
+struct Misfit {
+  ExecutionId execution_id{};
+  std::string kind{};
+  PublicState public_state = PublicState::waiting;
+  std::uint32_t position = 0;  // of the first step that does not fit
+  std::string step{};
+  std::string recorded{};  // both orders, for people
+  std::string declared{};
+};
+struct DeployReport {
+  std::uint64_t kinds = 0;
+  std::uint64_t examined = 0;
+  std::vector<Misfit> misfits{};
 };
 
 std::string to_json(const Error& error);
 std::string to_json(const ListReply& reply);
 std::string to_json(const ShownExecution& shown);
+std::string to_json(const ListStepsReply& reply);
 std::string to_json(const EventPage& page);
 std::string to_json(const Event& event);
 std::string to_json(const Created& created);
@@ -37,6 +55,7 @@ std::string to_json(const ListExpiredLeasesReply& reply);
 std::string to_json(const std::vector<SigningKeyInfo>& keys);
 std::string to_json(const KeyRotation& rotation);
 std::string to_json(const TopSnapshot& snapshot);
+std::string to_json(const DeployReport& report);
 std::string explanation_to_json(const ExecutionDescription& description);
 std::string tags_to_json(const ExecutionId& id, const Tags& tags);
 std::string revocation_to_json(const ExecutionId& id, const RevokeReply& reply);

@@ -123,6 +123,12 @@ class ServerTarget final : public Target {
     FF_TRY(reply, get<api::TagsReply>(Url(path_of(id) + "/tags")));
     return std::move(reply.tags);
   }
+  Result<ListStepsReply> steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) override {
+    Url url(path_of(id) + "/steps");
+    FF_TRY(reply, get<api::StepsReply>(page(url, std::to_string(from_position), limit)));
+    const auto next = static_cast<std::uint32_t>(std::strtoul(reply.next_cursor.c_str(), nullptr, 10));
+    return ListStepsReply{std::move(reply.steps), next};
+  }
   Result<std::vector<LaneView>> lanes(const std::optional<std::string>& name_space) override {
     FF_TRY(lanes, get<api::LanesReply>(Url("/v1/lanes")));
     FF_TRY(counts, get<api::CountsReply>(Url("/v1/counts").add("namespace", name_space)));
@@ -192,6 +198,7 @@ class ServerTarget final : public Target {
     body.ids = ids;
     body.reason = order.by.reason;
     if (order.verb == api::BulkVerb::priority) body.priority = order.priority;
+    body.from_step = order.from_step;
     FF_TRY(reply, send<api::BulkReply>("POST", "/v1/executions/bulk", body));
     return static_cast<api::BulkTally&&>(reply);
   }

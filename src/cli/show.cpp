@@ -1,6 +1,7 @@
 #include "cli/show.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/core.h>
 
@@ -109,6 +110,55 @@ Table attempts_table(const std::vector<Attempt>& attempts) {
   return table;
 }
 
+// What happened when, and how long it took: attempts, and below each the steps that it recorded.
+using Timeline = std::multimap<TimestampMs, std::vector<Cell>>;
+
+void add_attempt(const Attempt& attempt, Timeline& to) {
+  if (attempt.started_at == 0) return;
+  const std::string took = attempt.ended_at == 0 ? "-" : format_duration(attempt.ended_at - attempt.started_at);
+  std::string what = fmt::format("attempt {} on {}: {}", attempt.attempt_index, attempt.worker_instance_id,
+                                 to_string(attempt.attempt_state));
+  if (attempt.failure) what += ", " + failure_text(*attempt.failure);
+  to.insert(
+      {attempt.started_at, {time_cell(attempt.started_at), {took}, {what, attempt.failure ? Tone::bad : Tone::plain}}});
+}
+
+std::string outcome_text(const Step& step) {
+  if (step.state == StepState::sleep) return "sleep until " + format_time(step.wake_at);
+  std::string text(to_string(step.state));
+  if (step.failure) text += ", " + failure_text(*step.failure);
+  if (step.tries > 1) text += fmt::format(" after {} tries", step.tries);
+  return text;
+}
+
+// A sleep lasts until its time has come, everything else until it was recorded.
+std::int64_t duration_of(const Step& step) {
+  return step.state == StepState::sleep ? step.wake_at - step.recorded_at : step.duration_ms;
+}
+
+Tone tone_of(const Step& step) { return step.state == StepState::failed ? Tone::bad : Tone::plain; }
+
+void add_step(const Step& step, Timeline& to) {
+  const TimestampMs from = step.state == StepState::sleep ? step.recorded_at : step.recorded_at - step.duration_ms;
+  const std::string what = fmt::format("  step {} {}: {}", step.position, step.name, outcome_text(step));
+  to.insert({from, {time_cell(from), {format_duration(duration_of(step))}, {what, tone_of(step)}}});
+}
+
+std::string timeline_text(const ShownExecution& shown, const Look& look) {
+  Timeline timeline;
+  for (const Attempt& attempt : shown.description.attempts) add_attempt(attempt, timeline);
+  for (const Step& step : shown.steps.steps) add_step(step, timeline);
+  if (timeline.empty()) return "";
+  Table table({{"FROM"}, {"TOOK", true}, {"TIMELINE", false, true}});
+  for (auto& [from, row] : timeline) table.add(std::move(row));
+  std::string text = "\n" + table.render(look);
+  if (shown.steps.next_position != 0) {
+    text += fmt::format("... and more steps: flowfabric executions steps {} --cursor {}\n",
+                        to_string(shown.description.summary.execution_id), shown.steps.next_position);
+  }
+  return text;
+}
+
 // User data on a terminal: UTF-8 keeps its lines, everything else is shown as base64.
 std::string bytes_text(const std::string& title, const std::string& bytes, const std::string& encoding) {
   std::string text = fmt::format("\n{} ({} bytes{})\n", title, bytes.size(), encoding.empty() ? "" : ", " + encoding);
@@ -154,6 +204,28 @@ Table list_table(const std::vector<ExecutionSummary>& executions) {
                number_cell(execution.attempt_count),
                time_cell(execution.created_at),
                time_cell(execution.finished_at)});
+  }
+  return table;
+}
+
+Table steps_table(const std::vector<Step>& steps) {
+  Table table({{"STEP", true},
+               {"NAME", false, true},
+               {"OUTCOME", false, true},
+               {"TOOK", true},
+               {"RECORDED"},
+               {"ATTEMPT", true},
+               {"WORKER", false, true},
+               {"RESULT", true}});
+  for (const Step& step : steps) {
+    table.add({{fmt::format("{}", step.position)},
+               {step.name},
+               {outcome_text(step), tone_of(step)},
+               {format_duration(duration_of(step))},
+               time_cell(step.recorded_at),
+               {fmt::format("{}", step.attempt_index)},
+               {step.worker_instance_id},
+               {counted(step.result.size(), "byte")}});
   }
   return table;
 }
@@ -231,6 +303,7 @@ std::string show_text(const ShownExecution& shown, const Look& look) {
   if (listed < description.summary.attempt_count) {
     text += fmt::format("... and {} more\n", counted(description.summary.attempt_count - listed, "attempt"));
   }
+  text += timeline_text(shown, look);
   if (description.failure && !description.failure->detail.empty()) {
     text += bytes_text("failure detail", description.failure->detail, "");
   }

@@ -11,6 +11,7 @@ namespace flowfabric::cli {
 
 Table list_table(const std::vector<ExecutionSummary>& executions);
 Table history_table(const std::vector<Event>& events);
+Table steps_table(const std::vector<Step>& steps);
 // The same for events of many executions.
 Table events_table(const std::vector<Event>& events);
 std::string event_line(const Event& event);

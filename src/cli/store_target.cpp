@@ -66,6 +66,10 @@ class StoreTarget final : public Target {
     FF_TRY(execution, reads::load_execution(*store, id));
     return execution.facts.tags;
   }
+  Result<ListStepsReply> steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) override {
+    FF_TRY(store, opened_store());
+    return reads::steps(*store, id, from_position, limit);
+  }
   Result<std::vector<LaneView>> lanes(const std::optional<std::string>& name_space) override {
     FF_TRY(store, opened_store());
     FF_TRY(stored, store->inspect()->routes());

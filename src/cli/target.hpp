@@ -49,6 +49,7 @@ class Target {
   virtual Result<ExecutionResult> result(const ExecutionId& id) = 0;
   virtual Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) = 0;
   virtual Result<Tags> tags(const ExecutionId& id) = 0;
+  virtual Result<ListStepsReply> steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) = 0;
   // A page of the event log from the cursor on, or `earliest`, or empty for now. Waits up to `wait_ms` for the first event.
   virtual Result<EventPage> events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
                                    std::uint32_t wait_ms) = 0;

@@ -98,6 +98,7 @@ struct TagsCommand {
   ExecutionId id;
   TagChanges changes;
   Operator by;
+  std::optional<Fence> held_under{};  // by the worker that changes them; absent: an operator does
 };
 struct LaneCommand {
   std::string lane;

@@ -117,6 +117,7 @@ Result<Reply> decide_one(Workspace& workspace, const PriorityCommand& command, c
 
 Result<Reply> decide_one(Workspace& workspace, const TagsCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.id, context));
+  if (command.held_under) FF_TRY_VOID(check_fence(*slot->execution(), *command.held_under));
   Transition transition(*slot, context);
   Facts& facts = transition.facts();
   Tags next = facts.tags;
@@ -130,7 +131,8 @@ Result<Reply> decide_one(Workspace& workspace, const TagsCommand& command, const
   }
   if (next == facts.tags) return next;
   facts.tags = next;
-  transition.record(EventType::tags_changed, command.by.name, command.by.reason);
+  const std::string& actor = command.held_under ? facts.lease->worker_instance_id : command.by.name;
+  transition.record(EventType::tags_changed, actor, command.by.reason);
   return next;
 }
 

@@ -278,6 +278,16 @@ void Engine::release_async(const Handle& handle, Done<void> done) {
   });
 }
 
+void Engine::record_step_async(const Handle& handle, StepRequest request, Done<StepReply> done) {
+  const auto timer = impl_->timer("record_step");
+  const auto fence = impl_->runtime->fence_of(handle);
+  if (!fence) return refuse(timer, done, fence.error());
+  if (auto admitted = admit(request, impl_->runtime->ingress()); !admitted) {
+    return refuse(timer, done, admitted.error());
+  }
+  submit_as(*impl_->runtime, timer, StepCommand{*fence, std::move(request)}, std::move(done));
+}
+
 void Engine::cancel_async(const ExecutionId& id, Operator by, Done<CancelReply> done) {
   const auto timer = impl_->timer("cancel");
   if (auto admitted = admit_execution_id(id); !admitted) return refuse(timer, done, admitted.error());
@@ -360,6 +370,14 @@ Result<void> Engine::release(const Handle& handle) {
   return impl_->counted("release", [&]() -> Result<void> {
     FF_TRY(fence, impl_->runtime->fence_of(handle));
     return call_done(*impl_->runtime, ReleaseHeldCommand{fence});
+  });
+}
+
+Result<Tags> Engine::change_tags_held(const Handle& handle, TagChanges changes) {
+  return impl_->counted("change_tags_held", [&]() -> Result<Tags> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit(changes));
+    return call_as<Tags>(*impl_->runtime, TagsCommand{fence.execution_id, std::move(changes), {}, fence});
   });
 }
 

@@ -5,10 +5,28 @@
 #include "engine/engine_impl.hpp"
 #include "open/open.hpp"
 #include "store/memory/memory_store.hpp"
+#if FF_POSTGRES
 #include "store/postgres/postgres_store.hpp"
+#endif
+#if FF_SQLITE
 #include "store/sqlite/sqlite_store.hpp"
+#endif
 
 namespace flowfabric {
+namespace {
+
+#if !FF_SQLITE
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::string&, const StoreOptions&) {
+  return fail(Errc::unsupported, "this build of FlowFabric has no SQLite (CMake option FF_SQLITE)", "url");
+}
+#endif
+#if !FF_POSTGRES
+Result<std::unique_ptr<Store>> open_postgres_store(const std::string&, const StoreOptions&) {
+  return fail(Errc::unsupported, "this build of FlowFabric has no PostgreSQL (CMake option FF_POSTGRES)", "url");
+}
+#endif
+
+}  // namespace
 
 Result<std::unique_ptr<Store>> open_store(const std::string& url, StoreOptions options) {
   if (url == "memory:") return open_memory_store(make_memory_database(), std::move(options));

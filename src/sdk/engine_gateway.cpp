@@ -4,6 +4,7 @@
 
 #include <flowfabric/engine.hpp>
 
+#include "base/check.hpp"
 #include "sdk/gateway.hpp"
 
 namespace flowfabric::sdk {
@@ -84,6 +85,11 @@ class EngineGateway final : public Gateway {
   Result<std::vector<ClaimedExecution>> claim(const ClaimRequest& request, std::stop_token stop) override;
   Result<void> progress(const Handle& handle, ProgressReport report) override {
     return engine_->report_progress(handle, std::move(report));
+  }
+  Result<void> change_tags(const Handle& handle, TagChanges changes) override {
+    FF_TRY(tags, engine_->change_tags_held(handle, std::move(changes)));
+    static_cast<void>(tags);
+    return {};
   }
   Result<StepReply> record_step(const Handle& handle, const StepRequest& request) override {
     return engine_->record_step(handle, request);

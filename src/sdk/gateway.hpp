@@ -60,6 +60,7 @@ class Gateway {
   // returned or given back, never lost.
   virtual Result<std::vector<ClaimedExecution>> claim(const ClaimRequest& request, std::stop_token stop) = 0;
   virtual Result<void> progress(const Handle& handle, ProgressReport report) = 0;
+  virtual Result<void> change_tags(const Handle& handle, TagChanges changes) = 0;
   virtual Result<StepReply> record_step(const Handle& handle, const StepRequest& request) = 0;
   virtual Result<ListStepsReply> list_steps(const ExecutionId& id, std::uint32_t from_position,
                                             std::uint32_t limit) = 0;

@@ -10,8 +10,8 @@ using Retryable = FailRequest::Retryable;
 
 constexpr std::size_t ellipsis_bytes = 3;
 
-Settlement completed(RunningTask& task, const Handler& handler) {
-  Task view(task);
+Settlement completed(RunningTask& task, const Handler& handler, const StepPlan* plan) {
+  Task view(task, plan);
   Bytes result = handler(view);
   view.check_steps_reached();
   CompleteRequest complete;
@@ -32,9 +32,9 @@ FailRequest failure_request(const std::string& category, const std::string& mess
   return request;
 }
 
-Settlement call_handler(RunningTask& task, const Handler& handler) {
+Settlement call_handler(RunningTask& task, const Handler& handler, const StepPlan* plan) {
   try {
-    return completed(task, handler);
+    return completed(task, handler, plan);
   } catch (LeaveHandler& leave) {
     return std::move(leave.settlement);
   } catch (const Abandon&) {

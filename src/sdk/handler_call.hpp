@@ -4,10 +4,12 @@
 #include <flowfabric/handler.hpp>
 
 #include "sdk/running_task.hpp"
+#include "sdk/step_plan.hpp"
 
 namespace flowfabric::sdk {
 
-Settlement call_handler(RunningTask& task, const Handler& handler);
+// With a plan the handler must keep to it.
+Settlement call_handler(RunningTask& task, const Handler& handler, const StepPlan* plan = nullptr);
 
 // Texts are cut to what the engine takes.
 FailRequest failure_request(const std::string& category, const std::string& message, FailRequest::Retryable retryable);

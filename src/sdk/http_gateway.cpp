@@ -207,6 +207,10 @@ class HttpGateway final : public Gateway {
     return caller_->send_only("POST", "/v1/leases/progress",
                               api::ProgressBody{handle, report.percent, std::move(report.message)});
   }
+  Result<void> change_tags(const Handle& handle, TagChanges changes) override {
+    return caller_->send_only("POST", "/v1/leases/tags",
+                              api::TagsHeldBody{handle, std::move(changes.set), std::move(changes.remove)});
+  }
   // Not repeated here: the task goes on trying while the lease is its own.
   Result<StepReply> record_step(const Handle& handle, const StepRequest& request) override {
     api::StepBody body{request, handle};

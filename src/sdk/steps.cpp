@@ -51,6 +51,10 @@ Steps::Place Steps::reserve(std::string_view name) {
   const std::lock_guard lock(mutex_);
   reached_.push_back(place.name);
   place.position = static_cast<std::uint32_t>(reached_.size());
+  if (walk_ && !walk_->take(place.name)) {
+    throw HandlerChanged(place.name, "step \"" + place.name + "\" is not declared at this place; declared: " +
+                                         plan_->text() + "; now: " + order_reached());
+  }
   return place;
 }
 

@@ -17,14 +17,18 @@
 #include <flowfabric/task.hpp>
 
 #include "sdk/running_task.hpp"
+#include "sdk/step_plan.hpp"
 
 namespace flowfabric::sdk {
 
 class Steps {
  public:
-  explicit Steps(RunningTask& task) : task_(task) {}
+  explicit Steps(RunningTask& task, const StepPlan* plan) : task_(task), plan_(plan) {
+    if (plan != nullptr) walk_.emplace(*plan);
+  }
 
-  // The next position, with the name as it is recorded: a name that comes again gets a number.
+  // The next position, with the name as it is recorded: a name that comes again gets a number. Throws HandlerChanged when the
+  // plan has no place for it.
   struct Place {
     std::uint32_t position = 0;
     std::string name{};
@@ -54,6 +58,8 @@ class Steps {
   std::string order_reached() const;
 
   RunningTask& task_;
+  const StepPlan* plan_;
+  std::optional<StepPlan::Walk> walk_;  // through the plan, if there is one
   std::mutex mutex_;
   bool loaded_ = false;
   std::map<std::uint32_t, Step> recorded_;

@@ -17,7 +17,8 @@ constexpr std::size_t max_side_by_side = 16;
 
 }  // namespace
 
-Task::Task(sdk::RunningTask& running) : running_(running), steps_(std::make_unique<sdk::Steps>(running)) {}
+Task::Task(sdk::RunningTask& running, const sdk::StepPlan* plan)
+    : running_(running), steps_(std::make_unique<sdk::Steps>(running, plan)) {}
 Task::~Task() = default;
 
 const ClaimedExecution& Task::execution() const { return running_.execution(); }
@@ -92,14 +93,22 @@ Uuid Task::uuid() {
 
 void Task::store_checkpoint(Bytes bytes) {
   check_stopped();
-  const auto stored = running_.gateway().store_checkpoint(running_.handle(), std::move(bytes));
-  if (stored) return;
-  const Errc code = stored.error().code;
-  if (sdk::is_passing(stored.error())) throw std::runtime_error(stored.error().message);
+  check_written(running_.gateway().store_checkpoint(running_.handle(), std::move(bytes)));
+}
+
+void Task::tag(Tags set, std::vector<std::string> remove) {
+  check_stopped();
+  check_written(running_.gateway().change_tags(running_.handle(), {std::move(set), std::move(remove)}));
+}
+
+void Task::check_written(const Result<void>& written) {
+  if (written) return;
+  const Errc code = written.error().code;
+  if (sdk::is_passing(written.error())) throw std::runtime_error(written.error().message);
   if (code == Errc::invalid_argument || code == Errc::payload_too_large) {
-    throw std::invalid_argument(stored.error().message);
+    throw std::invalid_argument(written.error().message);
   }
-  running_.lose("the lease is lost: " + stored.error().message);
+  running_.lose("the lease is lost: " + written.error().message);
   check_stopped();
 }
 

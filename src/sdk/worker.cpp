@@ -57,7 +57,7 @@ Worker::~Worker() {
 }
 
 Worker& Worker::add(std::string kind, Handler handler, KindOptions options) {
-  impl_->add(std::move(kind), std::move(handler), options);
+  impl_->add(std::move(kind), std::move(handler), std::move(options));
   return *this;
 }
 
@@ -66,6 +66,7 @@ Worker& Worker::use(Middleware middleware) {
   return *this;
 }
 
+std::string Worker::declared_steps() const { return impl_->declared_steps(); }
 Result<void> Worker::start() { return impl_->start(); }
 void Worker::stop() { impl_->stop(); }
 Result<void> Worker::join() { return impl_->join(); }
@@ -89,12 +90,29 @@ Worker::Impl::~Impl() = default;
 
 void Worker::Impl::add(std::string kind, Handler handler, KindOptions options) {
   FF_CHECK(!started_);
-  kinds_.insert_or_assign(std::move(kind), Kind{std::move(handler), options.concurrency, 0});
+  kinds_.insert_or_assign(std::move(kind), Kind{std::move(handler), std::move(options)});
 }
 
 void Worker::Impl::use(Middleware middleware) {
   FF_CHECK(!started_);
   middleware_.push_back(std::move(middleware));
+}
+
+std::string Worker::Impl::declared_steps() const {
+  std::map<std::string, std::vector<std::string>> declared;
+  for (const auto& [name, kind] : kinds_) {
+    if (kind.options.steps) declared.emplace(name, *kind.options.steps);
+  }
+  return sdk::to_document(declared);
+}
+
+Result<void> Worker::Impl::make_plans() {
+  for (auto& [name, kind] : kinds_) {
+    if (!kind.options.steps) continue;
+    FF_TRY(plan, sdk::StepPlan::create(*kind.options.steps));
+    kind.plan = std::make_shared<const sdk::StepPlan>(std::move(plan));
+  }
+  return {};
 }
 
 Result<void> Worker::Impl::check_options() const {
@@ -115,9 +133,11 @@ Result<void> Worker::Impl::check_options() const {
 Result<void> Worker::Impl::start() {
   if (started_) return fail(Errc::conflict, "the worker was started before");
   FF_TRY_VOID(check_options());
-  // The innermost is the handler itself.
+  FF_TRY_VOID(make_plans());
+  // The innermost is the handler itself. A start that fails may be repeated; handlers are wrapped once.
+  const auto middleware = std::exchange(middleware_, {});
   for (auto& [name, kind] : kinds_) {
-    for (auto outer = middleware_.rbegin(); outer != middleware_.rend(); ++outer) {
+    for (auto outer = middleware.rbegin(); outer != middleware.rend(); ++outer) {
       kind.handler = [wrap = *outer, next = std::move(kind.handler)](Task& task) { return wrap(task, next); };
     }
   }
@@ -291,7 +311,7 @@ Worker::Impl::Kind* Worker::Impl::kind_of(const TaskPtr& task) {
 TaskPtr Worker::Impl::next_task() {
   for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
     const Kind* kind = kind_of(*at);
-    if (kind != nullptr && kind->limit != 0 && kind->running >= kind->limit) continue;
+    if (kind != nullptr && kind->is_full()) continue;
     TaskPtr task = std::move(*at);
     waiting_.erase(at);
     return task;
@@ -320,7 +340,7 @@ void Worker::Impl::run_tasks() {
     --running_;
     if (kind != nullptr) --kind->running;
     // This thread looks for the next task itself; a kind that was full may have one for another thread.
-    if (kind != nullptr && kind->limit != 0 && !waiting_.empty()) work_came_.notify_one();
+    if (kind != nullptr && kind->options.concurrency != 0 && !waiting_.empty()) work_came_.notify_one();
     notify_if_ended();
   }
 }
@@ -335,7 +355,7 @@ void Worker::Impl::run_one(const TaskPtr& task) {
 
 sdk::Settlement Worker::Impl::outcome_of(const TaskPtr& task) {
   const Kind* kind = kind_of(task);
-  if (kind != nullptr) return sdk::call_handler(*task, kind->handler);
+  if (kind != nullptr) return sdk::call_handler(*task, kind->handler, kind->plan.get());
   return sdk::failure_request("no_handler",
                               "worker " + options_.worker_instance_id + " has no handler for kind " +
                                   task->execution().kind + "; it has: " + names_of(kinds_),

@@ -19,6 +19,7 @@
 
 #include "sdk/lease_keeper.hpp"
 #include "sdk/settler.hpp"
+#include "sdk/step_plan.hpp"
 
 namespace flowfabric {
 
@@ -29,6 +30,7 @@ class Worker::Impl {
 
   void add(std::string kind, Handler handler, KindOptions options);
   void use(Middleware middleware);
+  std::string declared_steps() const;
   Result<void> start();
   void stop();
   Result<void> join();
@@ -38,11 +40,15 @@ class Worker::Impl {
  private:
   struct Kind {
     Handler handler;
-    std::uint32_t limit = 0;  // 0: none
+    KindOptions options;
+    std::shared_ptr<const sdk::StepPlan> plan{};  // when the handler declares its steps
     std::uint32_t running = 0;
+
+    bool is_full() const { return options.concurrency != 0 && running >= options.concurrency; }
   };
 
   Result<void> check_options() const;
+  Result<void> make_plans();
   Result<void> begin();
   void claim_work(const std::stop_token& stop);
   bool wait_for_slot(const std::stop_token& stop, std::uint32_t& free);

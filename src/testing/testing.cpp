@@ -28,7 +28,11 @@ class Engine::Impl {
 
   VirtualGateway& gateway() { return *gateway_; }
   VirtualEngine& engine() { return engine_; }
-  std::map<std::string, Handler> handlers;
+  struct Kind {
+    Handler handler;
+    std::optional<sdk::StepPlan> plan{};
+  };
+  std::map<std::string, Kind> kinds;
   CrashPlan plan;
 
   // Runs one execution if one can run now.
@@ -70,9 +74,9 @@ class Engine::Impl {
   }
 
   sdk::Settlement settlement_of(sdk::RunningTask& task, const std::string& kind) {
-    const auto handler = handlers.find(kind);
-    if (handler == handlers.end()) throw std::runtime_error("the test has no handler for kind " + kind);
-    return sdk::call_handler(task, handler->second);
+    const auto found = kinds.find(kind);
+    if (found == kinds.end()) throw std::runtime_error("the test has no handler for kind " + kind);
+    return sdk::call_handler(task, found->second.handler, found->second.plan ? &*found->second.plan : nullptr);
   }
 
   Options options_;
@@ -84,8 +88,10 @@ class Engine::Impl {
 Engine::Engine(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Engine::~Engine() = default;
 
-void Engine::add(std::string kind, Handler handler) {
-  impl_->handlers.insert_or_assign(std::move(kind), std::move(handler));
+void Engine::add(std::string kind, Handler handler, const KindOptions& options) {
+  Impl::Kind entry{std::move(handler)};
+  if (options.steps) entry.plan = must(sdk::StepPlan::create(*options.steps));
+  impl_->kinds.insert_or_assign(std::move(kind), std::move(entry));
 }
 
 ExecutionId Engine::submit(CreateRequest request) {

@@ -96,6 +96,13 @@ Result<void> VirtualGateway::progress(const Handle& handle, ProgressReport repor
   return done(ProgressCommand{fence, std::move(report)});
 }
 
+Result<void> VirtualGateway::change_tags(const Handle& handle, TagChanges changes) {
+  const std::lock_guard lock(mutex_);
+  FF_TRY(fence, engine_.runtime().fence_of(handle));
+  FF_TRY_VOID(admit(changes));
+  return done(TagsCommand{fence.execution_id, std::move(changes), {}, fence});
+}
+
 Result<StepReply> VirtualGateway::record_step(const Handle& handle, const StepRequest& request) {
   const std::lock_guard lock(mutex_);
   plan_.pass(CrashPlan::Side::before, request.name);

@@ -50,6 +50,7 @@ class VirtualGateway final : public sdk::Gateway {
   Result<HeartbeatReply> heartbeat(const HeartbeatRequest& request) override;
   Result<std::vector<ClaimedExecution>> claim(const ClaimRequest& request, std::stop_token stop) override;
   Result<void> progress(const Handle& handle, ProgressReport report) override;
+  Result<void> change_tags(const Handle& handle, TagChanges changes) override;
   Result<StepReply> record_step(const Handle& handle, const StepRequest& request) override;
   Result<ListStepsReply> list_steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) override;
   Result<void> store_checkpoint(const Handle& handle, Bytes bytes) override;

@@ -453,7 +453,8 @@ struct Shape<StepRequest> {
           .up_to(limits::max_duration_ms),
       field("tries", &R::tries, "How often it was tried (1).").within(1, UINT32_MAX),
       field("duration_ms", &R::duration_ms, "How long it took.").up_to(limits::max_duration_ms),
-      field("group_end", &R::group_end, "The last position of the steps that run side by side with it; 0: it runs alone.")
+      field("group_end", &R::group_end,
+            "The last position of the steps that run side by side with it; 0: it runs alone.")
           .up_to(limits::max_steps),
   };
 };

@@ -275,6 +275,9 @@ TEST_F(ScopedWorker, MayUseHandlesOfItsOwnNamespaceOnly) {
   const std::vector<std::pair<std::string, std::string>> uses = {
       {"/v1/leases/renew", R"({"handles":["HANDLE"]})"},
       {"/v1/leases/progress", R"({"handle":"HANDLE","percent":5})"},
+      {"/v1/leases/steps", R"({"handle":"HANDLE","position":1,"name":"a"})"},
+      {"/v1/leases/checkpoint", R"({"handle":"HANDLE","checkpoint":1})"},
+      {"/v1/leases/tags", R"({"handle":"HANDLE","set":{"a.b":"c"}})"},
       {"/v1/leases/delay", R"({"handle":"HANDLE","delay_ms":0})"},
       {"/v1/leases/release", R"({"handle":"HANDLE"})"},
       {"/v1/leases/fail", R"({"handle":"HANDLE"})"},

@@ -104,6 +104,7 @@ class Tour {
          with_handle(held, R"(,"position":1,"name":"connect","duration_ms":120,"result":{"server":"mx1"})"));
     post("/v1/leases/checkpoint", with_handle(held, R"(,"checkpoint":{"recipients":17})"));
     get(path_of(first_) + "/steps");
+    post("/v1/leases/tags", with_handle(held, R"(,"set":{"mail.server":"mx1"})"));
     post("/v1/leases/fail", with_handle(held, R"(,"category":"smtp","message":"greylisted","retryable":"force")"));
     get(path_of(first_) + "/attempts");
     const std::string second = claim();

@@ -172,8 +172,8 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   const std::string done = create(R"({"kind":"k","payload":1})");
   client.post("/v1/executions/batch", R"({"executions":[{"kind":"k","lane":"other"}]})");
   client.post("/v1/leases/complete", R"({"handle":")" + claim() + "\"}");
-  for (const char* part :
-       {"", "/state", "/payload", "/result", "/explain", "/history", "/attempts", "/tags", "/attempts/0/result"}) {
+  for (const char* part : {"", "/state", "/payload", "/result", "/explain", "/history", "/attempts", "/steps", "/tags",
+                           "/attempts/0/result"}) {
     EXPECT_EQ(client.get(path_of(done) + part).status, 200) << part;
   }
   client.post(path_of(done) + "/replay");
@@ -182,6 +182,9 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   client.post("/v1/leases/renew", R"({"handles":[]})");
   const std::string held = claim();
   client.post("/v1/leases/progress", R"({"handle":")" + held + R"(","percent":1})");
+  client.post("/v1/leases/steps", R"({"handle":")" + held + R"(","position":1,"name":"a"})");
+  client.post("/v1/leases/checkpoint", R"({"handle":")" + held + R"(","checkpoint":1})");
+  client.post("/v1/leases/tags", R"({"handle":")" + held + R"(","set":{"a.b":"d"}})");
   client.post("/v1/leases/fail", R"({"handle":")" + held + "\"}");
   client.post("/v1/completions", R"({"completions":[]})");
   create();

@@ -10,12 +10,13 @@
 
 namespace flowfabric::fuzz {
 
-using RequestShapes = std::tuple<ApiKeyRequest, api::BulkBody, api::CancelHeldBody, ClaimForWorkerRequest, ClaimRequest,
-                                 api::CompleteBody, api::CompletionsBody, api::CreateManyBody, CreateRequest,
-                                 api::DelayBody, api::FailBody, GrantRequest, api::HandleBody, api::HandlesBody,
-                                 HeartbeatRequest, api::LaneBody, api::NamespaceBody, api::PriorityBody,
-                                 api::ProgressBody, api::ReasonBody, RedeemRequest, api::RetentionBody, api::RevokeBody,
-                                 api::RotateBody, api::SessionBody, api::TagsBody, api::WorkerBody, WorkerRegistration>;
+using RequestShapes =
+    std::tuple<ApiKeyRequest, api::BulkBody, api::CancelHeldBody, api::CheckpointBody, ClaimForWorkerRequest,
+               ClaimRequest, api::CompleteBody, api::CompletionsBody, api::CreateManyBody, CreateRequest,
+               api::DelayBody, api::FailBody, GrantRequest, api::HandleBody, api::HandlesBody, HeartbeatRequest,
+               api::LaneBody, api::NamespaceBody, api::PriorityBody, api::ProgressBody, api::ReasonBody, RedeemRequest,
+               api::ReplayBody, api::RetentionBody, api::RevokeBody, api::RotateBody, api::SessionBody, api::StepBody, api::TagsBody,
+               api::TagsHeldBody, api::WorkerBody, WorkerRegistration>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>

@@ -240,6 +240,48 @@ TEST_P(StepsTest, changed_handler_fails_with_a_sentence_that_names_the_step_and_
       "which is recorded; recorded: reserve, charge; now: reserve");
 }
 
+TEST_P(StepsTest, renamed_and_reordered_steps_are_told_from_recorded_ones) {
+  std::atomic<int> version{1};
+  Worker worker(client_, quick());
+  worker.on("order", [&](Task& task) {
+    const int now = task.attempt_index() == 0 ? 0 : version.load();
+    const auto step = [&](const char* name) { task.step(name, [] {}); };
+    if (now == 2) {
+      step("charge");
+      step("reserve");
+    } else {
+      step(now == 1 ? "book" : "reserve");
+      step("charge");
+    }
+    if (now == 0) throw std::runtime_error("deploy");
+  });
+  must(worker.start());
+  EXPECT_EQ(ended(submit("order", {}, {.policy = retries(1)})).failure->message,
+            "the handler has changed against its recorded steps: step 1 is \"book\" now and was recorded as "
+            "\"reserve\"; recorded: reserve, charge; now: book");
+  version = 2;
+  EXPECT_EQ(ended(submit("order", {}, {.policy = retries(1)})).failure->message,
+            "the handler has changed against its recorded steps: step 1 is \"charge\" now and was recorded as "
+            "\"reserve\"; recorded: reserve, charge; now: charge");
+}
+
+TEST_P(StepsTest, handler_keeps_to_the_steps_that_it_declares) {
+  Worker worker(client_, quick());
+  worker.on("order",
+            [](Task& task) {
+              for (const Json& name : task.input().as_array()) task.step(name.as_text(), [] {});
+            },
+            {.steps = std::vector<std::string>{"reserve", "part*", "ship"}});
+  EXPECT_EQ(worker.declared_steps(), R"({"kinds":{"order":["reserve","part*","ship"]}})");
+  must(worker.start());
+  EXPECT_EQ(ended(submit("order", Json::array({"reserve", "part", "part", "ship"}))).outcome, Outcome::success);
+  const auto failure = ended(submit("order", Json::array({"reserve", "ship", "mail"}))).failure;
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->category, "handler_changed");
+  EXPECT_EQ(failure->message,
+            "step \"mail\" is not declared at this place; declared: reserve, part*, ship; now: reserve, ship, mail");
+}
+
 TEST_P(StepsTest, replay_keeps_all_steps_or_those_before_the_one_that_is_named) {
   Worker worker(client_, quick());
   std::mutex mutex;

@@ -31,18 +31,32 @@ std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-bool is_serving(const std::string& log) { return log.find("FlowFabric serves") != std::string::npos; }
-
 // A server that does not reach its store at the start says so and ends; once it serves it stays.
 bool server_may_end(int status, const std::string& log) {
   const int code = describe(Errc::unavailable).exit_code;
   return WIFEXITED(status) && WEXITSTATUS(status) == code && !is_serving(log);
 }
 
-// Workers die by their own hand.
+}  // namespace
+
+bool is_serving(const std::string& log) { return log.find("FlowFabric serves") != std::string::npos; }
+
 bool worker_may_end(int status, const std::string&) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
 
-}  // namespace
+Role make_server(const std::filesystem::path& folder, int number, const std::string& store_url,
+                 const std::string& address) {
+  const Words words = {FF_BIN_DIR "/flowfabric",
+                       "serve",
+                       "--store",
+                       store_url,
+                       "--listen",
+                       address,
+                       "--migrate",
+                       "true",
+                       "--log-level",
+                       "warn"};
+  return {folder, "server" + std::to_string(number), [words](const std::string&) { return words; }, server_may_end};
+}
 
 // ---- One role
 
@@ -98,18 +112,7 @@ void Cast::add_servers() {
   for (int i = 0; i < count; ++i) {
     const std::string address = "127.0.0.1:" + std::to_string(test::free_port());
     urls_.push_back("http://" + address);
-    const Words words = {FF_BIN_DIR "/flowfabric",
-                         "serve",
-                         "--store",
-                         store_url_,
-                         "--listen",
-                         address,
-                         "--migrate",
-                         "true",
-                         "--log-level",
-                         "warn"};
-    servers_.emplace_back(
-        folder_, "server" + std::to_string(i), [words](const std::string&) { return words; }, server_may_end);
+    servers_.push_back(make_server(folder_, i, store_url_, address));
   }
 }
 

@@ -35,6 +35,7 @@ class Role {
   bool is_alive();
   std::string log() const;  // what this life has said
   int lives() const { return lives_; }
+  pid_t pid() const { return process_->pid(); }
 
  private:
   std::string log_file() const;
@@ -47,6 +48,13 @@ class Role {
   std::chrono::steady_clock::time_point next_start_{};
   std::unique_ptr<Process> process_;
 };
+
+// `flowfabric serve` on the store.
+Role make_server(const std::filesystem::path& folder, int number, const std::string& store_url,
+                 const std::string& address);
+bool is_serving(const std::string& log);
+// Workers die by their own hand.
+bool worker_may_end(int status, const std::string& log);
 
 enum class StoreChoice : std::uint8_t { sqlite, postgres };
 
