@@ -26,6 +26,7 @@
 #include "processes.hpp"
 #include "raw_postgres.hpp"
 #include "raw_sqlite.hpp"
+#include "steps.hpp"
 #include "support/postgres_server.hpp"
 #include "support/temp_dir.hpp"
 
@@ -292,6 +293,18 @@ void run_churn(const Settings& settings) {
   bench_churn(*engine, server.url(), "churn", load);
 }
 
+void run_steps(const Settings& settings) {
+  const StepsOptions options{settings.load.seconds, settings.rounds};
+  const test::TempDir folder;
+  bench_steps(
+      "SQLite, synchronous=FULL", [&](const std::string& name) { return "sqlite:" + folder.file(name + ".db"); },
+      raw_sqlite_inserts(folder.file("raw.db")), options);
+  const auto server = start_warm_server();
+  bench_steps(
+      "PostgreSQL, synchronous_commit=on", [&](const std::string& name) { return server.url() + "?schema=" + name; },
+      raw_postgres_inserts(server.url()), options);
+}
+
 // ---- The command line
 
 struct Part {
@@ -305,6 +318,7 @@ constexpr Part all_parts[] = {
     {"sqlite", "cycles on SQLite beside the raw limit", bench_sqlite},
     {"postgres", "cycles on PostgreSQL beside the raw limit", bench_postgres},
     {"http", "the server: requests, parked claims, submit to start", run_http},
+    {"steps", "durable steps and the worker of the SDK", run_steps},
     {"heartbeats", "what the heartbeats of 10,000 workers cost", run_heartbeats},
     {"lapse", "10,000 workers whose TTL ends at once", run_lapse},
     {"expiry", "100,000 leases that end at once", run_expiry},

@@ -50,6 +50,15 @@ int run(const std::string& store) {
   auto client = flowfabric::Client::open(store);
   if (!client) return std::fprintf(stderr, "%s\n", client.error().message.c_str()), 1;
   flowfabric::Worker worker(*client, {.worker_id = "thumbnailer", .lanes = {"images"}, .concurrency = 4});
+  // [middleware]
+  worker.use([](flowfabric::Task& task, const flowfabric::Handler& next) {
+    const auto begin = std::chrono::steady_clock::now();
+    flowfabric::Bytes result = next(task);  // what it throws passes through
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    std::fprintf(stderr, "%s %s took %.1f ms\n", task.kind().c_str(), to_string(task.id()).c_str(), took.count());
+    return result;
+  });
+  // [middleware]
   worker.on("thumbnail", make_thumbnail);
   if (auto started = worker.start(); !started) return std::fprintf(stderr, "%s\n", started.error().message.c_str()), 1;
 

@@ -1,7 +1,7 @@
 // An order that is charged once, whatever crashes: durable steps. examples/payment_survives.sh kills it with SIGKILL between
 // any two of its steps, starts it again each time, and checks the ledger.
 //
-// usage: payment [STORE [LEDGER]]; with PAYMENT_DIE_AT=N it kills itself when the Nth different line has been
+// usage: payment [STORE [LEDGER]], or payment --steps for what flowfabric check-deploy reads; with PAYMENT_DIE_AT=N it kills itself when the Nth different line has been
 // written to the ledger.
 #include <csignal>
 #include <cstdio>
@@ -77,10 +77,13 @@ Receipt handle_order(flowfabric::Task& task, Order order) {
 // [payment]
 
 int run(const std::string& store) {
-  auto client = flowfabric::Client::open(store);
+  auto client = flowfabric::Client::open(store == "--steps" ? "memory:" : store);
   if (!client) return std::fprintf(stderr, "%s\n", client.error().message.c_str()), 1;
   flowfabric::Worker worker(*client, {.worker_id = "shop", .lease_ttl = 500ms});
-  worker.on("order", handle_order);
+  // [deploy]
+  worker.on("order", handle_order, {.steps = {{"uuid", "charge", "cool-off", "ship", "mail"}}});
+  if (store == "--steps") return std::printf("%s\n", worker.declared_steps().c_str()) > 0 ? 0 : 1;
+  // [deploy]
   if (auto started = worker.start(); !started) return std::fprintf(stderr, "%s\n", started.error().message.c_str()), 1;
 
   // The key finds the same execution when the program is started again.

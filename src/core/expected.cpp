@@ -18,6 +18,8 @@ void expect_satellites(const Execution& execution, const Key& key, ExpectedEntri
   if (facts.has_result && !facts.result_is_inline && facts.attempt) {
     expect(SatelliteKind::result, facts.attempt->attempt_index);
   }
+  for (const std::uint32_t n : facts.steps.positions(1, UINT32_MAX)) expect(SatelliteKind::step, n);
+  if (facts.has_checkpoint) expect(SatelliteKind::checkpoint, 0);
 }
 
 // The entry may stand earlier than what is due (decision 0007), but neither later nor nowhere.

@@ -22,6 +22,8 @@ std::string satellite_text(const SatelliteName& name) {
     case SatelliteKind::payload: return "payload";
     case SatelliteKind::result: return "result of attempt " + n;
     case SatelliteKind::attempt: return "record of attempt " + n;
+    case SatelliteKind::step: return "step " + n;
+    case SatelliteKind::checkpoint: return "checkpoint";
   }
   return "satellite " + std::to_string(name.kind) + "/" + n;
 }

@@ -31,24 +31,25 @@ class RunningTask {
 
   // The gateway outlives every call that is made on the task. The task does not own it: callbacks that hold the task run on
   // threads of the gateway, which must not end it.
-  RunningTask(Gateway& gateway, ClaimedExecution execution, SteadyTime claimed_at)
+  RunningTask(Gateway& gateway, ClaimedExecution execution)
       : gateway_(gateway),
         execution_(std::move(execution)),
-        claimed_at_(claimed_at),
         handle_(execution_.handle),
         ttl_(execution_.lease.lease_ttl_ms),
-        renewed_at_(claimed_at) {}
+        renewed_at_(received_at_) {}
 
   Gateway& gateway() { return gateway_; }
   const ClaimedExecution& execution() const { return execution_; }
   Handle handle() const;
   std::stop_token stop_token() const { return stop_.get_token(); }
   std::string stop_reason() const;
-  SteadyTime claimed_at() const { return claimed_at_; }
+  SteadyTime received_at() const { return received_at_; }
 
   // ---- Keeping the lease
   void renewed(SteadyTime asked_at, const RenewVerdict& verdict);
-  // Whether the lease must have run out by our own clock, which began to count before the store's did.
+  // Whether the lease must have run out by our own clock. A renewal counts from the moment when it was asked for. The claim
+  // counts from its arrival, because it may have waited long before the lease began; until the first renewal our clock is late
+  // by the way of that reply, and the fence alone decides.
   bool ran_out(SteadyTime now) const;
 
   // ---- Ends. Each of the three takes effect at most once, and only the first of them.
@@ -64,7 +65,7 @@ class RunningTask {
  private:
   Gateway& gateway_;
   const ClaimedExecution execution_;
-  const SteadyTime claimed_at_;
+  const SteadyTime received_at_ = std::chrono::steady_clock::now();
   std::stop_source stop_;
 
   mutable std::mutex mutex_;

@@ -173,10 +173,11 @@ void Steps::sleep(const Place& place, milliseconds duration) {
 
 void Steps::wait_until(TimestampMs wake_at) { throw LeaveHandler{Delay{wake_at}}; }
 
-// The claim says what time it was; the rest is our own clock, which is good enough for so short a time.
+// The claim says what time it was when the lease began. That was before it was received, so this is never ahead of the store:
+// a sleep may be entered again for its last moment, but never ends early.
 TimestampMs Steps::store_now() const {
   return task_.execution().lease.acquired_at +
-         std::chrono::duration_cast<milliseconds>(steady_clock::now() - task_.claimed_at()).count();
+         std::chrono::duration_cast<milliseconds>(steady_clock::now() - task_.received_at()).count();
 }
 
 // The work is done, so its outcome is reported as long as the lease is ours.

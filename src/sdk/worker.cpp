@@ -264,11 +264,10 @@ void Worker::Impl::claim_work(const std::stop_token& stop) {
   request.wait_ms = claim_wait_ms;
   milliseconds pause = first_claim_pause;
   while (wait_for_slot(stop, request.max_executions)) {
-    const auto asked_at = steady_clock::now();
     auto claimed = gateway_->claim(request, stop);
     if (claimed) {
       pause = first_claim_pause;
-      take_in(std::move(*claimed), asked_at);
+      take_in(std::move(*claimed));
       continue;
     }
     if (stop.stop_requested()) break;
@@ -288,9 +287,9 @@ void Worker::Impl::claim_work(const std::stop_token& stop) {
   notify_if_ended();
 }
 
-void Worker::Impl::take_in(std::vector<ClaimedExecution> claimed, sdk::RunningTask::SteadyTime asked_at) {
+void Worker::Impl::take_in(std::vector<ClaimedExecution> claimed) {
   for (ClaimedExecution& execution : claimed) {
-    auto task = std::make_shared<sdk::RunningTask>(*gateway_, std::move(execution), asked_at);
+    auto task = std::make_shared<sdk::RunningTask>(*gateway_, std::move(execution));
     keeper_->add(task);
     const std::lock_guard lock(mutex_);
     ++counts_.claimed;

@@ -52,7 +52,7 @@ class Worker::Impl {
   Result<void> begin();
   void claim_work(const std::stop_token& stop);
   bool wait_for_slot(const std::stop_token& stop, std::uint32_t& free);
-  void take_in(std::vector<ClaimedExecution> claimed, sdk::RunningTask::SteadyTime asked_at);
+  void take_in(std::vector<ClaimedExecution> claimed);
   void run_tasks();
   sdk::TaskPtr next_task();
   Kind* kind_of(const sdk::TaskPtr& task);

@@ -59,7 +59,7 @@ class Engine::Impl {
   // Whether it was left in good order.
   bool run_claimed(ClaimedExecution execution) {
     const std::string kind = execution.kind;
-    sdk::RunningTask task(*gateway_, std::move(execution), std::chrono::steady_clock::now());
+    sdk::RunningTask task(*gateway_, std::move(execution));
     try {
       sdk::Settlement settlement = settlement_of(task, kind);
       if (std::holds_alternative<CompleteRequest>(settlement)) plan.pass(CrashPlan::Side::end, kind);

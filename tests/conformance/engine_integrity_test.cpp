@@ -232,6 +232,29 @@ TEST_P(EngineIntegrity, undecodable_body_and_missing_satellites_are_named) {
   commit_damage(back);
 }
 
+TEST_P(EngineIntegrity, missing_steps_and_checkpoints_are_named) {
+  const ExecutionId id = make(job());
+  const Fence fence = engine().fence(claim_all().at(0));
+  for (const std::uint32_t position : {1u, 2u}) {
+    value_of(engine().call(StepCommand{fence, {.position = position, .name = "s" + std::to_string(position)}}));
+  }
+  value_of(engine().call(CheckpointCommand{fence, "here", {}}));
+  EXPECT_EQ(findings(), Sentences{});
+  const SatelliteName step{execution_key(id), static_cast<std::uint8_t>(SatelliteKind::step), 2};
+  const SatelliteName checkpoint{execution_key(id), static_cast<std::uint8_t>(SatelliteKind::checkpoint), 0};
+  const auto kept = value_of(engine().store().load_satellites(execution_key(id), step.kind, 2, 1));
+  const auto kept_checkpoint = value_of(engine().store().load_satellites(execution_key(id), checkpoint.kind, 0, 1));
+  ChangeSet loss;
+  loss.satellites_drop = {step, checkpoint};
+  commit_damage(loss);
+  EXPECT_EQ(findings(),
+            (Sentences{"the step 2 of " + text(id) + " is missing", "the checkpoint of " + text(id) + " is missing"}));
+  ChangeSet healed;
+  healed.roots = {rewrite(id)};
+  healed.satellites = {kept.at(0), kept_checkpoint.at(0)};
+  commit_damage(healed);
+}
+
 TEST_P(EngineIntegrity, a_route_under_the_number_of_another_is_named) {
   ChangeSet wrong;
   wrong.routes = {{route_of("mail", {}), "post", {}, "default"}};

@@ -127,6 +127,8 @@ TEST_P(StepsTest, sleep_holds_no_lease_and_the_handler_goes_on_behind_it) {
     return static_cast<int>(task.attempt_index());
   });
   must(worker.start());
+  // The claim waits for longer than the sleep lasts: that time is no part of the sleep.
+  std::this_thread::sleep_for(400ms);
   const auto id = submit("nap");
   ASSERT_TRUE(eventually([&] { return must(client_.get(id)).summary.public_state == PublicState::delayed; }));
   EXPECT_FALSE(must(client_.get(id)).lease);

@@ -157,6 +157,19 @@ TEST_P(WorkerTest, handler_that_blocks_for_many_lease_times_keeps_its_lease) {
   EXPECT_EQ(ended(id).outcome, Outcome::success);
 }
 
+TEST_P(WorkerTest, lease_of_a_claim_that_waited_long_counts_from_its_beginning) {
+  WorkerOptions options = quick();
+  options.lease_ttl = 2s;
+  Worker worker(client_, options);
+  worker.on("work", [](Task& task) {
+    std::this_thread::sleep_for(500ms);  // an expired lease would be noticed within a sixth of its time
+    return task.cancelled();
+  });
+  must(worker.start());
+  std::this_thread::sleep_for(2500ms);  // the claim waits for longer than a lease lasts
+  EXPECT_FALSE(must(client_.result<bool>(submit("work"), 60s)));
+}
+
 TEST_P(WorkerTest, cancellation_reaches_the_handler_with_its_reason) {
   WorkerOptions options = quick();
   options.lease_ttl = 60s;  // so that no heartbeat comes in time to tell
@@ -404,9 +417,18 @@ TEST_P(WorkerTest, nothing_is_lost_while_leases_are_taken_and_workers_come_and_g
     options.stop_grace = 0ms;
     auto worker = std::make_unique<Worker>(client_, options);
     worker->on("work", [&](Task& task) {
-      if (task.id().uuid.bytes[15] % 4 == 0) std::this_thread::sleep_for(3ms);
+      const int choice = task.id().uuid.bytes[15] % 8;
+      if (choice == 0) std::this_thread::sleep_for(3ms);
+      if (choice == 1) task.progress(50, "half");
+      if (choice == 2) task.checkpoint(choice);
+      if (choice == 3) task.sleep("nap", 1ms);
+      if (choice == 4) {
+        const std::vector<int> parts = task.all<int>({{"a", [] { return 1; }}, {"b", [] { return 2; }}});
+        EXPECT_EQ(parts, (std::vector<int>{1, 2}));
+      }
+      const std::string id = task.step("id", [&] { return to_string(task.id()); });
       task.check_stopped();
-      return Json(to_string(task.id()));
+      return Json(id);
     });
     must(worker->start());
     return worker;
