@@ -63,11 +63,15 @@ class Json {
   bool as_boolean() const;
   std::int64_t as_integer() const;  // also of a number such as 3.0
   double as_number() const;
-  const std::string& as_text() const;
-  const Array& as_array() const;
-  Array& as_array();
-  const Object& as_object() const;
-  Object& as_object();
+  // Of a temporary value these return a copy, so that a loop over them is safe.
+  const std::string& as_text() const&;
+  std::string as_text() &&;
+  const Array& as_array() const&;
+  Array& as_array() &;
+  Array as_array() &&;
+  const Object& as_object() const&;
+  Object& as_object() &;
+  Object as_object() &&;
 
   // Elements of an array, members of an object; 0 for everything else.
   std::size_t size() const;

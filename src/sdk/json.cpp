@@ -109,11 +109,14 @@ double Json::as_number() const {
   return held<double>(value_, *this, "a number");
 }
 
-const std::string& Json::as_text() const { return held<std::string>(value_, *this, "a text"); }
-const Json::Array& Json::as_array() const { return held<Array>(value_, *this, "an array"); }
-Json::Array& Json::as_array() { return held<Array>(value_, *this, "an array"); }
-const Json::Object& Json::as_object() const { return held<Object>(value_, *this, "an object"); }
-Json::Object& Json::as_object() { return held<Object>(value_, *this, "an object"); }
+const std::string& Json::as_text() const& { return held<std::string>(value_, *this, "a text"); }
+std::string Json::as_text() && { return std::move(held<std::string>(value_, *this, "a text")); }
+const Json::Array& Json::as_array() const& { return held<Array>(value_, *this, "an array"); }
+Json::Array& Json::as_array() & { return held<Array>(value_, *this, "an array"); }
+Json::Array Json::as_array() && { return std::move(held<Array>(value_, *this, "an array")); }
+const Json::Object& Json::as_object() const& { return held<Object>(value_, *this, "an object"); }
+Json::Object& Json::as_object() & { return held<Object>(value_, *this, "an object"); }
+Json::Object Json::as_object() && { return std::move(held<Object>(value_, *this, "an object")); }
 
 std::size_t Json::size() const {
   if (is_array()) return as_array().size();

@@ -288,6 +288,10 @@ void ask_for_everything(Engine& engine) {
   engine.delay_for(handle, 0);
   engine.release(handle);
   engine.release_async(handle, [](const auto&) {});
+  engine.record_step(handle, {});
+  engine.record_step_async(handle, {}, [](const auto&) {});
+  engine.store_checkpoint(handle, {});
+  engine.change_tags_held(handle, {});
   engine.cancel_held(handle, {});
   engine.register_worker({});
   engine.heartbeat_worker({});
@@ -313,6 +317,7 @@ void ask_for_everything(Engine& engine) {
   engine.get_execution_result(id);
   engine.read_execution_context(id);
   engine.list_attempts(id);
+  engine.list_steps(id);
   engine.get_tags(id);
   engine.execution_history(id);
   engine.list_executions({});

@@ -66,7 +66,6 @@ class SdkTest : public ::testing::TestWithParam<std::string> {
   ExecutionId submit(const std::string& kind, const Json& input = {}, SubmitOptions options = {}) {
     return must(client_.submit(kind, input, std::move(options))).execution_id;
   }
-  bool is_active(const ExecutionId& id) { return must(client_.get(id)).summary.public_state == PublicState::active; }
 
   Home home_;
   Client client_;
