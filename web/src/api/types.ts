@@ -75,6 +75,7 @@ export interface BulkBody {
   filter?: ExecutionFilter;
   dry_run?: boolean;
   priority?: number;
+  from_step?: string;
   reason?: string;
   limit?: number;
   cursor?: string;
@@ -117,6 +118,20 @@ export interface CancelHeldBody {
 
 export interface CancelReply {
   already_cancelled: boolean;
+}
+
+export interface Checkpoint {
+  checkpoint?: unknown;
+  checkpoint_base64?: string;
+  encoding: string;
+  recorded_at?: number;
+}
+
+export interface CheckpointBody {
+  handle: string;
+  checkpoint?: unknown;
+  checkpoint_base64?: string;
+  encoding?: string;
 }
 
 export interface ClaimForWorkerRequest {
@@ -164,6 +179,9 @@ export interface ClaimedExecution {
   traceparent?: string;
   handle_kind: 'fresh' | 'resumed' | 'reclaimed';
   handle: string;
+  steps: Step[];
+  next_step_position: number;
+  checkpoint?: Checkpoint;
 }
 
 export interface CompleteBody {
@@ -273,7 +291,7 @@ export interface ErrorDetail {
 }
 
 export interface Event {
-  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released';
+  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded';
   at?: number;
   execution_id?: string;
   namespace?: string;
@@ -288,6 +306,7 @@ export interface Event {
   reason?: string;
   next_at?: number;
   cursor: string;
+  damage?: string;
 }
 
 export interface EventPage {
@@ -370,6 +389,7 @@ export interface ExecutionSummary {
   started_at?: number;
   finished_at?: number;
   attempt_count: number;
+  damage?: string;
 }
 
 export interface ExpiredLease {
@@ -396,6 +416,7 @@ export interface FailBody {
   detail?: unknown;
   detail_base64?: string;
   retryable?: 'by_policy' | 'never' | 'force';
+  retry_after_ms?: number;
 }
 
 export interface FailReply {
@@ -411,6 +432,7 @@ export interface FailRequest {
   detail?: unknown;
   detail_base64?: string;
   retryable?: 'by_policy' | 'never' | 'force';
+  retry_after_ms?: number;
 }
 
 export interface Failure {
@@ -676,6 +698,11 @@ export interface RenewVerdictItem {
   error?: ErrorDetail;
 }
 
+export interface ReplayBody {
+  reason?: string;
+  from_step?: string;
+}
+
 export interface ReplayReply {
   replay_count: number;
   public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
@@ -763,10 +790,60 @@ export interface StateVector {
   public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
 }
 
+export interface Step {
+  position: number;
+  name: string;
+  state: 'succeeded' | 'failed' | 'sleep';
+  result?: unknown;
+  result_base64?: string;
+  result_encoding: string;
+  failure?: Failure;
+  permanent: boolean;
+  tries: number;
+  duration_ms: number;
+  recorded_at?: number;
+  wake_at?: number;
+  attempt_index: number;
+  replay_count: number;
+  worker_instance_id: string;
+}
+
+export interface StepBody {
+  handle: string;
+  position: number;
+  name: string;
+  result?: unknown;
+  result_base64?: string;
+  result_encoding?: string;
+  failure?: Failure;
+  permanent?: boolean;
+  sleep_ms?: number;
+  tries?: number;
+  duration_ms?: number;
+  group_end?: number;
+}
+
+export interface StepReply {
+  recorded_at?: number;
+  wake_at?: number;
+  duplicate: boolean;
+}
+
+export interface StepsReply {
+  steps: Step[];
+  next_cursor: string;
+}
+
 export interface TagsBody {
   set?: Record<string, string>;
   remove?: string[];
   reason?: string;
+}
+
+export interface TagsHeldBody {
+  handle: string;
+  set?: Record<string, string>;
+  remove?: string[];
 }
 
 export interface TagsReply {
@@ -878,6 +955,7 @@ export const routes: readonly string[] = [
   'GET /v1/executions/{execution_id}/payload',
   'GET /v1/executions/{execution_id}/result',
   'GET /v1/executions/{execution_id}/state',
+  'GET /v1/executions/{execution_id}/steps',
   'GET /v1/executions/{execution_id}/tags',
   'GET /v1/lanes',
   'GET /v1/lanes/{lane}',
@@ -903,12 +981,15 @@ export const routes: readonly string[] = [
   'POST /v1/executions/{execution_id}/replay',
   'POST /v1/executions/{execution_id}/revoke-lease',
   'POST /v1/leases/cancel',
+  'POST /v1/leases/checkpoint',
   'POST /v1/leases/complete',
   'POST /v1/leases/delay',
   'POST /v1/leases/fail',
   'POST /v1/leases/progress',
   'POST /v1/leases/release',
   'POST /v1/leases/renew',
+  'POST /v1/leases/steps',
+  'POST /v1/leases/tags',
   'POST /v1/reclaim-grants',
   'POST /v1/reclaim-grants/redeem',
   'POST /v1/retention/run',
