@@ -15,8 +15,8 @@ using RequestShapes =
                ClaimRequest, api::CompleteBody, api::CompletionsBody, api::CreateManyBody, CreateRequest,
                api::DelayBody, api::FailBody, GrantRequest, api::HandleBody, api::HandlesBody, HeartbeatRequest,
                api::LaneBody, api::NamespaceBody, api::PriorityBody, api::ProgressBody, api::ReasonBody, RedeemRequest,
-               api::ReplayBody, api::RetentionBody, api::RevokeBody, api::RotateBody, api::SessionBody, api::StepBody, api::TagsBody,
-               api::TagsHeldBody, api::WorkerBody, WorkerRegistration>;
+               api::ReplayBody, api::RetentionBody, api::RevokeBody, api::RotateBody, api::SessionBody, api::StepBody,
+               api::TagsBody, api::TagsHeldBody, api::WorkerBody, WorkerRegistration>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>

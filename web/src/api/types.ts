@@ -508,6 +508,23 @@ export interface HeartbeatRequest {
   leases?: string[];
 }
 
+export interface HeldLease {
+  execution_id: string;
+  namespace: string;
+  lane: string;
+  kind: string;
+  attempt_index: number;
+  lease_epoch: number;
+  acquired_at?: number;
+  renewed_at?: number;
+  expires_at?: number;
+}
+
+export interface HeldLeasePage {
+  leases: HeldLease[];
+  next_cursor: string;
+}
+
 export interface KeyRotation {
   key_id: number;
   keys: SigningKey[];
@@ -937,6 +954,7 @@ export const eventTypes: readonly Event['type'][] = [
   'api_key_revoked',
   'retention_run',
   'released',
+  'step_recorded',
 ];
 
 /** Every route of the server that this dashboard is built into. */
@@ -967,6 +985,7 @@ export const routes: readonly string[] = [
   'GET /v1/signing-keys',
   'GET /v1/whoami',
   'GET /v1/workers',
+  'GET /v1/workers/{worker_instance_id}/leases',
   'PATCH /v1/executions/{execution_id}/tags',
   'POST /v1/api-keys',
   'POST /v1/claim-grants',
