@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <thread>
+
+#include <boost/json/serialize.hpp>
 
 #include "conformance/watched_store.hpp"
 #include "e2e/support/test_client.hpp"
 #include "engine/engine_impl.hpp"
 #include "open/open.hpp"
+#include "support/http_server.hpp"
 #include "support/temp_dir.hpp"
 
 namespace flowfabric::e2e {
@@ -44,12 +46,14 @@ std::set<std::string> attention_in(const json::value& overview) {
 template <class Good>
 json::value overview_when(TestClient& client, const std::string& target, const net::Headers& headers,
                           const Good& good) {
-  for (;;) {
+  json::value seen;
+  EXPECT_TRUE(test::eventually([&] {
     const Reply reply = client.send("GET", target, {}, headers);
     EXPECT_EQ(reply.status, 200) << reply.body;
-    if (reply.status != 200 || good(reply.json)) return reply.json;
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  }
+    seen = reply.json;
+    return reply.status != 200 || good(seen);
+  })) << json::serialize(seen);
+  return seen;
 }
 
 void run_one(Engine& engine, const std::string& lane, bool fails = false, const std::string& name_space = "default") {
