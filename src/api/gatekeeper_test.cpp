@@ -83,7 +83,10 @@ TEST_F(Gatekeeping, SessionsDoNotFillItUp) {
 }
 
 TEST(SessionCookie, IsFoundAmongOthers) {
-  const auto found = [](const std::string& cookie) { return session_of(request_with_cookie(cookie)).value_or("none"); };
+  const auto found = [](const std::string& cookie) {
+    const net::Request request = request_with_cookie(cookie);
+    return std::string(session_of(request).value_or("none"));
+  };
   EXPECT_EQ(found("flowfabric_session=x"), "x");
   EXPECT_EQ(found("a=1;flowfabric_session=x=y"), "x=y");
   EXPECT_EQ(found("a=1;  flowfabric_session=x; b=2"), "x");
