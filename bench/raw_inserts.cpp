@@ -66,6 +66,7 @@ RawInserts raw_sqlite_inserts(const std::string& path) {
 RawInserts raw_postgres_inserts(const std::string& url) {
   return [url](int rows_per_commit, double seconds) {
     const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(url.c_str()), &PQfinish);
+    must_run(connection.get(), "SET client_min_messages = warning");
     must_run(connection.get(), "CREATE TABLE IF NOT EXISTS raw_steps (n bigserial PRIMARY KEY, body bytea NOT NULL)");
     const std::string sql = "INSERT INTO raw_steps (body) SELECT decode(repeat('00', " + std::to_string(row_bytes) +
                             "), 'hex') FROM generate_series(1, " + std::to_string(rows_per_commit) + ")";
