@@ -24,29 +24,50 @@ interface Options {
   live?: boolean;
 }
 
+interface State<T> {
+  key?: string;
+  data?: T;
+  error?: ApiError;
+  loading: boolean;
+}
+
 /** `key` names what is loaded: when it changes, the data of the old key is dropped. An undefined key loads nothing. */
 export function useResource<T>(key: string | undefined, load: (abort: AbortSignal) => Promise<T>, options: Options = {}): Resource<T> {
-  const [state, setState] = useState<{ key?: string; data?: T; error?: ApiError; loading: boolean }>({ loading: key !== undefined });
+  const [state, setState] = useState<State<T>>({ loading: key !== undefined });
   const loader = useRef(load);
   loader.current = load;
-  const running = useRef<AbortController>();
+  const running = useRef<{ abort: AbortController; again: boolean }>();
 
-  const reload = useCallback(() => {
+  const start = useCallback(() => {
     if (key === undefined) return;
-    running.current?.abort();
-    const abort = new AbortController();
-    running.current = abort;
+    const own = { abort: new AbortController(), again: false };
+    running.current = own;
     setState((old) => (old.key === key ? { ...old, loading: true } : { key, loading: true }));
-    loader.current(abort.signal).then(
-      (data) => { if (!abort.signal.aborted) setState({ key, data, loading: false }); },
-      (error: unknown) => { if (!abort.signal.aborted) setState((old) => ({ ...old, error: toApiError(error), loading: false })); },
+    const settle = (change: (old: State<T>) => State<T>): void => {
+      if (own.abort.signal.aborted) return;
+      running.current = undefined;
+      setState(change);
+      if (own.again) start();
+    };
+    loader.current(own.abort.signal).then(
+      (data) => settle(() => ({ key, data, loading: false })),
+      (error: unknown) => settle((old) => ({ ...old, error: toApiError(error), loading: false })),
     );
   }, [key]);
 
+  // A slow answer is waited for, and then asked for again: repeated reloads must not keep the first one from ever arriving.
+  const reload = useCallback(() => {
+    if (running.current) running.current.again = true;
+    else start();
+  }, [start]);
+
   useEffect(() => {
-    reload();
-    return () => running.current?.abort();
-  }, [reload]);
+    start();
+    return () => {
+      running.current?.abort.abort();
+      running.current = undefined;
+    };
+  }, [start]);
 
   useRepeat(options.every, reload);
   const seen = useRef(generation.peek());
