@@ -161,6 +161,7 @@ describe('pages', () => {
     for (const path of ['/', '/ui/executions', `/ui/executions/${here.scene.story}`, '/ui/lanes', '/ui/workers', '/ui/events', '/ui/settings']) {
       await go(path);
       await page.locator('h1').first().waitFor();
+      await page.locator('.panel, .vtable-body .vrow, .wk, .empty').first().waitFor();
       const wide = await page.evaluate(() => document.querySelector('#main').scrollWidth - document.querySelector('#main').clientWidth);
       assert.ok(wide <= 0, `${path} is ${wide} pixels too wide`);
     }
