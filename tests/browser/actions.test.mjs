@@ -36,6 +36,22 @@ describe('actions on one execution', () => {
     assert.equal(await here.api.state(id), 'waiting');
   }));
 
+  it('run again from a step', withTab(here, async (page, { go }) => {
+    const id = await here.api.create({ lane: 'steps', kind: 'order' });
+    const claimed = await here.api.claim('steps');
+    await go(`/ui/executions/${id}`);
+    await page.locator('.run-title .badge', { hasText: 'active' }).waitFor();
+    for (const [index, name] of ['reserve', 'charge', 'ship'].entries()) await here.api.post('/v1/leases/steps', { handle: claimed.handle, position: index + 1, name, duration_ms: 5, result: index });
+    await page.getByRole('row', { name: /charge succeeded/ }).waitFor();
+    await here.api.fail(claimed, { retryable: 'never' });
+    await page.getByRole('row', { name: /charge succeeded/ }).getByRole('button', { name: 'Run again from here …' }).click();
+    await dialog(page).getByText('charge').first().waitFor();
+    await confirm(page, 'Run again');
+    await page.locator('.run-title .badge', { hasText: 'waiting' }).waitFor();
+    const kept = (await here.api.get(`/v1/executions/${id}/steps`)).steps.map((step) => step.name);
+    assert.deepEqual(kept, ['reserve']);
+  }));
+
   it('set the priority, and refuse a wrong one in the form', withTab(here, async (page, { go }) => {
     const id = await here.api.create({ lane: 'mail', kind: 'send' });
     await go(`/ui/executions/${id}`);

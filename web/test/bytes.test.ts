@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { asText, formatJson, hexLines, visible, visibleLine } from '../src/core/bytes';
 import { buildTimeline, ticks } from '../src/core/timeline';
 import { parseTags } from '../src/core/tags';
-import type { Attempt, Event } from '../src/api/types';
+import type { Attempt, Event, Step } from '../src/api/types';
 
 const plainText = (text: string): string | undefined => formatJson(text)?.map((token) => token.text).join('');
 
@@ -45,6 +45,9 @@ describe('the timeline', () => {
   const attempt = (index: number, more: Partial<Attempt> = {}): Attempt => ({
     attempt_index: index, attempt_id: 'x', attempt_type: 'initial', attempt_state: 'started', lease_epoch: 1, worker_id: 'w', worker_instance_id: 'w-1', has_result: false, ...more,
   });
+  const step = (name: string, at: number, more: Partial<Step> = {}): Step => ({
+    name, position: 1, state: 'succeeded', result_encoding: '', permanent: false, tries: 1, duration_ms: 0, recorded_at: at, attempt_index: 1, replay_count: 0, worker_instance_id: 'w-2', ...more,
+  });
   it('has a bar for each state and each lease', () => {
     const lines = buildTimeline([
       event('created', 0, { state_after: 'waiting' }),
@@ -52,10 +55,10 @@ describe('the timeline', () => {
       event('lease_expired', 40, { state_after: 'waiting', attempt_index: 0 }),
       event('lease_reclaimed', 50, { state_after: 'active', attempt_index: 1, worker_instance_id: 'w-2' }),
       event('completed', 90, { state_after: 'completed', attempt_index: 1 }),
-    ], [attempt(0), attempt(1)], [{ name: 'charge', position: 1, duration_ms: 5, recorded_at: 60 }], 1000);
+    ], [attempt(0), attempt(1)], [step('charge', 60, { duration_ms: 5 }), step('nap', 65, { state: 'sleep', wake_at: 80 })], 1000);
     expect([lines.from, lines.to]).toEqual([0, 90]);
     expect(lines.rows.map((line) => line.bars.map((bar) => [bar.tone, bar.from, bar.to]))).toEqual([
-      [['waiting', 0, 10], ['active', 10, 40], ['waiting', 40, 50], ['active', 50, 90]], [['lost', 10, 40]], [['completed', 50, 90]], [['step', 55, 60]],
+      [['waiting', 0, 10], ['active', 10, 40], ['waiting', 40, 50], ['active', 50, 90]], [['lost', 10, 40]], [['completed', 50, 90]], [['step', 55, 60], ['delayed', 65, 80]],
     ]);
   });
   it('goes on until now while the execution lives', () => {

@@ -55,13 +55,17 @@ export async function makeScene(url, key) {
   await api.claim('images', 'imager-2', { capabilities: ['gpu', 'large-memory'] });
   // Three attempts and a good story: the bank was down twice, then the card was refused.
   const story = await api.create({ lane: 'billing', kind: 'charge-card', priority: 50, payload: { invoice: 40_999, amount_cents: 4900, currency: 'EUR' }, tags: { 'billing.plan': 'team' }, policy: { retry: { max_retries: 5, initial_delay_ms: 300 } } });
+  const steps = [{ position: 1, name: 'load-invoice', duration_ms: 30, result: { open: true } }, { position: 2, name: 'check-fraud', duration_ms: 60, result: { risk: 0.02 } }];
   for (const failure of [failures[1], failures[1], failures[0]]) {
     const reply = await api.post('/v1/claims', { lanes: ['billing'], worker_id: 'biller', worker_instance_id: 'biller-1', wait_ms: 20_000, lease_ttl_ms: 600_000 });
     const claimed = reply.executions[0];
     if (!claimed) throw new Error('the execution did not come back for its retry');
     await new Promise((resolve) => setTimeout(resolve, 150));
     if (claimed.execution_id !== story) await api.complete(claimed);
-    else await api.fail(claimed, failure);
+    else {
+      for (const step of steps.splice(0)) await api.post('/v1/leases/steps', { handle: claimed.handle, ...step });
+      await api.fail(claimed, failure);
+    }
   }
   return { api, story };
 }

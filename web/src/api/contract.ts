@@ -1,8 +1,8 @@
 // What the API means to the dashboard: names for its enumerations, and what its routes allow.
-import type { Event, ExecutionSummary, ApiKey, Failure, Lane, Session } from './types';
+import type { Event, ExecutionSummary, ApiKey, Lane, Session } from './types';
 import { routes } from './types';
 
-export type { Attention, Overview, OverviewLane, Session } from './types';
+export type { Attention, Overview, OverviewLane, Session, Step } from './types';
 export { eventTypes, publicStates } from './types';
 
 export type PublicState = ExecutionSummary['public_state'];
@@ -14,18 +14,6 @@ export const endedStates: ReadonlySet<string> = new Set(['completed', 'failed', 
 
 /** The dashboard is part of the server's program, so the routes it was built with are the routes of the server. */
 export const hasRoute = (route: string): boolean => routes.includes(route);
-
-export interface Step {
-  position: number;
-  name: string;
-  state?: string;
-  tries?: number;
-  duration_ms?: number;
-  recorded_at?: number;
-  wake_at?: number;
-  failure?: Failure;
-  attempt_index?: number;
-}
 
 const rank: Record<Role, number> = { viewer: 0, worker: 1, operator: 2, admin: 3 };
 

@@ -41,7 +41,7 @@ export function buildTimeline(events: readonly Event[], attempts: readonly Attem
     const bars = leases.get(attempt.attempt_index) ?? fallbackBars(attempt, to);
     rows.push({ title: `Attempt ${attempt.attempt_index + 1}`, note: attempt.attempt_type, bars });
   }
-  if (steps.length > 0) rows.push({ title: 'Steps', note: `${steps.length}`, bars: stepBars(steps, first) });
+  if (steps.length > 0) rows.push({ title: 'Steps', note: `${steps.length}`, bars: stepBars(steps, first, to) });
   return { from: first, to, rows };
 }
 
@@ -92,11 +92,13 @@ function fallbackBars(attempt: Attempt, to: number): Bar[] {
   }];
 }
 
-function stepBars(steps: readonly Step[], first: number): Bar[] {
+function stepBars(steps: readonly Step[], first: number, end: number): Bar[] {
   return steps.filter((step) => step.recorded_at !== undefined).map((step) => {
-    const to = step.recorded_at as number;
-    const tone: Bar['tone'] = step.state === 'failed' ? 'failed' : 'step';
-    return { from: Math.max(first, to - (step.duration_ms ?? 0)), to, open: false, tone, label: step.name, detail: `step ${step.position}` };
+    const at = step.recorded_at as number;
+    // A sleep begins when it is recorded; all others end then.
+    const [from, to] = step.wake_at !== undefined ? [at, Math.min(step.wake_at, end)] : [at - step.duration_ms, at];
+    const tone: Bar['tone'] = step.state === 'failed' ? 'failed' : step.state === 'sleep' ? 'delayed' : 'step';
+    return { from: Math.max(first, from), to: Math.max(first, to), open: false, tone, label: step.name, detail: `step ${step.position}` };
   });
 }
 

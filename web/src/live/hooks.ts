@@ -1,6 +1,6 @@
 // Data for views: loaded, kept while it is loaded again, refreshed while the tab is visible.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { useSignalEffect } from '@preact/signals';
+import { effect, useSignalEffect } from '@preact/signals';
 import { ApiError } from '../api/client';
 import { generation, subscribe, type EventFilter, type Listener } from './stream';
 import { paused, visible } from './visibility';
@@ -90,8 +90,7 @@ export function useRepeat(ms: number | undefined, action: () => void): void {
   const latest = useRef(action);
   latest.current = action;
   const stopped = useRef(false);
-  useSignalEffect(() => {
-    if (ms === undefined) return undefined;
+  useEffect(() => (ms === undefined ? undefined : effect(() => {
     if (!visible.value || paused.value) {
       stopped.current = true;
       return undefined;
@@ -100,7 +99,7 @@ export function useRepeat(ms: number | undefined, action: () => void): void {
     stopped.current = false;
     const timer = setInterval(() => latest.current(), ms);
     return () => clearInterval(timer);
-  });
+  })), [ms]);
 }
 
 /** The events of the stream while the view is shown. `key` changes when the filter does. */

@@ -16,7 +16,7 @@ import { Menu } from '../../ui/menu';
 import { VTable, type Column } from '../../ui/vtable';
 
 const named: { title: string; types: EventType[] }[] = [
-  { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'completed', 'failed', 'cancelled', 'expired', 'replayed', 'priority_changed', 'tags_changed'] },
+  { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'step_recorded', 'completed', 'failed', 'cancelled', 'expired', 'replayed', 'priority_changed', 'tags_changed'] },
   { title: 'Leases', types: ['lease_expired', 'lease_revoked', 'lease_reclaimed', 'grant_issued', 'grant_expired'] },
   { title: 'Workers', types: ['worker_registered', 'worker_refreshed', 'worker_draining', 'worker_marked_dead', 'worker_ttl_swept'] },
   { title: 'Administration', types: ['lane_changed', 'namespace_changed', 'keys_rotated', 'api_key_created', 'api_key_revoked', 'retention_run'] },

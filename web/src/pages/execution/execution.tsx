@@ -1,5 +1,5 @@
 // The run page: what happened to one execution, why, and what can be done about it.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import './execution.css';
 import { executionPath, get, getBytes, session } from '../../api/client';
 import { allows, endedStates, hasRoute, type Step } from '../../api/contract';
@@ -58,7 +58,11 @@ async function load(id: string, abort: AbortSignal): Promise<Loaded> {
 
 export function Execution({ params }: PageProps) {
   const id = params['id'] ?? '';
-  const run = useResource(id, (abort) => load(id, abort), { live: true });
+  // Progress is reported without an event, so a page of something that has not ended looks by itself, too.
+  const [moving, setMoving] = useState(true);
+  const run = useResource(id, (abort) => load(id, abort), { live: true, every: moving ? 2500 : undefined });
+  const state = run.data?.about.summary.public_state;
+  useEffect(() => setMoving(state === undefined || !endedStates.has(state)), [state]);
   const soon = useSoon(run.reload, 100);
   useEvents({ execution_id: id }, soon);
   useShortcuts([
@@ -208,6 +212,8 @@ function Attempts({ attempts }: { attempts: Attempt[] }) {
   );
 }
 
+const stepTones: Record<Step['state'], string> = { succeeded: 'step', failed: 'failed', sleep: 'delayed' };
+
 function Steps({ steps, about, reload }: { steps: Step[]; about: ExecutionDescription; reload: () => void }) {
   const canReplay = allows(session.value, 'operator') && endedStates.has(about.summary.public_state);
   return (
@@ -217,8 +223,8 @@ function Steps({ steps, about, reload }: { steps: Step[]; about: ExecutionDescri
         <tbody>{steps.map((step) => (
           <tr key={step.position}>
             <td class="right">{step.position}</td><td><Text>{step.name}</Text></td>
-            <td><span class="badge" data-state={step.state === 'failed' ? 'failed' : 'step'}>{words(step.state ?? 'recorded')}</span> <Text>{step.failure ? `${step.failure.category}: ${step.failure.message ?? ''}` : undefined}</Text></td>
-            <td class="nowrap"><Time at={step.recorded_at} ms /></td><td class="right">{step.duration_ms === undefined ? '–' : duration(step.duration_ms)}</td><td class="right">{step.tries ?? 1}</td>
+            <td><span class="badge" data-state={stepTones[step.state]}>{step.state}</span> <Text>{step.failure ? `${step.failure.category}: ${step.failure.message ?? ''}` : undefined}</Text></td>
+            <td class="nowrap"><Time at={step.recorded_at} ms /></td><td class="right">{duration(step.wake_at !== undefined && step.recorded_at !== undefined ? step.wake_at - step.recorded_at : step.duration_ms)}</td><td class="right">{step.tries}</td>
             {canReplay ? <td class="right"><button type="button" class="button small" onClick={() => replay({ about, done: reload }, step)}>Run again from here …</button></td> : null}
           </tr>
         ))}</tbody>
