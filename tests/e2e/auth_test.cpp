@@ -1,8 +1,12 @@
 // Who may call what: keys, roles, and keys that reach one namespace only.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "api/route.hpp"
 #include "e2e/support/test_client.hpp"
+#include "support/temp_dir.hpp"
 
 namespace flowfabric::e2e {
 namespace {
@@ -176,6 +180,62 @@ TEST_F(Auth, AKeyOfOneNamespaceReadsItsOwnEverywhere) {
     EXPECT_NE(reply.status, denied) << route.pattern << reply.body;
     EXPECT_EQ(reply.body.find("secret"), std::string::npos) << route.pattern << reply.body;
   }
+}
+
+// Nothing of what such a key asks for in bulk happens elsewhere.
+TEST_F(Auth, AKeyOfOneNamespaceActsInBulkOnItsOwn) {
+  const std::string all = key("all", ApiRole::admin);
+  const std::string team = key("team", ApiRole::admin, "team");
+  const std::string other = text(call(all, "POST", "/v1/executions", R"({"kind":"k"})").json.at("execution_id"));
+  const std::string own = text(call(team, "POST", "/v1/executions", R"({"kind":"k"})").json.at("execution_id"));
+  const auto bulk = [&](const std::string& selection) {
+    return call(team, "POST", "/v1/executions/bulk", R"({"action":"cancel",)" + selection + "}");
+  };
+  const auto state = [&](const std::string& id) {
+    return text(call(all, "GET", path_of(id)).json.at("summary").at("public_state"));
+  };
+  EXPECT_EQ(bulk(R"("ids":[")" + own + R"(",")" + other + R"("])").status, 404) << "as if there were no such execution";
+  EXPECT_EQ(bulk(R"("filter":{"namespace":"default"})").status, denied);
+  EXPECT_EQ(bulk(R"("filter":{"namespace":"default"},"dry_run":true)").status, denied);
+  EXPECT_EQ(state(own), "waiting") << "a refused call does nothing";
+  const Reply filtered = bulk(R"("filter":{"kind":"k"})");
+  EXPECT_EQ(filtered.json.at("matched").as_int64(), 1) << filtered.body;
+  EXPECT_EQ(state(own), "cancelled");
+  EXPECT_EQ(state(other), "waiting");
+}
+
+TEST_F(Auth, AKeyOfOneNamespaceNeitherReadsNorChangesTheSettingsOfAnother) {
+  const std::string all = key("all", ApiRole::admin);
+  const std::string team = key("team", ApiRole::admin, "team");
+  const std::string settings = R"({"retention":{"failed_ms":5}})";
+  ASSERT_EQ(call(all, "PUT", "/v1/namespaces/other", settings).status, 200);
+  EXPECT_EQ(call(team, "GET", "/v1/namespaces/other").status, denied);
+  EXPECT_EQ(call(team, "PUT", "/v1/namespaces/other", R"({"retention":{"failed_ms":6}})").status, denied);
+  const Reply kept = call(all, "GET", "/v1/namespaces/other");
+  EXPECT_EQ(kept.json.at("retention").at("failed_ms").as_int64(), 5) << kept.body;
+  EXPECT_EQ(call(team, "PUT", "/v1/namespaces/team", settings).status, 200);
+  EXPECT_EQ(call(team, "GET", "/v1/namespaces/team").status, 200);
+}
+
+// A server believes what it knows of a key for a few seconds.
+TEST(AuthOfSeveralServers, AKeyThatIsRevokedThroughOneIsRefusedByTheOther) {
+  const test::TempDir folder;
+  const std::string url = "sqlite:" + folder.file("jobs.db");
+  api::ApiOptions options;
+  options.api_keys = true;
+  TestServer one(must(Engine::open(url)), options), other(must(Engine::open(url)), options);
+  TestClient client_of_one(one.url()), client_of_other(other.url());
+  const auto key = must(one.engine().create_api_key({"ci", ApiRole::viewer, {}, 0}, {"test", ""}));
+  const net::Headers headers{{"Authorization", "Bearer " + key.secret}};
+  const auto status = [&](TestClient& client) { return client.send("GET", "/v1/whoami", {}, headers).status; };
+  ASSERT_EQ(status(client_of_one), 200);
+  ASSERT_EQ(status(client_of_other), 200);
+  must(one.engine().revoke_api_key("ci", {"test", ""}));
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (status(client_of_other) == 200 && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(status(client_of_other), unauthenticated);
 }
 
 // ---- Workers of one namespace

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <latch>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -545,6 +546,12 @@ TEST_F(PostgresStoreTest, log_shows_nothing_past_an_open_transaction) {
   ASSERT_EQ(page->entries.size(), 1U);
   EXPECT_EQ(page->entries[0].entry.root, key(1));
   EXPECT_TRUE(page->behind);
+  LogQuery of_one = query;
+  of_one.root = key(2);
+  const auto hidden = store_->read_log(of_one);
+  ASSERT_TRUE(hidden);
+  EXPECT_TRUE(hidden->entries.empty()) << "the log of one record ends at the same place";
+  EXPECT_TRUE(hidden->behind);
 
   const auto end = store_->log_end();
   ASSERT_TRUE(end);
@@ -561,6 +568,8 @@ TEST_F(PostgresStoreTest, log_shows_nothing_past_an_open_transaction) {
     ASSERT_TRUE(rest);
     EXPECT_TRUE(rest->entries.empty());
   }
+  of_one.after = hidden->next;
+  EXPECT_EQ(store_->read_log(of_one)->entries.size(), 1U);
 }
 
 TEST_F(PostgresStoreTest, says_who_holds_events_back) {
@@ -662,7 +671,8 @@ TEST_F(PostgresStoreTest, sweeping_a_resting_writer_does_not_hurt_it) {
   EXPECT_EQ(commit(*writer, {put(1, 0)}), std::vector{Verdict::committed});
 }
 
-// Stands between the store and the server, and can keep the answer to what the client says from it.
+// Stands between the store and the server. It can lose an answer, and it can hold a request back: the client sees a lost
+// connection, and the server gets the request when the test says so.
 class Proxy {
  public:
   explicit Proxy(int server_port) : server_port_(server_port) {
@@ -686,6 +696,12 @@ class Proxy {
 
   int port() const { return port_; }
   void swallow_next_answer() { swallow_ = true; }
+  void hold_next_request() { hold_ = true; }
+  // Returns when the server has answered the request that was held back.
+  void deliver_held_request() {
+    deliver_.count_down();
+    delivered_.wait();
+  }
 
  private:
   static sockaddr_in loopback(int port) {
@@ -715,6 +731,15 @@ class Proxy {
         if (sources[i].revents == 0) continue;
         const auto size = read(sources[i].fd, buffer.data(), buffer.size());
         open = size > 0 && !(i == 1 && swallow_.exchange(false));
+        if (open && i == 0 && hold_.exchange(false)) {
+          shutdown(client, SHUT_RDWR);
+          deliver_.wait();
+          EXPECT_EQ(write(server, buffer.data(), static_cast<std::size_t>(size)), size);
+          EXPECT_GT(read(server, buffer.data(), buffer.size()), 0);
+          delivered_.count_down();
+          open = false;
+          break;
+        }
         if (open) open = write(sources[1 - i].fd, buffer.data(), static_cast<std::size_t>(size)) == size;
       }
     }
@@ -726,18 +751,51 @@ class Proxy {
   int listener_ = -1;
   int port_ = 0;
   std::atomic<bool> swallow_ = false;
+  std::atomic<bool> hold_ = false;
+  std::latch deliver_{1}, delivered_{1};
   std::thread acceptor_;
   std::vector<std::thread> pumps_;
 };
 
-TEST_F(PostgresStoreTest, finds_out_that_a_commit_happened_when_its_answer_was_lost) {
-  store_ = open();
+// The URL of the test server with another port, and the port that it has.
+std::string url_through(int port) {
   const std::string url = test::postgres_test_url();
   const auto colon = url.rfind(':');
-  const auto slash = url.find('/', colon);
-  Proxy proxy(std::stoi(url.substr(colon + 1, slash - colon - 1)));
-  const std::string proxied = url.substr(0, colon + 1) + std::to_string(proxy.port()) + url.substr(slash);
-  auto through = open(proxied + "?schema=" + schema_);
+  return url.substr(0, colon + 1) + std::to_string(port) + url.substr(url.find('/', colon));
+}
+int port_of_server() {
+  const std::string url = test::postgres_test_url();
+  return std::stoi(url.substr(url.rfind(':') + 1));
+}
+
+// A commit that was on its way when its connection was lost arrives after another connection has taken the writer over.
+// The set has no record whose guard would refuse it.
+TEST_F(PostgresStoreTest, a_writer_that_was_taken_over_cannot_commit) {
+  store_ = open();
+  Proxy proxy(port_of_server());
+  auto through = open(url_through(proxy.port()) + "?schema=" + schema_);
+  ASSERT_NE(through, nullptr);
+  auto writer = session(*through);
+  const auto write = [&](const std::string& body) {
+    ChangeSet set;
+    set.satellites = {{{key(1), 1, 0}, body}};
+    EXPECT_EQ(commit(*writer, {set}), std::vector{Verdict::committed});
+  };
+  commit(*writer, {put(1, 0)});
+  write("prepared");  // so that the request which is held back is one message
+  proxy.hold_next_request();
+  write("old");  // sent again over a new connection
+  write("new");
+  proxy.deliver_held_request();
+  EXPECT_EQ(store_->load_satellites(key(1), 1, 0, 1)->at(0).body, "new");
+  writer.reset();
+  through.reset();
+}
+
+TEST_F(PostgresStoreTest, finds_out_that_a_commit_happened_when_its_answer_was_lost) {
+  store_ = open();
+  Proxy proxy(port_of_server());
+  auto through = open(url_through(proxy.port()) + "?schema=" + schema_);
   ASSERT_NE(through, nullptr);
   auto writer = session(*through);
   commit(*writer, {put(1, 0)});

@@ -120,6 +120,27 @@ TEST_F(LogFlusherTest, AWriterWhoseDiskHasFailedTakesNoMore) {
   EXPECT_NE(refused.error().message.find("start again"), std::string::npos) << refused.error().message;
 }
 
+// Another process may have died between its commit and its flush; what is read of it must be durable before it is told.
+TEST(SqliteSettle, FlushesTheCommitsOfAnotherHandle) {
+  const test::TempDir folder;
+  const std::string path = folder.file("jobs.db");
+  int flushes = 0;
+  const auto reader = Writer::open(path, Synchronous::full, [&](int) { return ++flushes, 0; });
+  const auto other = Writer::open(path, Synchronous::full, [](int) { return 0; });
+  ASSERT_TRUE(reader && other);
+  ASSERT_TRUE((*reader)->begin());
+  (*reader)->rollback();
+  ASSERT_TRUE((*reader)->settle());
+  const int before = flushes;
+  ASSERT_TRUE((*other)->begin());
+  ASSERT_TRUE((*other)->database().execute("UPDATE meta SET value = value + 1"));
+  ASSERT_TRUE((*other)->commit());
+  ASSERT_TRUE((*reader)->begin()) << "from here on the batch sees the commit";
+  (*reader)->rollback();
+  ASSERT_TRUE((*reader)->settle());
+  EXPECT_EQ(flushes, before + 1);
+}
+
 TEST(SqliteSettle, WithSynchronousNormalNobodyFlushes) {
   const test::TempDir folder;
   const auto writer = Writer::open(folder.file("jobs.db"), Synchronous::normal, [](int) {
