@@ -231,7 +231,8 @@ void Stage::describe(const ExecutionId& chosen) {
       fmt::format("  result {} of {} in {}", digest64(result->result), result->result.size(), result->result_encoding));
 }
 
-// Everything that is stored: facts, specs and versions of every record, events of every execution, counts.
+// Everything that is stored: facts, specs and versions of every record, events of every execution, counts, and the
+// entries of the ready, due and group indexes.
 void Stage::tell_all() {
   for (const RecordKind kind : {RecordKind::execution, RecordKind::idempotency, RecordKind::keyring, RecordKind::lane,
                                 RecordKind::name_space, RecordKind::worker}) {
@@ -252,6 +253,7 @@ void Stage::tell_all() {
   }
   const auto due = driver_.store().next_due();
   lines_.push_back(fmt::format("next due {}", due.value().value_or(0)));
+  tell_ready_entries();
   tell_due_entries();
   const auto findings = integrity_findings(driver_.store());
   for (const auto& finding : findings.value()) lines_.push_back("integrity: " + finding);

@@ -128,6 +128,10 @@ std::string show(const ExpiredLease& lease) {
                      lease.attempt_index, lease.worker_id, lease.worker_instance_id, to_string(lease.cause),
                      lease.expires_at);
 }
+std::string show(const ReadyEntry& entry) {
+  return fmt::format("ready on {} priority {} sequence {} {} of {}", entry.route, entry.priority, entry.sequence,
+                     to_hex(entry.key.bytes), entry.name_space);
+}
 std::string show(const DueEntry& entry) {
   return fmt::format("due {} {} group {} rank {}", entry.due_at, to_hex(entry.key.bytes), entry.group, entry.rank);
 }

@@ -39,6 +39,7 @@ std::string show(const KeyRotation& rotation);
 std::string show(const RemoveReply& reply);
 std::string show(const WorkerInfo& info);
 std::string show(const ExpiredLease& lease);
+std::string show(const ReadyEntry& entry);
 std::string show(const DueEntry& entry);
 
 template <class T>

@@ -66,6 +66,7 @@ class Stage {
   void reclaim(const Step& step);
   void rotate_or_remove(const Step& step);
   void list_fleet(const Step& step);
+  void tell_ready_entries();
   void tell_due_entries();
   void describe(const ExecutionId& id);
   void collect_pending();

@@ -143,6 +143,17 @@ void Stage::list_fleet(const Step& step) {
 }
 
 // The due index as a whole, and each of its groups, page by page.
+void Stage::tell_ready_entries() {
+  const auto inspection = driver_.store().inspect();
+  std::optional<ReadyEntry> after;
+  for (std::size_t found = small_page; found == small_page;) {
+    const auto entries = inspection->ready(after, small_page).value();
+    for (const InspectedReady& one : entries) lines_.push_back(show(one.entry));
+    if (!entries.empty()) after = entries.back().entry;
+    found = entries.size();
+  }
+}
+
 void Stage::tell_due_entries() {
   std::set<std::uint64_t> groups;
   std::optional<DuePosition> after;
