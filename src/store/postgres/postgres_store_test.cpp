@@ -871,7 +871,7 @@ TEST(PostgresWakeup, survives_its_encoding) {
   EXPECT_LT(text.size(), 7900U);
   EXPECT_TRUE(postgres::decode_wakeup(text, "2")->everything);
   EXPECT_EQ(postgres::decode_wakeup("1 r3:61", "2")->ready, (std::map<ReadyLine, std::uint32_t>{{{3, "a"}, 0}}));
-  for (const char* odd : {"", "1 r1,x", "1 r1:61*", "1 r1:61*x", "1 z", "1 l1", "1  ", "1 d"}) {
+  for (const char* odd : {"", "1 r1,x", "1 r1:61*", "1 r1:61*x", "1 z", "1 l1", "1 l61,,61", "1  ", "1 d"}) {
     EXPECT_TRUE(postgres::decode_wakeup(odd, "2")->everything) << odd;
   }
 }

@@ -85,7 +85,7 @@ bool parse_word(std::string_view word, Wakeup& wakeup) {
     case 'l':
       for (const auto item : split(rest, ',')) {
         auto lane = from_hex(item);
-        if (!lane) return false;
+        if (!lane || lane->empty()) return false;  // no lane has an empty name
         wakeup.lanes_changed.push_back(std::move(*lane));
       }
       return true;
