@@ -59,7 +59,7 @@ void print_load(const char* name, const std::vector<LoadFigures>& figures, const
   const LoadFigures& last = figures.back();
   fmt::print(
       "    last round: create {:.2f}/{:.2f} claim {:.2f}/{:.2f} complete {:.2f}/{:.2f} ms (p50/p99), {:.0f} commands "
-      "a batch, {:.0f} us of our CPU a cycle{}, {} stale\n",
+      "per batch, {:.0f} us of our CPU per cycle{}, {} stale\n",
       last.create_p50_ms, last.create_p99_ms, last.claim_p50_ms, last.claim_p99_ms, last.complete_p50_ms,
       last.complete_p99_ms, last.commands_per_batch, last.cpu_us_per_cycle,
       last.server_cpu_us_per_cycle == 0 ? "" : fmt::format(", {:.0f} of the server's", last.server_cpu_us_per_cycle),
@@ -125,7 +125,7 @@ void print_contest(const char* raw_name, const Contest& contest, const std::stri
     const auto& figures = threads ? contest.threads : contest.async_callers;
     std::vector<double> cycles;
     for (const LoadFigures& figure : figures) cycles.push_back(figure.cycles_per_second);
-    print_load(threads ? "  FlowFabric, a blocked thread a caller" : "  FlowFabric, async callers", figures, target);
+    print_load(threads ? "  FlowFabric, a blocked thread per caller" : "  FlowFabric, async callers", figures, target);
     fmt::print("    ratio to the raw limit {:.2f}\n", median(cycles) / median(contest.raw));
   }
   fmt::print("\n");
@@ -134,7 +134,7 @@ void print_contest(const char* raw_name, const Contest& contest, const std::stri
 void bench_postgres(const Settings& settings) {
   const auto server = start_warm_server();
   const std::string& url = server.url();
-  fmt::print("PostgreSQL, synchronous_commit=on, {} callers, one create / claim / complete a call\n",
+  fmt::print("PostgreSQL, synchronous_commit=on, {} callers, one create / claim / complete per call\n",
              settings.load.callers);
   open_engine(url + "?schema=raw_limit");
   const auto raw = [&] {
@@ -152,7 +152,7 @@ void bench_postgres(const Settings& settings) {
 }
 
 void bench_sqlite(const Settings& settings) {
-  fmt::print("SQLite, synchronous=FULL, {} callers, one create / claim / complete a call\n", settings.load.callers);
+  fmt::print("SQLite, synchronous=FULL, {} callers, one create / claim / complete per call\n", settings.load.callers);
   const test::TempDir folder;
   const std::string raw_path = folder.path().string() + "/raw.db";
   open_engine("sqlite:" + raw_path);
@@ -188,7 +188,7 @@ void bench_idle(const Settings& settings) {
   }
   std::this_thread::sleep_for(std::chrono::seconds(settings.idle_seconds));
   print_line("  transactions", static_cast<double>(transactions(watcher) - before), "",
-             "target 0, and one keep-alive a minute");
+             "target 0, and one keep-alive per minute");
   fmt::print("\n");
   PQfinish(watcher);
 }
@@ -315,15 +315,15 @@ struct Part {
 
 constexpr Part all_parts[] = {
     {"memory", "resident memory of an embedded engine", bench_memory},
-    {"sqlite", "cycles on SQLite beside the raw limit", bench_sqlite},
-    {"postgres", "cycles on PostgreSQL beside the raw limit", bench_postgres},
+    {"sqlite", "cycles on SQLite compared with the raw limit", bench_sqlite},
+    {"postgres", "cycles on PostgreSQL compared with the raw limit", bench_postgres},
     {"http", "the server: requests, parked claims, submit to start", run_http},
     {"steps", "durable steps and the worker of the SDK", run_steps},
-    {"heartbeats", "what the heartbeats of 10,000 workers cost", run_heartbeats},
+    {"heartbeats", "the cost of the heartbeats of 10,000 workers", run_heartbeats},
     {"lapse", "10,000 workers whose TTL ends at once", run_lapse},
     {"expiry", "100,000 leases that end at once", run_expiry},
     {"churn", "how large the tables become when executions come and go", run_churn},
-    {"idle", "what an idle engine asks of PostgreSQL", bench_idle},
+    {"idle", "the statements of an idle engine on PostgreSQL", bench_idle},
 };
 
 struct Option {
@@ -333,16 +333,16 @@ struct Option {
 };
 
 constexpr Option all_options[] = {
-    {"--callers", "how many callers or connections at once (64)",
+    {"--callers", "number of concurrent callers or connections (64)",
      [](Settings& to, double value) { to.load.callers = static_cast<int>(value); }},
-    {"--seconds", "how long each measurement lasts (5)", [](Settings& to, double value) { to.load.seconds = value; }},
-    {"--rounds", "how often; the median counts (3)",
+    {"--seconds", "duration of each measurement (5)", [](Settings& to, double value) { to.load.seconds = value; }},
+    {"--rounds", "number of rounds; the median is shown (3)",
      [](Settings& to, double value) { to.rounds = static_cast<int>(value); }},
-    {"--writers", "connections that write (what the store prefers)",
+    {"--writers", "connections that write (the store's default)",
      [](Settings& to, double value) { to.writers = static_cast<int>(value); }},
     {"--waiting", "executions that wait while memory is measured (1000000)",
      [](Settings& to, double value) { to.waiting = static_cast<int>(value); }},
-    {"--idle-seconds", "how long the idle engine is watched (60)",
+    {"--idle-seconds", "how long the idle engine is observed (60)",
      [](Settings& to, double value) { to.idle_seconds = static_cast<int>(value); }},
     {"--churn-seconds", "how long executions come and go (120)",
      [](Settings& to, double value) { to.churn_seconds = static_cast<int>(value); }},
@@ -402,7 +402,7 @@ Command parse(int argc, char** argv) {
     } else if (const Option* option = find(all_options, word)) {
       option->set(command.settings, positive_number(word, i + 1 < argc ? argv[++i] : nullptr));
     } else {
-      refuse(fmt::format("there is no {}; parts:{}; options:{}", word, names(all_parts), names(all_options)));
+      refuse(fmt::format("unknown argument {}; parts:{}; options:{}", word, names(all_parts), names(all_options)));
     }
   }
   if (command.chosen.empty()) {

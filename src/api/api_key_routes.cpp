@@ -32,19 +32,21 @@ Result<CallerReply> who_am_i(Call& call, Nothing) {
 
 std::vector<Route> api_key_routes() {
   Route whoami = blocking_route<Nothing, CallerReply>(ApiRole::viewer, "GET", "/v1/whoami",
-                                                      "Who the server takes you for.", who_am_i);
+                                                      "Show the name, role and namespace of your API key.", who_am_i);
   whoami.keeps_to_namespace = true;
   return {
       std::move(whoami),
       blocking_route<Nothing, ApiKeysReply>(ApiRole::admin, "GET", "/v1/api-keys",
-                                            "All API keys, oldest first, without their secrets.", list_keys,
+                                            "List all API keys, oldest first, without their secrets.", list_keys,
                                             {{"namespace", "Only keys that are restricted to this namespace."}}),
       blocking_route<ApiKeyRequest, NewApiKey>(ApiRole::admin, "POST", "/v1/api-keys",
-                                               "Make an API key. The secret is shown this once.", create_key, {}, 201),
-      blocking_route<Nothing, ApiKeyInfo>(ApiRole::admin, "DELETE", "/v1/api-keys/{key}",
-                                          "Revoke an API key, by its id or its name. Other servers on the store notice "
-                                          "within five seconds.",
-                                          revoke_key),
+                                               "Create an API key. The secret is shown only this once.", create_key, {},
+                                               201),
+      blocking_route<Nothing, ApiKeyInfo>(
+          ApiRole::admin, "DELETE", "/v1/api-keys/{key}",
+          "Revoke an API key, by its id or its name. Other servers on the store refuse it "
+          "within five seconds.",
+          revoke_key),
   };
 }
 

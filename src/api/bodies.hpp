@@ -180,8 +180,8 @@ struct Shape<api::Item<T>> {
   static inline const std::string own_name = std::string(Shape<T>::name) + "Item";
   static inline const std::string_view name = own_name;
   static constexpr auto fields = std::tuple{
-      field("value", &api::Item<T>::value, "What came of it."),
-      field("error", &api::Item<T>::error, "Or why nothing did."),
+      field("value", &api::Item<T>::value, "The result of this item."),
+      field("error", &api::Item<T>::error, "The error, if this item failed."),
   };
 };
 
@@ -193,16 +193,16 @@ struct Shape<api::Item<T>> {
     static constexpr auto fields = std::tuple{__VA_ARGS__}; \
   };
 
-inline constexpr std::string_view about_reason = "Stands in the event log.";
-inline constexpr std::string_view about_handle = "Of the claim; shows that you hold the lease.";
+inline constexpr std::string_view about_reason = "Recorded in the event log.";
+inline constexpr std::string_view about_handle = "The handle of the claim; proves ownership of the lease.";
 
 FF_SHAPE(api::CreateManyBody, "CreateMany",
          required("executions", &T::executions, "Up to 1,000.").up_to(limits::max_http_items))
-FF_SHAPE(api::StateReply, "StateReply", field("public_state", &T::public_state, "Where it stands."))
+FF_SHAPE(api::StateReply, "StateReply", field("public_state", &T::public_state, "Its state."))
 FF_SHAPE(api::AttemptsReply, "AttemptsReply", field("attempts", &T::attempts, "Oldest first."),
-         field("next_cursor", &T::next_cursor, "Where the next page begins; empty at the end."))
+         field("next_cursor", &T::next_cursor, "Cursor of the next page; empty on the last page."))
 FF_SHAPE(api::StepsReply, "StepsReply", field("steps", &T::steps, "By position."),
-         field("next_cursor", &T::next_cursor, "Where the next page begins; empty at the end."))
+         field("next_cursor", &T::next_cursor, "Cursor of the next page; empty on the last page."))
 FF_SHAPE(api::ReasonsReply, "ReasonsReply", field("reasons", &T::reasons, "Empty while it runs."))
 FF_SHAPE(api::TagsReply, "TagsReply", field("tags", &T::tags, "All tags."))
 
@@ -216,32 +216,34 @@ FF_SHAPE(api::PriorityBody, "PriorityBody",
          required("priority", &T::priority, "Higher first, -32768 to 32767.")
              .within(limits::min_priority, limits::max_priority),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
-FF_SHAPE(api::TagsBody, "TagsBody", field("set", &T::set, "Give it these.").up_to(limits::max_tags),
-         field("remove", &T::remove, "Take the tags with these keys.")
+FF_SHAPE(api::TagsBody, "TagsBody", field("set", &T::set, "Tags to set.").up_to(limits::max_tags),
+         field("remove", &T::remove, "Keys of tags to remove.")
              .up_to(limits::max_tags)
              .each_up_to(limits::max_tag_key_bytes),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(api::TagsHeldBody, "TagsHeldBody", required("handle", &T::handle, about_handle),
-         field("set", &T::set, "Give it these.").up_to(limits::max_tags),
-         field("remove", &T::remove, "Take the tags with these keys.")
+         field("set", &T::set, "Tags to set.").up_to(limits::max_tags),
+         field("remove", &T::remove, "Keys of tags to remove.")
              .up_to(limits::max_tags)
              .each_up_to(limits::max_tag_key_bytes))
 FF_SHAPE(api::CountsReply, "CountsReply", field("lanes", &T::lanes, "Every lane that has an execution."))
-FF_SHAPE(api::LanesReply, "LanesReply", field("lanes", &T::lanes, "By name."))
-FF_SHAPE(api::LaneBody, "LaneBody", required("state", &T::state, "What it takes and hands out from now on."),
+FF_SHAPE(api::LanesReply, "LanesReply", field("lanes", &T::lanes, "Sorted by name."))
+FF_SHAPE(api::LaneBody, "LaneBody",
+         required("state", &T::state, "Whether it accepts and hands out executions from now on."),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
-FF_SHAPE(api::NamespacesReply, "NamespacesReply", field("namespaces", &T::namespaces, "By name."))
+FF_SHAPE(api::NamespacesReply, "NamespacesReply", field("namespaces", &T::namespaces, "Sorted by name."))
 FF_SHAPE(api::NamespaceBody, "NamespaceBody",
-         required("retention", &T::retention, "How long its ended executions are kept, unless they say it."),
+         required("retention", &T::retention, "How long its ended executions are kept, unless their policy sets it."),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 
-FF_SHAPE(api::ClaimReply, "ClaimReply", field("executions", &T::executions, "Best first; empty: no work."))
+FF_SHAPE(api::ClaimReply, "ClaimReply", field("executions", &T::executions, "In queue order; empty: no work."))
 FF_SHAPE(api::HandlesBody, "HandlesBody",
          required("handles", &T::handles, "Up to 1,000.").up_to(limits::max_http_items))
 FF_SHAPE(api::HandleBody, "HandleBody", required("handle", &T::handle, about_handle))
 FF_SHAPE(api::ProgressBody, "ProgressBody", required("handle", &T::handle, about_handle),
-         field("percent", &T::percent, "0 to 100; absent keeps the last one.").up_to(100),
-         field("message", &T::message, "For people; absent keeps the last one.").up_to(limits::max_message_bytes))
+         field("percent", &T::percent, "0 to 100; absent: the last one is kept.").up_to(100),
+         field("message", &T::message, "A message for people; absent: the last one is kept.")
+             .up_to(limits::max_message_bytes))
 FF_SHAPE(api::DelayBody, "DelayBody", required("handle", &T::handle, about_handle),
          field("delay_until", &T::delay_until, "When the attempt goes on; or").up_to(limits::max_timestamp_ms),
          field("delay_ms", &T::delay_ms, "how long from now, by the store's clock. Exactly one of the two.")
@@ -250,32 +252,33 @@ FF_SHAPE(api::CancelHeldBody, "CancelHeldBody", required("handle", &T::handle, a
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(api::Completion, "Completion", required("handle", &T::handle, about_handle),
          field("complete", &T::complete, "The attempt succeeded."),
-         field("fail", &T::fail, "Or it failed: exactly one of the two."))
+         field("fail", &T::fail, "The attempt failed. Give exactly one of the two."))
 FF_SHAPE(api::CompletionsBody, "CompletionsBody",
          required("completions", &T::completions, "Up to 1,000.").up_to(limits::max_http_items))
-FF_SHAPE(api::CompletionDone, "CompletionDone", field("fail", &T::fail, "What was decided about a failure."))
+FF_SHAPE(api::CompletionDone, "CompletionDone", field("fail", &T::fail, "The decision about a failed attempt."))
 
 FF_SHAPE(api::CreatedMany, "CreatedMany", field("results", &T::results, "One for each request, in order."))
 FF_SHAPE(api::Verdicts, "Verdicts", field("results", &T::results, "One for each handle, in order."))
 FF_SHAPE(api::CompletionsReply, "CompletionsReply", field("results", &T::results, "One for each, in order."))
 
 FF_SHAPE(ApiKeyRequest, "ApiKeyRequest",
-         required("name", &T::name, "Stands in the event log; no two keys share one.")
+         required("name", &T::name, "Recorded in the event log as the actor; unique.")
              .within(1, limits::max_api_key_name_bytes),
-         required("role", &T::role, "Each role may do what those before it may."),
-         field("namespace", &T::name_space, "All that the key reaches; absent: everything.")
+         required("role", &T::role, "Each role includes the previous ones: viewer, worker, operator, admin."),
+         field("namespace", &T::name_space, "Restricts the key to this namespace; absent: all namespaces.")
              .within(1, limits::max_namespace_bytes),
          moment("expires_at", &T::expires_at, "Absent: never.").up_to(limits::max_timestamp_ms))
-FF_SHAPE(ApiKeyInfo, "ApiKey", field("key_id", &T::key_id, "Stands in the secret, too."),
-         field("name", &T::name, "As in the event log."), field("role", &T::role, "What it may do."),
-         field("namespace", &T::name_space, "All that it reaches; absent: everything."),
-         moment("created_at", &T::created_at, "When it was made."), field("created_by", &T::created_by, "By whom."),
-         moment("expires_at", &T::expires_at, "When it ceases; absent: never."))
-FF_SHAPE(NewApiKey, "NewApiKey", field("key", &T::info, "What it may do."),
-         field("secret", &T::secret, "Send it as `Authorization: Bearer SECRET`. Nobody can read it again."))
-FF_SHAPE(api::CallerReply, "Caller", field("name", &T::name, "As in the event log."),
-         field("role", &T::role, "What you may do."),
-         field("namespace", &T::name_space, "All that you reach; absent: everything."))
+FF_SHAPE(ApiKeyInfo, "ApiKey", field("key_id", &T::key_id, "Also part of the secret."),
+         field("name", &T::name, "The name in the event log."), field("role", &T::role, "Its permissions."),
+         field("namespace", &T::name_space, "The namespace to which it is restricted; absent: all namespaces."),
+         moment("created_at", &T::created_at, "When it was created."),
+         field("created_by", &T::created_by, "The creator."),
+         moment("expires_at", &T::expires_at, "When it expires; absent: never."))
+FF_SHAPE(NewApiKey, "NewApiKey", field("key", &T::info, "Its permissions."),
+         field("secret", &T::secret, "Send it as `Authorization: Bearer SECRET`. It is not shown again."))
+FF_SHAPE(api::CallerReply, "Caller", field("name", &T::name, "The name in the event log."),
+         field("role", &T::role, "Your permissions."),
+         field("namespace", &T::name_space, "The namespace to which you are restricted; absent: all namespaces."))
 FF_SHAPE(api::ApiKeysReply, "ApiKeys", field("keys", &T::keys, "Oldest first."))
 
 template <>

@@ -31,33 +31,35 @@ template <>
 struct EnumRange<api::BulkVerb> : Range<api::BulkVerb, api::BulkVerb::cancel, api::BulkVerb::priority> {};
 
 FF_SHAPE(api::BulkSuccess, "BulkSuccess", field("execution_id", &T::execution_id, "Which."),
-         field("already_cancelled", &T::already_cancelled, "Of cancel: it was so before."),
-         field("replay_count", &T::replay_count, "Of replay: how often it was started over."),
-         field("public_state", &T::public_state, "Of replay: where it stands now."),
-         field("priority", &T::priority, "Of priority: the one that it has now."))
+         field("already_cancelled", &T::already_cancelled, "Of cancel: it was already cancelled."),
+         field("replay_count", &T::replay_count, "Of replay: the number of replays."),
+         field("public_state", &T::public_state, "Of replay: its state now."),
+         field("priority", &T::priority, "Of priority: its priority now."))
 FF_SHAPE(api::BulkFailure, "BulkFailure", field("execution_id", &T::execution_id, "Which."),
          field("error", &T::error, "Why."))
 FF_SHAPE(
-    api::BulkBody, "BulkBody", required("action", &T::action, "What to do."),
-    field("ids", &T::ids, "With these, up to 1,000; or").up_to(limits::max_http_items),
+    api::BulkBody, "BulkBody", required("action", &T::action, "The action."),
+    field("ids", &T::ids, "The executions, up to 1,000. Give either ids or a filter.").up_to(limits::max_http_items),
     field("filter", &T::filter,
-          "with what this selects. Without states: for replay those that failed, else all that have not ended."),
-    field("dry_run", &T::dry_run, "Only count what the filter selects."),
+          "Selects the executions. Without states: for replay those that failed, else all that have not ended."),
+    field("dry_run", &T::dry_run, "Only count the selected executions."),
     field("priority", &T::priority, "For the action priority: the new one, -32768 to 32767.")
         .within(limits::min_priority, limits::max_priority),
     field("from_step", &T::from_step, "For the action replay: keep only the steps that were recorded before this one.")
         .within(1, limits::max_step_name_bytes),
     field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
-    field("limit", &T::limit, "How many a call handles at most, 1 to 1000 (1000).").within(1, limits::max_http_items),
-    field("cursor", &T::cursor, "The next_cursor of the call before; absent at the beginning.")
+    field("limit", &T::limit, "Maximum number of executions per request, 1 to 1000 (1000).")
+        .within(1, limits::max_http_items),
+    field("cursor", &T::cursor, "The next_cursor of the previous request; absent in the first one.")
         .up_to(limits::max_cursor_bytes))
-FF_SHAPE(api::BulkReply, "BulkReply", field("matched", &T::matched, "How many this call has looked at."),
-         field("changed", &T::changed, "How many it has changed."),
-         field("unchanged", &T::unchanged, "How many were so before."),
-         field("skipped", &T::skipped, "How many had moved on between the choice and the action."),
-         field("results", &T::results, "What became of each that was handled."),
-         field("failures", &T::failures, "What could not be done, and why."),
-         field("next_cursor", &T::next_cursor, "For the next call; empty when it is done."),
-         field("done", &T::done, "Whether everything has been looked at."))
+FF_SHAPE(api::BulkReply, "BulkReply",
+         field("matched", &T::matched, "The number of executions that this request examined."),
+         field("changed", &T::changed, "The number of changed executions."),
+         field("unchanged", &T::unchanged, "The number of executions that needed no change."),
+         field("skipped", &T::skipped, "The number of executions that changed between selection and action."),
+         field("results", &T::results, "The result for each execution."),
+         field("failures", &T::failures, "The failed executions with their errors."),
+         field("next_cursor", &T::next_cursor, "The cursor for the next request; empty when done."),
+         field("done", &T::done, "Whether all executions have been examined."))
 
 }  // namespace flowfabric::wire

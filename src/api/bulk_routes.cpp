@@ -16,23 +16,24 @@ bool is_empty(const ListRequest& filter) {
 
 Result<BulkOrder> order_of(const Call& call, const BulkBody& body) {
   if (body.priority.has_value() != (body.action == BulkVerb::priority)) {
-    return refuse("priority", body.priority ? "belongs to the action priority alone" : "is missing");
+    return refuse("priority", body.priority ? "is allowed only for the action priority" : "is missing");
   }
   if (body.from_step && body.action != BulkVerb::replay) {
     return refuse("from_step", "belongs to the action replay alone");
   }
   const std::int32_t priority = body.priority.value_or(0);
   if (priority < limits::min_priority || priority > limits::max_priority) {
-    return refuse("priority", "is " + std::to_string(priority) + "; allowed are " +
-                                  std::to_string(limits::min_priority) + " to " + std::to_string(limits::max_priority));
+    return refuse("priority", "is " + std::to_string(priority) + "; allowed: " + std::to_string(limits::min_priority) +
+                                  " to " + std::to_string(limits::max_priority));
   }
   return BulkOrder{body.action, priority, call.as_operator(body.reason), body.from_step};
 }
 
 Result<BulkReply> act_on_named(Call& call, const BulkOrder& order, const BulkBody& body) {
   FF_TRY_VOID(check_count("ids", body.ids->size()));
-  if (body.dry_run) return refuse("dry_run", "counts what a filter selects; it does not go with ids");
-  if (!body.cursor.empty()) return refuse("cursor", "goes with a filter, not with ids");
+  if (body.dry_run)
+    return refuse("dry_run", "counts the executions that a filter selects; it cannot be combined with ids");
+  if (!body.cursor.empty()) return refuse("cursor", "cannot be combined with ids");
   BulkReply reply;
   if (call.caller().name_space) {
     for (const ExecutionId& id : *body.ids) FF_TRY_VOID(call.check_reach(id));
@@ -44,9 +45,9 @@ Result<BulkReply> act_on_named(Call& call, const BulkOrder& order, const BulkBod
 // The cursor walks from the newest to the oldest, so what the action moves does not come again, and what is made
 // meanwhile is left alone.
 Result<BulkReply> act_on_page(Call& call, const BulkOrder& order, const BulkBody& body) {
-  if (is_empty(*body.filter)) return refuse("filter", "must say something; it would select everything");
+  if (is_empty(*body.filter)) return refuse("filter", "must not be empty; it would select everything");
   if (body.limit < 1 || body.limit > max_items) {
-    return refuse("limit", "is " + std::to_string(body.limit) + "; allowed are 1 to " + std::to_string(max_items));
+    return refuse("limit", "is " + std::to_string(body.limit) + "; allowed: 1 to " + std::to_string(max_items));
   }
   FF_TRY(request, filter_for(order.verb, *body.filter, "filter.states"));
   if (!request.name_space) request.name_space = call.caller().name_space;
@@ -69,7 +70,7 @@ Result<BulkReply> act_on_page(Call& call, const BulkOrder& order, const BulkBody
 }
 
 Result<BulkReply> bulk(Call& call, const BulkBody& body) {
-  if (body.ids.has_value() == body.filter.has_value()) return refuse("filter", "give either a filter or ids");
+  if (body.ids.has_value() == body.filter.has_value()) return refuse("filter", "either a filter or ids must be given");
   FF_TRY(order, order_of(call, body));
   return body.ids ? act_on_named(call, order, body) : act_on_page(call, order, body);
 }
@@ -80,11 +81,11 @@ std::vector<Route> bulk_routes() {
   Route route = blocking_route<BulkBody, BulkReply>(ApiRole::operating, "POST", "/v1/executions/bulk",
                                                     "Cancel, replay or change the priority of many executions.", bulk);
   route.keeps_to_namespace = true;
-  return {described(
-      std::move(route),
-      "A call handles one page of what the filter selects and says where the next begins; repeat it with the cursor "
-      "until `done`. So a call is short whatever the filter selects, the caller sees how far it is and can stop "
-      "between two pages, and nothing is lost when a server goes down: the cursor is all there is to remember.")};
+  return {
+      described(std::move(route),
+                "A request handles one page of the selected executions and returns a cursor; repeat it with the cursor "
+                "until `done`. Therefore a request is short for any filter, the client sees the progress and can stop "
+                "between two pages, and nothing is lost if a server stops: the cursor is the only state.")};
 }
 
 }  // namespace flowfabric::api

@@ -49,7 +49,7 @@ Call::Call(std::shared_ptr<net::Exchange> exchange, const Home& home, Caller cal
 Result<void> Call::check_reach(const std::string& name_space, const char* field) const {
   if (!caller_.name_space || *caller_.name_space == name_space) return {};
   return fail(Errc::permission_denied,
-              std::string(field) + ": \"" + caller_.name + "\" reaches only the namespace " + *caller_.name_space,
+              std::string(field) + ": \"" + caller_.name + "\" is restricted to the namespace " + *caller_.name_space,
               field);
 }
 

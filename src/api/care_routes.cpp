@@ -34,13 +34,14 @@ std::vector<Route> lane_routes() {
   const std::vector<QueryParameter> of_namespace = {{"namespace", "Only lanes with executions of this namespace."}};
   return {
       blocking_route<Nothing, LanesReply>(
-          ApiRole::viewer, "GET", "/v1/lanes", "All lanes.",
+          ApiRole::viewer, "GET", "/v1/lanes", "List all lanes.",
           [](Call& call, Nothing) -> Result<LanesReply> {
             FF_TRY(lanes, lanes_of(call));
             return LanesReply{std::move(lanes)};
           },
           of_namespace),
-      blocking_route<Nothing, LaneInfo>(ApiRole::viewer, "GET", "/v1/lanes/{lane}", "One lane.", lane_of, of_namespace),
+      blocking_route<Nothing, LaneInfo>(ApiRole::viewer, "GET", "/v1/lanes/{lane}", "Get one lane.", lane_of,
+                                        of_namespace),
       blocking_route<LaneBody, LaneInfo>(
           ApiRole::operating, "PUT", "/v1/lanes/{lane}", "Pause, resume, drain or disable a lane.",
           [](Call& call, LaneBody body) -> Result<LaneInfo> {
@@ -48,7 +49,7 @@ std::vector<Route> lane_routes() {
                                                 call.as_operator(std::move(body.reason)));
           }),
       blocking_route<Nothing, CountsReply>(ApiRole::viewer, "GET", "/v1/counts",
-                                           "How many executions each lane has in each state.",
+                                           "Count the executions of each lane by state.",
                                            [](Call& call, Nothing) -> Result<CountsReply> {
                                              FF_TRY(lanes, call.engine().count_executions(call.query("namespace")));
                                              return CountsReply{std::move(lanes)};
@@ -78,7 +79,7 @@ std::vector<Route> namespace_routes() {
   return {
       namespaces_route(),
       blocking_route<Nothing, NamespaceInfo>(
-          ApiRole::viewer, "GET", one, "The settings of a namespace.",
+          ApiRole::viewer, "GET", one, "Get the settings of a namespace.",
           [](Call& call, Nothing) { return call.engine().get_namespace(call.parameter("namespace")); }),
       blocking_route<NamespaceBody, NamespaceInfo>(
           ApiRole::operating, "PUT", one, "Change the settings of a namespace.",
@@ -92,18 +93,18 @@ std::vector<Route> namespace_routes() {
 std::vector<Route> key_routes() {
   return {
       blocking_route<Nothing, KeysReply>(ApiRole::admin, "GET", "/v1/signing-keys",
-                                         "The keys that sign handles and grants.",
+                                         "List the keys that sign handles and grants.",
                                          [](Call& call, Nothing) -> Result<KeysReply> {
                                            FF_TRY(keys, call.engine().list_keys());
                                            return KeysReply{std::move(keys)};
                                          }),
       blocking_route<RotateBody, KeyRotation>(
-          ApiRole::admin, "POST", "/v1/signing-keys/rotate", "Sign with a new key from now on.",
+          ApiRole::admin, "POST", "/v1/signing-keys/rotate", "Create a new signing key.",
           [](Call& call, RotateBody body) {
             return call.engine().rotate_keys(body.grace_ms, call.as_operator(std::move(body.reason)));
           }),
       blocking_route<RetentionBody, RetentionReply>(
-          ApiRole::operating, "POST", "/v1/retention/run", "Remove executions that ended long ago.",
+          ApiRole::operating, "POST", "/v1/retention/run", "Remove ended executions.",
           [](Call& call, RetentionBody body) -> Result<RetentionReply> {
             const RetentionRun run{body.older_than_ms, std::move(body.name_space), std::move(body.lane),
                                    std::move(body.tag), body.dry_run};

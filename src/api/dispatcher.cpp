@@ -53,9 +53,9 @@ Result<void> check_query(const Route& route, const net::Request& request) {
   for (auto at = request.query.begin(); at != request.query.end(); ++at) {
     const std::string& name = at->first;
     const QueryParameter* known = find_query(route, name);
-    if (known == nullptr) return fail(Errc::invalid_argument, name + ": there is no such parameter here", name);
+    if (known == nullptr) return fail(Errc::invalid_argument, name + ": unknown parameter", name);
     const bool twice = std::any_of(request.query.begin(), at, [&](const auto& before) { return before.first == name; });
-    if (twice && !known->is_list) return fail(Errc::invalid_argument, name + ": comes twice", name);
+    if (twice && !known->is_list) return fail(Errc::invalid_argument, name + ": appears twice", name);
   }
   return {};
 }
@@ -245,7 +245,7 @@ void Dispatcher::answer_health(const Exchange& exchange) {
 
 // Anybody may ask, so nothing is said about the cause; the log has it.
 void Dispatcher::answer_ready(const Exchange& exchange) {
-  if (draining_) return refuse(*exchange, Errc::shutting_down, "this server is about to stop");
+  if (draining_) return refuse(*exchange, Errc::shutting_down, "this server is stopping");
   readiness_.ask([exchange](bool ready) {
     if (!ready) return refuse(*exchange, Errc::unavailable, "the store cannot be used; the log of the server says why");
     net::Response response;

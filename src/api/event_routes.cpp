@@ -96,7 +96,7 @@ void stream(const std::shared_ptr<EventStreams>& streams, const CallPtr& call) {
   for (const char* pointless : {"limit", "wait_ms"}) {
     if (!call->query(pointless)) continue;
     return call->refuse(Error{
-        Errc::invalid_argument, std::string(pointless) + ": is for pages; a stream goes on by itself", pointless, {}});
+        Errc::invalid_argument, std::string(pointless) + ": applies to pages only, not to streams", pointless, {}});
   }
   auto filter = event_filter(*call);
   if (!filter) return call->refuse(filter.error());
@@ -104,10 +104,11 @@ void stream(const std::shared_ptr<EventStreams>& streams, const CallPtr& call) {
 }
 
 const std::vector<QueryParameter> event_parameters = {
-    {"cursor", "Where to go on: a cursor of an earlier answer, `earliest`, or nothing for what comes from now on."},
-    {"namespace", "Events of this namespace only."},
-    {"lane", "Events of this lane only."},
-    {"execution_id", "Events of this execution only."},
+    {"cursor",
+     "The position to read from: a cursor of an earlier response, `earliest`, or absent for new events only."},
+    {"namespace", "Only events of this namespace."},
+    {"lane", "Only events of this lane."},
+    {"execution_id", "Only events of this execution."},
     names_parameter<EventType>("type", "Events of these types only: `completed,failed`."),
     number_parameter("limit", "Of a page: 1 to 1000 (100).", 1, limits::max_page),
     wait_parameter("How long a page may wait for its first event, up to 60000 (0)."),
@@ -117,16 +118,16 @@ const std::vector<QueryParameter> event_parameters = {
 
 std::vector<Route> event_routes(const StreamSettings& settings) {
   auto result = async_route<Nothing, ExecutionResult>(
-      ApiRole::viewer, "GET", "/v1/executions/{execution_id}/result", "What it ended with.", result_of,
+      ApiRole::viewer, "GET", "/v1/executions/{execution_id}/result", "Get its result.", result_of,
       {wait_parameter("How long to wait for its end, up to 60000 (0).")});
   result.gives_bytes = true;
-  result.also = {{202, "It has not ended yet, nor within the wait; ask again. The outcome is `none`."}};
+  result.also = {{202, "It has not ended within the wait; repeat the request. The outcome is `none`."}};
   const auto streams = std::make_shared<EventStreams>(settings);
   return {
       std::move(result),
       streaming_route<EventPage>(
           ApiRole::viewer, "GET", "/v1/events",
-          "The event log: a page of JSON that waits for the first event, or a stream of server-sent events.", poll,
+          "Read the event log: a page of JSON, or a stream of server-sent events.", poll,
           [streams](const CallPtr& call) { stream(streams, call); }, event_parameters),
   };
 }

@@ -52,7 +52,7 @@ void submit(const CallPtr& call, CreateRequest request) {
 void create(const CallPtr& call, CreateRequest request, const Engine::Done<Created>& done) {
   if (!call->request().query.empty()) {
     const std::string& name = call->request().query.front().first;
-    return done(fail(Errc::invalid_argument, name + ": belongs into the body when that is JSON", name));
+    return done(fail(Errc::invalid_argument, name + ": must be in the body if the body is JSON", name));
   }
   submit(call, std::move(request));
 }
@@ -70,7 +70,7 @@ Result<CreateRequest> create_request_of_bytes(Call& call) {
   FF_TRY(priority, call.query_number("priority", 0));
   if (priority < limits::min_priority || priority > limits::max_priority) {
     return fail(Errc::invalid_argument,
-                "priority: is " + std::to_string(priority) + "; allowed are " + std::to_string(limits::min_priority) +
+                "priority: is " + std::to_string(priority) + "; allowed: " + std::to_string(limits::min_priority) +
                     " to " + std::to_string(limits::max_priority),
                 "priority");
   }
@@ -97,34 +97,34 @@ Result<CreatedMany> create_many(Call& call, CreateManyBody body) {
 }
 
 const std::vector<QueryParameter> beside_bytes = {
-    {"kind", "Only beside bytes, and then required: selects the handler."},
-    {"namespace", "Only beside bytes: whose work it is (default)."},
-    {"lane", "Only beside bytes: the queue that it waits in (default)."},
-    {"payload_encoding", "Only beside bytes: their label."},
-    number_parameter("priority", "Only beside bytes: higher first, -32768 to 32767 (0).", limits::min_priority,
+    {"kind", "Only with a binary body, and then required: the job type, which selects the handler."},
+    {"namespace", "Only with a binary body: the namespace (default)."},
+    {"lane", "Only with a binary body: the lane, which is the queue (default)."},
+    {"payload_encoding", "Only with a binary body: the label of the payload."},
+    number_parameter("priority", "Only with a binary body: higher first, -32768 to 32767 (0).", limits::min_priority,
                      limits::max_priority),
-    {"idempotency_key", "Only beside bytes: unique in the namespace."}};
+    {"idempotency_key", "Only with a binary body: unique in the namespace."}};
 
 Route creating_route() {
-  Route route =
-      described(taking_bytes(async_route<CreateRequest, Created>(ApiRole::worker, "POST", "/v1/executions",
-                                                                 "Create an execution.", create, beside_bytes, 201),
-                             create_of_bytes),
-                "The body may also be the payload itself, as application/octet-stream; then the rest stands in the "
-                "query. What the query has no parameter for needs the JSON form. The header `Location` of a 201 is the "
-                "path of the "
-                "execution.");
+  Route route = described(
+      taking_bytes(async_route<CreateRequest, Created>(ApiRole::worker, "POST", "/v1/executions",
+                                                       "Create an execution.", create, beside_bytes, 201),
+                   create_of_bytes),
+      "The body may also be the payload itself, as application/octet-stream; the other fields are then in the "
+      "query. What the query has no parameter for needs the JSON form. The header `Location` of a 201 is the "
+      "path of the "
+      "execution.");
   route.headers = {{"Idempotency-Key", "The same as `idempotency_key`."}};
-  route.also = {{200, "An earlier request with this idempotency key or id made it."}};
+  route.also = {{200, "It was created by an earlier request with this idempotency key or id."}};
   return route;
 }
 
 std::vector<Route> submitting_routes() {
   return {
       creating_route(),
-      blocking_route<CreateManyBody, CreatedMany>(ApiRole::worker, "POST", "/v1/executions/batch",
-                                                  "Create up to 1,000 executions; each succeeds or fails by itself.",
-                                                  create_many),
+      blocking_route<CreateManyBody, CreatedMany>(
+          ApiRole::worker, "POST", "/v1/executions/batch",
+          "Create up to 1,000 executions; each succeeds or fails independently.", create_many),
   };
 }
 
@@ -173,7 +173,7 @@ Result<std::uint32_t> number_cursor(const Call& call) {
   const char* end = text.data() + text.size();
   const auto [stopped, problem] = std::from_chars(text.data(), end, index);
   if (problem == std::errc{} && stopped == end) return index;
-  return fail(Errc::invalid_argument, "cursor: this is not a cursor of this call", "cursor");
+  return fail(Errc::invalid_argument, "cursor: is not a cursor of this call", "cursor");
 }
 
 Result<AttemptsReply> attempts_of(Call& call, Nothing) {
@@ -208,38 +208,38 @@ std::vector<Route> reading_routes() {
             return call.engine().list_executions(request);
           },
           listing_parameters()),
-      blocking_route<Nothing, ExecutionDescription>(ApiRole::viewer, "GET", one, "Everything about one execution.",
+      blocking_route<Nothing, ExecutionDescription>(ApiRole::viewer, "GET", one, "Get all details of one execution.",
                                                     [](Call& call, Nothing) -> Result<ExecutionDescription> {
                                                       FF_TRY(id, call.execution_id());
                                                       return call.engine().describe_execution(id);
                                                     }),
-      blocking_route<Nothing, StateReply>(ApiRole::viewer, "GET", one + "/state", "Where it stands, in one word.",
+      blocking_route<Nothing, StateReply>(ApiRole::viewer, "GET", one + "/state", "Get its state in one word.",
                                           [](Call& call, Nothing) -> Result<StateReply> {
                                             FF_TRY(id, call.execution_id());
                                             FF_TRY(state, call.engine().read_execution_state(id));
                                             return StateReply{state};
                                           }),
       giving_bytes(blocking_route<Nothing, ExecutionContext>(ApiRole::viewer, "GET", one + "/payload",
-                                                             "Its payload, kind and tags.", payload_of),
+                                                             "Get its payload, kind and tags.", payload_of),
                    payload_bytes),
-      giving_bytes(
-          blocking_route<Nothing, ExecutionResult>(ApiRole::viewer, "GET", one + "/attempts/{attempt_index}/result",
-                                                   "What one attempt of any life ended with.", result_of_attempt),
-          result_bytes_of_attempt),
+      giving_bytes(blocking_route<Nothing, ExecutionResult>(
+                       ApiRole::viewer, "GET", one + "/attempts/{attempt_index}/result",
+                       "Get the result of one attempt, also from before a replay.", result_of_attempt),
+                   result_bytes_of_attempt),
       blocking_route<Nothing, ReasonsReply>(ApiRole::viewer, "GET", one + "/explain",
-                                            "Why it is not running right now.",
+                                            "Explain why it is not running now.",
                                             [](Call& call, Nothing) -> Result<ReasonsReply> {
                                               FF_TRY(id, call.execution_id());
                                               FF_TRY(description, call.engine().describe_execution(id));
                                               return ReasonsReply{std::move(description.explain)};
                                             }),
-      blocking_route<Nothing, EventPage>(ApiRole::viewer, "GET", one + "/history", "Its events, oldest first.",
+      blocking_route<Nothing, EventPage>(ApiRole::viewer, "GET", one + "/history", "List its events, oldest first.",
                                          history_of, paging_parameters()),
-      blocking_route<Nothing, AttemptsReply>(ApiRole::viewer, "GET", one + "/attempts", "Its attempts, oldest first.",
-                                             attempts_of, paging_parameters()),
+      blocking_route<Nothing, AttemptsReply>(ApiRole::viewer, "GET", one + "/attempts",
+                                             "List its attempts, oldest first.", attempts_of, paging_parameters()),
       blocking_route<Nothing, StepsReply>(ApiRole::viewer, "GET", one + "/steps", "Its durable steps, in order.",
                                           steps_of, paging_parameters()),
-      blocking_route<Nothing, TagsReply>(ApiRole::viewer, "GET", one + "/tags", "Its tags.",
+      blocking_route<Nothing, TagsReply>(ApiRole::viewer, "GET", one + "/tags", "Get its tags.",
                                          [](Call& call, Nothing) -> Result<TagsReply> {
                                            FF_TRY(id, call.execution_id());
                                            FF_TRY(tags, call.engine().get_tags(id));
@@ -259,26 +259,27 @@ Result<TagsReply> change_tags(Call& call, TagsBody body) {
 
 std::vector<Route> operating_routes() {
   return {
-      blocking_route<ReasonBody, CancelReply>(ApiRole::operating, "POST", one + "/cancel", "End it before it is done.",
+      blocking_route<ReasonBody, CancelReply>(ApiRole::operating, "POST", one + "/cancel", "Cancel it.",
                                               [](Call& call, ReasonBody body) -> Result<CancelReply> {
                                                 FF_TRY(id, call.execution_id());
                                                 return call.engine().cancel(id,
                                                                             call.as_operator(std::move(body.reason)));
                                               }),
       blocking_route<ReplayBody, ReplayReply>(
-          ApiRole::operating, "POST", one + "/replay", "Start an ended execution over.",
+          ApiRole::operating, "POST", one + "/replay", "Run an ended execution again.",
           [](Call& call, ReplayBody body) -> Result<ReplayReply> {
             FF_TRY(id, call.execution_id());
             return call.engine().replay_execution(id, call.as_operator(std::move(body.reason)), body.from_step);
           }),
       blocking_route<RevokeBody, RevokeReply>(
-          ApiRole::operating, "POST", one + "/revoke-lease", "Take the lease away from its holder.",
+          ApiRole::operating, "POST", one + "/revoke-lease", "Revoke the lease of its worker.",
           [](Call& call, RevokeBody body) -> Result<RevokeReply> {
             FF_TRY(id, call.execution_id());
             return call.engine().revoke_lease(id, call.as_operator(std::move(body.reason)), body.expected_lease_id);
           }),
       blocking_route<PriorityBody, Nothing>(
-          ApiRole::operating, "PUT", one + "/priority", "Change its priority; it keeps its place among equals.",
+          ApiRole::operating, "PUT", one + "/priority",
+          "Change its priority; it keeps its position among executions of the same priority.",
           [](Call& call, PriorityBody body) -> Result<Nothing> {
             FF_TRY(id, call.execution_id());
             FF_TRY_VOID(call.engine().change_priority(id, body.priority, call.as_operator(std::move(body.reason))));

@@ -80,27 +80,28 @@ template <>
 struct EnumRange<api::ReclaimReply::Outcome> : NamedBy<api::ReclaimReply::Outcome, reclaim_names> {};
 
 FF_SHAPE(api::HeartbeatAnswer, "HeartbeatReply", field("outcome", &T::outcome, "not_registered: register again."),
-         moment("next_expiry_at", &T::next_expiry_at, "Send the next one before."),
-         field("leases", &T::leases, "One for each handle, in order; given even when it is not registered."),
-         field("drain", &T::drain, "Finish what you hold and claim nothing more."),
-         field("revoked_leases", &T::revoked_leases, "Stop working on these: they are no longer yours."))
-FF_SHAPE(api::WorkerBody, "WorkerBody",
-         field("namespace", &T::name_space, "Where it is registered (default).").within(1, limits::max_namespace_bytes),
-         field("reason", &T::reason, about_reason).up_to(limits::max_death_reason_bytes))
-FF_SHAPE(api::MarkDeadReply, "MarkDeadReply", field("outcome", &T::outcome, "Whether it was there to be marked."))
-FF_SHAPE(api::DrainReply, "DrainReply", field("outcome", &T::outcome, "Whether it was there to be told."))
-FF_SHAPE(api::NextGrantReply, "NextGrantReply", field("outcome", &T::outcome, "Whether there was work."),
-         field("grant", &T::grant, "What was granted."))
+         moment("next_expiry_at", &T::next_expiry_at, "Send the next heartbeat before this time."),
+         field("leases", &T::leases, "One for each handle, in order; present even if the worker is not registered."),
+         field("drain", &T::drain, "Finish the claimed executions and claim no more."),
+         field("revoked_leases", &T::revoked_leases, "Stop working on these; the worker no longer owns them."))
+FF_SHAPE(
+    api::WorkerBody, "WorkerBody",
+    field("namespace", &T::name_space, "The namespace of the worker (default).").within(1, limits::max_namespace_bytes),
+    field("reason", &T::reason, about_reason).up_to(limits::max_death_reason_bytes))
+FF_SHAPE(api::MarkDeadReply, "MarkDeadReply", field("outcome", &T::outcome, "Whether the worker was registered."))
+FF_SHAPE(api::DrainReply, "DrainReply", field("outcome", &T::outcome, "Whether the worker was registered."))
+FF_SHAPE(api::NextGrantReply, "NextGrantReply", field("outcome", &T::outcome, "Whether there was an execution."),
+         field("grant", &T::grant, "The grant."))
 FF_SHAPE(api::ReclaimGrantReply, "ReclaimGrantReply", field("outcome", &T::outcome, "Whether it can be reclaimed."),
-         field("grant", &T::grant, "What was granted."), field("detail", &T::detail, "Why it cannot be reclaimed."),
-         field("count", &T::count, "How often it was reclaimed, when that is too often."))
+         field("grant", &T::grant, "The grant."), field("detail", &T::detail, "Why it cannot be reclaimed."),
+         field("count", &T::count, "The number of reclaims, if the limit is reached."))
 FF_SHAPE(api::ReclaimReply, "ReclaimReply", field("outcome", &T::outcome, "Whether it was reclaimed."),
-         field("execution", &T::execution, "What was reclaimed, with its new handle."),
+         field("execution", &T::execution, "The reclaimed execution with its new handle."),
          field("detail", &T::detail, "Why it cannot be reclaimed."),
-         field("count", &T::count, "How often it was reclaimed, when that is too often."))
+         field("count", &T::count, "The number of reclaims, if the limit is reached."))
 FF_SHAPE(api::KeysReply, "KeysReply", field("keys", &T::keys, "Oldest first, without their secrets."))
 FF_SHAPE(api::RotateBody, "RotateBody",
-         field("grace_ms", &T::grace_ms, "How long what older keys signed is accepted (an hour).")
+         field("grace_ms", &T::grace_ms, "How long signatures of older keys are accepted (an hour).")
              .up_to(limits::max_duration_ms),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(
@@ -114,6 +115,6 @@ FF_SHAPE(
     field("dry_run", &T::dry_run, "Only count them (false)."),
     field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(api::RetentionReply, "RetentionReply", field("matched", &T::matched, "How many executions were selected."),
-         field("removed", &T::removed, "How many executions are gone."))
+         field("removed", &T::removed, "The number of removed executions."))
 
 }  // namespace flowfabric::wire

@@ -62,28 +62,29 @@ std::vector<Route> registry_routes() {
   std::vector<QueryParameter> listing = {
       {"namespace", "Only workers of this namespace."},
       {"lane", "Only workers that serve this lane."},
-      {"capability", "Only workers that offer this."},
-      flag_parameter("include_expired", "true: also those that lapsed or died within the last day.")};
+      {"capability", "Only workers that offer this capability."},
+      flag_parameter("include_expired", "true: also workers that lapsed or died within the last day.")};
   for (const QueryParameter& parameter : paging_parameters()) listing.push_back(parameter);
   std::vector<QueryParameter> of_worker = {{"namespace", "Where the worker is registered (default)."}};
   for (const QueryParameter& parameter : paging_parameters()) of_worker.push_back(parameter);
   const std::string one = "/v1/workers/{worker_instance_id}";
   return {
       blocking_route<WorkerRegistration, RegisterWorkerReply>(
-          ApiRole::worker, "POST", "/v1/workers", "Register a worker, or register it again.",
+          ApiRole::worker, "POST", "/v1/workers", "Register a worker, or refresh its registration.",
           [](Call& call, WorkerRegistration registration) {
             return call.engine().register_worker(std::move(registration));
           }),
       async_route<HeartbeatRequest, HeartbeatAnswer>(ApiRole::worker, "POST", "/v1/workers/heartbeat",
-                                                     "Say that a worker lives, and renew its leases.", heartbeat),
+                                                     "Send the heartbeat of a worker, and renew its leases.",
+                                                     heartbeat),
       blocking_route<Nothing, ListWorkersReply>(ApiRole::viewer, "GET", "/v1/workers", "List registered workers.",
                                                 list_workers, listing),
       blocking_route<Nothing, ListWorkerLeasesReply>(ApiRole::viewer, "GET", one + "/leases",
                                                      "The leases that a worker holds.", worker_leases, of_worker),
       blocking_route<WorkerBody, MarkDeadReply>(ApiRole::operating, "POST", one + "/mark-dead",
-                                                "Declare a worker dead; its leases are taken back.", mark_dead),
+                                                "Mark a worker dead; its leases are released.", mark_dead),
       blocking_route<WorkerBody, DrainReply>(ApiRole::operating, "POST", one + "/drain",
-                                             "Tell a worker to finish and claim nothing more.", drain),
+                                             "Tell a worker to finish its work and claim no more.", drain),
   };
 }
 
@@ -141,26 +142,26 @@ Result<ReclaimReply> reclaim(Call& call, RedeemRequest request) {
 std::vector<Route> grant_routes() {
   return {
       blocking_route<Nothing, ListExpiredLeasesReply>(
-          ApiRole::viewer, "GET", "/v1/leases/expired", "List leases that ran out and that nobody has followed.",
-          expired_leases,
-          {moment_parameter("as_of", "Those that had run out by then, in milliseconds since the epoch (now)."),
+          ApiRole::viewer, "GET", "/v1/leases/expired",
+          "List lost leases whose executions have not been claimed again.", expired_leases,
+          {moment_parameter("as_of", "Leases expired by this time, in milliseconds since the epoch (now)."),
            {"namespace", "Only executions of this namespace."},
-           {"cursor", "Where the last page ended."},
-           number_parameter("limit", "How many at most, 1 to 10000 (1000).", 1, limits::max_expired_leases_page)}),
+           {"cursor", "The next_cursor of the previous page."},
+           number_parameter("limit", "Page size, 1 to 10000 (1000).", 1, limits::max_expired_leases_page)}),
       blocking_route<GrantRequest, Grant>(
           ApiRole::worker, "POST", "/v1/claim-grants", "Reserve one execution for one worker.",
           [](Call& call, GrantRequest request) { return call.engine().issue_claim_grant(std::move(request)); }),
-      blocking_route<ClaimForWorkerRequest, NextGrantReply>(ApiRole::worker, "POST", "/v1/claim-grants/next",
-                                                            "Reserve the best execution that the worker could claim.",
-                                                            next_grant),
+      blocking_route<ClaimForWorkerRequest, NextGrantReply>(
+          ApiRole::worker, "POST", "/v1/claim-grants/next",
+          "Reserve the first execution in the queue that the worker could claim.", next_grant),
       blocking_route<RedeemRequest, ClaimedExecution>(
-          ApiRole::worker, "POST", "/v1/claim-grants/redeem", "Claim what a grant reserves.",
+          ApiRole::worker, "POST", "/v1/claim-grants/redeem", "Claim the execution that a grant reserves.",
           [](Call& call, RedeemRequest request) { return call.engine().claim_from_grant(std::move(request)); }),
       blocking_route<GrantRequest, ReclaimGrantReply>(
           ApiRole::worker, "POST", "/v1/reclaim-grants",
-          "Reserve an execution whose lease was lost, to go on with it in a new attempt.", reclaim_grant),
+          "Reserve an execution whose lease was lost, to continue it in a new attempt.", reclaim_grant),
       blocking_route<RedeemRequest, ReclaimReply>(ApiRole::worker, "POST", "/v1/reclaim-grants/redeem",
-                                                  "Reclaim what a grant reserves.", reclaim),
+                                                  "Reclaim the execution that a grant reserves.", reclaim),
   };
 }
 

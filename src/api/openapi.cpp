@@ -93,8 +93,8 @@ constexpr std::string_view security_schemes =
 std::string_view about_path_parameter(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
       {"execution_id", "The id of an execution."},
-      {"attempt_index", "Which attempt; the first is 0."},
-      {"worker_instance_id", "The process, as it was registered."},
+      {"attempt_index", "The index of the attempt; the first is 0."},
+      {"worker_instance_id", "The id of the worker instance."},
       {"lane", "The name of a lane."},
       {"namespace", "The name of a namespace."},
       {"key", "The id or the name of an API key."},
@@ -205,7 +205,7 @@ void write_operation(wire::Writer& writer, const Route& route, wire::Schemas& sc
   writer.text(route.summary);
   writer.key("description");
   writer.text((route.description.empty() ? "" : route.description + " ") +
-              (route.anybody ? "Needs no key." : "Needs the role " + std::string(to_string(route.needs)) + "."));
+              (route.anybody ? "Needs no key." : "Requires the role " + std::string(to_string(route.needs)) + "."));
   writer.key("security");
   writer.raw(route.anybody ? no_security : security);
   writer.key("parameters");
@@ -215,7 +215,9 @@ void write_operation(wire::Writer& writer, const Route& route, wire::Schemas& sc
   }
   for (const QueryParameter& parameter : route.query) write_parameter(writer, "query", parameter);
   for (const QueryParameter& parameter : route.headers) write_parameter(writer, "header", parameter);
-  if (route.streams) write_parameter(writer, "header", {"Last-Event-ID", "Where a stream goes on: the last id seen."});
+  if (route.streams)
+    write_parameter(writer, "header",
+                    {"Last-Event-ID", "The id after which a stream continues: the last one received."});
   writer.end_array();
   if (route.request_schema) write_request_body(writer, route, schemas);
   write_responses(writer, route, schemas);

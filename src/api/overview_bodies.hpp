@@ -114,7 +114,7 @@ FF_SHAPE(api::Attention, "Attention", field("severity", &T::severity, "How bad i
          field("code", &T::code,
                "What it is: store_not_ready, due_lag, events_held_back, failures_growing, "
                "lane_not_active, waiting_long or workers_lost."),
-         field("message", &T::message, "For people."),
+         field("message", &T::message, "A message for people."),
          if_set("link", &T::link, "The page of the dashboard that shows it."))
 FF_SHAPE(
     api::OverviewReply, "Overview", field("now", &T::now, "The store's clock."),

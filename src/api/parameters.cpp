@@ -8,7 +8,7 @@ namespace {
 tl::unexpected<Error> out_of_range(const std::string& field, std::int64_t value, std::int64_t min, std::int64_t max) {
   return fail(
       Errc::invalid_argument,
-      field + ": is " + std::to_string(value) + "; allowed are " + std::to_string(min) + " to " + std::to_string(max),
+      field + ": is " + std::to_string(value) + "; allowed: " + std::to_string(min) + " to " + std::to_string(max),
       field);
 }
 
@@ -85,7 +85,7 @@ Result<LabelledBytes> result_bytes(ExecutionResult result) {
 Result<void> check_count(const std::string& field, std::size_t count, std::size_t max) {
   if (count <= max) return {};
   return fail(Errc::invalid_argument,
-              field + ": has " + std::to_string(count) + " entries; allowed are at most " + std::to_string(max), field);
+              field + ": has " + std::to_string(count) + " entries; allowed: at most " + std::to_string(max), field);
 }
 
 QueryParameter number_parameter(std::string_view name, std::string_view about, std::int64_t min, std::int64_t max) {
@@ -105,8 +105,8 @@ QueryParameter flag_parameter(std::string_view name, std::string_view about) {
 QueryParameter wait_parameter(std::string_view about) { return number_parameter("wait_ms", about, 0, max_parked_ms); }
 
 std::vector<QueryParameter> paging_parameters() {
-  return {{"cursor", "Where the last page ended."},
-          number_parameter("limit", "How many at most, 1 to 1000 (100).", 1, limits::max_page)};
+  return {{"cursor", "The next_cursor of the previous page."},
+          number_parameter("limit", "Page size, 1 to 1000 (100).", 1, limits::max_page)};
 }
 
 std::vector<QueryParameter> listing_parameters() {
@@ -117,10 +117,11 @@ std::vector<QueryParameter> listing_parameters() {
       names_parameter<PublicState>("state", "Only executions in one of these public states: `waiting,active`."),
       {"tag", "Only executions with this tag: key=value."},
       {"flow", "Only executions of this flow."},
-      moment_parameter("created_from", "Only executions made then or later, in milliseconds since the epoch."),
-      moment_parameter("created_before", "Only executions made earlier."),
-      moment_parameter("finished_from", "Only executions that ended then or later."),
-      moment_parameter("finished_before", "Only executions that ended earlier."),
+      moment_parameter("created_from",
+                       "Only executions created at this time or later, in milliseconds since the epoch."),
+      moment_parameter("created_before", "Only executions created before this time."),
+      moment_parameter("finished_from", "Only executions that ended at this time or later."),
+      moment_parameter("finished_before", "Only executions that ended before this time."),
   };
   for (const QueryParameter& parameter : paging_parameters()) all.push_back(parameter);
   return all;

@@ -116,7 +116,7 @@ Result<T> read_json_within_reach(Call& call) {
 template <class T>
 Result<T> read_body(Call& call) {
   if constexpr (std::is_same_v<T, Nothing>) {
-    if (!call.request().body.empty()) return fail(Errc::invalid_argument, "body: this route takes none", "body");
+    if (!call.request().body.empty()) return fail(Errc::invalid_argument, "body: this route accepts no body", "body");
     return Nothing{};
   } else {
     return read_json_within_reach<T>(call);

@@ -26,7 +26,7 @@ FF_SHAPE(api::SessionBody, "SessionBody", required("api_key", &T::api_key, "The 
 FF_SHAPE(api::SessionReply, "Session",
          field("authentication", &T::authentication, "Whether the server requires API keys."),
          field("signed_in", &T::signed_in, "Whether it knows the caller; always when it requires no keys."),
-         if_set("name", &T::name, "As in the event log."), field("role", &T::role, "What the caller may do."),
+         if_set("name", &T::name, "The name in the event log."), field("role", &T::role, "What the caller may do."),
          field("namespace", &T::name_space, "All that the caller reaches; absent: everything."),
          if_set("version", &T::version, "Of the server; only for those who are signed in."),
          if_set("store", &T::store, "The kind of its store, such as sqlite; only for those who are signed in."))

@@ -21,7 +21,7 @@ void claim(const CallPtr& call, ClaimRequest request, Engine::Done<ClaimReply> d
   if (request.wait_ms > max_parked_ms) {
     return done(
         fail(Errc::invalid_argument,
-             "wait_ms: is " + std::to_string(request.wait_ms) + "; allowed are 0 to " + std::to_string(max_parked_ms),
+             "wait_ms: is " + std::to_string(request.wait_ms) + "; allowed: 0 to " + std::to_string(max_parked_ms),
              "wait_ms"));
   }
   const auto ticket = call->engine().claim_async(
@@ -97,7 +97,7 @@ Result<void> check_completions(const std::vector<Completion>& completions) {
   for (std::size_t i = 0; i < completions.size(); ++i) {
     if (completions[i].complete.has_value() != completions[i].fail.has_value()) continue;
     const std::string field = "completions[" + std::to_string(i) + "]";
-    return fail(Errc::invalid_argument, field + ": must have either complete or fail", field);
+    return fail(Errc::invalid_argument, field + ": must have exactly one of complete and fail", field);
   }
   return {};
 }
@@ -131,15 +131,15 @@ void end_many(const CallPtr& call, CompletionsBody body, Engine::Done<Completion
 std::vector<Route> worker_routes() {
   return {
       async_route<ClaimRequest, ClaimReply>(ApiRole::worker, "POST", "/v1/claims",
-                                            "Claim work; parks while there is none.", claim),
+                                            "Claim executions; with `wait_ms` it waits while there are none.", claim),
       async_route<CompletionsBody, CompletionsReply>(
           ApiRole::worker, "POST", "/v1/completions",
-          "End up to 1,000 attempts, with success or failure; each succeeds or fails by itself.", end_many),
+          "Complete or fail up to 1,000 attempts; each request succeeds or fails independently.", end_many),
       blocking_route<HandlesBody, Verdicts>(ApiRole::worker, "POST", "/v1/leases/renew", "Renew up to 1,000 leases.",
                                             renew),
-      async_route<CompleteBody, Nothing>(ApiRole::worker, "POST", "/v1/leases/complete",
-                                         "End an execution with success.", complete),
-      async_route<FailBody, FailReply>(ApiRole::worker, "POST", "/v1/leases/fail", "Say that the attempt failed.",
+      async_route<CompleteBody, Nothing>(ApiRole::worker, "POST", "/v1/leases/complete", "Complete an execution.",
+                                         complete),
+      async_route<FailBody, FailReply>(ApiRole::worker, "POST", "/v1/leases/fail", "Report that the attempt failed.",
                                        fail_attempt),
       blocking_route<ProgressBody, Nothing>(ApiRole::worker, "POST", "/v1/leases/progress", "Report progress.",
                                             [](Call& call, ProgressBody body) -> Result<Nothing> {
@@ -166,16 +166,16 @@ std::vector<Route> worker_routes() {
             return TagsReply{std::move(tags)};
           }),
       blocking_route<DelayBody, DelayReply>(ApiRole::worker, "POST", "/v1/leases/delay",
-                                            "Give the lease up and go on later with the same attempt.", delay),
+                                            "Release the lease and continue the same attempt later.", delay),
       described(async_route<HandleBody, Nothing>(ApiRole::worker, "POST", "/v1/leases/release",
                                                  "Give the lease back now.", release),
                 "The execution is claimable at once, and the next claim continues the same attempt. No retry and no "
                 "reclaim is counted. For workers that stop, or that got more work than they can do."),
-      blocking_route<CancelHeldBody, CancelReply>(
-          ApiRole::worker, "POST", "/v1/leases/cancel", "End the execution before it is done.",
-          [](Call& call, CancelHeldBody body) -> Result<CancelReply> {
-            return call.engine().cancel_held(body.handle, std::move(body.reason));
-          }),
+      blocking_route<CancelHeldBody, CancelReply>(ApiRole::worker, "POST", "/v1/leases/cancel", "Cancel the execution.",
+                                                  [](Call& call, CancelHeldBody body) -> Result<CancelReply> {
+                                                    return call.engine().cancel_held(body.handle,
+                                                                                     std::move(body.reason));
+                                                  }),
   };
 }
 

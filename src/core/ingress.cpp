@@ -21,9 +21,9 @@ bool has_whitespace(std::string_view text) {
 Result<void> admit_text(std::string_view text, const std::string& field, std::size_t min, std::size_t max,
                         Content content) {
   if (text.size() < min || text.size() > max) {
-    return refuse("has " + std::to_string(text.size()) + " bytes; allowed are " + std::to_string(min) + " to " +
-                      std::to_string(max),
-                  field);
+    return refuse(
+        "has " + std::to_string(text.size()) + " bytes; allowed: " + std::to_string(min) + " to " + std::to_string(max),
+        field);
   }
   if (!is_valid_utf8(text)) return refuse("is not valid UTF-8", field);
   if (content != Content::any_text && has_control_characters(text)) {
@@ -38,7 +38,7 @@ Result<void> admit_text(std::string_view text, const std::string& field, std::si
 Result<void> admit_bytes(std::string_view bytes, const std::string& field, std::size_t max) {
   if (bytes.size() <= max) return {};
   return fail(Errc::payload_too_large,
-              field + ": has " + std::to_string(bytes.size()) + " bytes; allowed are at most " + std::to_string(max),
+              field + ": has " + std::to_string(bytes.size()) + " bytes; allowed: at most " + std::to_string(max),
               field);
 }
 
@@ -46,14 +46,14 @@ Result<void> admit_bytes(std::string_view bytes, const std::string& field, std::
 Result<void> admit_count(std::size_t count, const std::string& field, std::size_t min, std::size_t max) {
   if (count >= min && count <= max) return {};
   const std::string allowed = min == 0 ? "at most " : std::to_string(min) + " to ";
-  return refuse("has " + std::to_string(count) + " entries; allowed are " + allowed + std::to_string(max), field);
+  return refuse("has " + std::to_string(count) + " entries; allowed: " + allowed + std::to_string(max), field);
 }
 
 Result<void> admit_cursor(std::string_view cursor) {
   if (cursor.size() <= limits::max_cursor_bytes) return {};
-  return refuse("has " + std::to_string(cursor.size()) + " bytes; allowed are at most " +
-                    std::to_string(limits::max_cursor_bytes),
-                "cursor");
+  return refuse(
+      "has " + std::to_string(cursor.size()) + " bytes; allowed: at most " + std::to_string(limits::max_cursor_bytes),
+      "cursor");
 }
 
 // In the path of a URL these two mean something else, so nothing that stands there can be called so.
@@ -65,7 +65,7 @@ Result<void> admit_path_segment(std::string_view name, const std::string& field)
 template <class Number>
 Result<void> admit_range(Number value, const std::string& field, Number min, Number max) {
   if (value >= min && value <= max) return {};
-  return refuse("is " + std::to_string(value) + "; allowed are " + std::to_string(min) + " to " + std::to_string(max),
+  return refuse("is " + std::to_string(value) + "; allowed: " + std::to_string(min) + " to " + std::to_string(max),
                 field);
 }
 
@@ -88,7 +88,7 @@ Result<void> admit_capabilities(std::vector<std::string>& capabilities, const st
     joined += capability.size();
   }
   if (joined > limits::max_capabilities_bytes) {
-    return refuse("has " + std::to_string(joined) + " bytes joined by commas; allowed are at most " +
+    return refuse("has " + std::to_string(joined) + " bytes joined by commas; allowed: at most " +
                       std::to_string(limits::max_capabilities_bytes),
                   field);
   }
@@ -197,7 +197,7 @@ Result<void> admit_tag_key(std::string_view key, const std::string& field) {
         field);
   };
   if (key.size() > limits::max_tag_key_bytes) {
-    return refuse("a key has " + std::to_string(key.size()) + " bytes; allowed are at most " +
+    return refuse("a key has " + std::to_string(key.size()) + " bytes; allowed: at most " +
                       std::to_string(limits::max_tag_key_bytes),
                   field);
   }
@@ -216,7 +216,7 @@ Result<void> admit_tag_key(std::string_view key, const std::string& field) {
 Result<void> admit_lane(std::string_view lane, const std::string& field) {
   if (lane.empty() || lane.size() > limits::max_lane_bytes) {
     return refuse(
-        "has " + std::to_string(lane.size()) + " bytes; allowed are 1 to " + std::to_string(limits::max_lane_bytes),
+        "has " + std::to_string(lane.size()) + " bytes; allowed: 1 to " + std::to_string(limits::max_lane_bytes),
         field);
   }
   const bool printable = std::all_of(lane.begin(), lane.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
@@ -331,7 +331,7 @@ Result<void> admit(ClaimRequest& request) {
 
 Result<void> admit(const ProgressReport& report) {
   if (report.percent && *report.percent > 100) {
-    return refuse("is " + std::to_string(*report.percent) + "; allowed are 0 to 100", "percent");
+    return refuse("is " + std::to_string(*report.percent) + "; allowed: 0 to 100", "percent");
   }
   if (report.message) {
     FF_TRY_VOID(admit_text(*report.message, "message", 0, limits::max_message_bytes, Content::any_text));

@@ -283,7 +283,7 @@ TEST(Ingress, WhatOperatorsAskFor) {
   EXPECT_EQ(admit(TagChanges{{{"app.k", "\x01"}}, {}}).error().field, "set.app.k");
   EXPECT_EQ(admit(TagChanges{{}, {"app.k", "bad"}}).error().field, "remove[1]");
   const TagChanges many{{}, std::vector<std::string>(limits::max_tags + 1, "app.k")};
-  EXPECT_EQ(admit(many).error().message, "remove: has 65 entries; allowed are at most 64");
+  EXPECT_EQ(admit(many).error().message, "remove: has 65 entries; allowed: at most 64");
   EXPECT_TRUE(admit(TagChanges{{}, {"a.b"}}));
   EXPECT_EQ(admit(NamespaceInfo{"", {}}).error().field, "namespace");
   NamespaceInfo info{"n", {}};
@@ -505,12 +505,12 @@ TEST(Ingress, LengthsAreSaidAsLengths) {
   ClaimRequest claim;
   claim.worker_id = claim.worker_instance_id = "w";
   claim.lanes = std::vector<std::string>(limits::max_claim_lanes + 1, "l");
-  EXPECT_EQ(admit(claim).error().message, "lanes: has 65 entries; allowed are 1 to 64");
+  EXPECT_EQ(admit(claim).error().message, "lanes: has 65 entries; allowed: 1 to 64");
   ListRequest list;
   list.cursor = std::string(5000, 'c');
-  EXPECT_EQ(admit(list).error().message, "cursor: has 5000 bytes; allowed are at most 1024");
+  EXPECT_EQ(admit(list).error().message, "cursor: has 5000 bytes; allowed: at most 1024");
   EXPECT_EQ(admit_handles(std::vector<Handle>(limits::max_bulk_items + 1)).error().message,
-            "handles: has 10001 entries; allowed are at most 10000");
+            "handles: has 10001 entries; allowed: at most 10000");
 }
 
 TEST(Ingress, NothingIsCalledWhatAPathCannotName) {

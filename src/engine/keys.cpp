@@ -47,7 +47,7 @@ void Runtime::read_keys_again() {
   const auto reloaded = reload_keyring();
   if (!reloaded) {
     keyring_read_ms_ = steady_ms();  // not again at once
-    log(LogLevel::warn, "the signing keys cannot be read again", {{"error", reloaded.error().message}});
+    log(LogLevel::warn, "the signing keys cannot be reloaded", {{"error", reloaded.error().message}});
   }
   for (auto& [handle, then] : awaiting) {
     const bool known = signer()->knows_key_of(handle);

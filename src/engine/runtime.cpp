@@ -142,7 +142,7 @@ std::shared_ptr<const TokenSigner> Runtime::fresh_signer() {
   const std::int64_t now = steady_ms();
   if (now - read >= options_.keep_alive_ms && keyring_read_ms_.compare_exchange_strong(read, now)) {
     if (const auto reloaded = reload_keyring(); !reloaded) {
-      log(LogLevel::warn, "the signing keys cannot be read again", {{"error", reloaded.error().message}});
+      log(LogLevel::warn, "the signing keys cannot be reloaded", {{"error", reloaded.error().message}});
     }
   }
   return signer();

@@ -36,8 +36,7 @@ Result<ListStepsReply> steps_of(Store& store, const Execution& execution, std::u
 Result<ListStepsReply> steps(Store& store, const ExecutionId& id, std::uint32_t from, std::uint32_t limit) {
   if (limit == 0 || limit > limits::max_page) {
     return fail(Errc::invalid_argument,
-                "limit: is " + std::to_string(limit) + "; allowed are 1 to " + std::to_string(limits::max_page),
-                "limit");
+                "limit: is " + std::to_string(limit) + "; allowed: 1 to " + std::to_string(limits::max_page), "limit");
   }
   FF_TRY(execution, load_execution(store, id));
   return steps_of(store, execution, from, limit);

@@ -234,7 +234,7 @@ Result<Value> parse_document(std::string_view text, std::size_t max_depth) {
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (error == json::error::too_deep) {
     return fail(Errc::invalid_argument,
-                "the body is nested too deeply; allowed are " + std::to_string(max_depth) + " levels", "body");
+                "the body is nested too deeply; allowed: " + std::to_string(max_depth) + " levels", "body");
   }
   if (!error && used < text.size()) error = json::error::extra_data;
   if (error) {

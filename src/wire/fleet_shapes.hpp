@@ -25,17 +25,19 @@ struct Shape<WorkerRegistration> {
   using R = WorkerRegistration;
   static constexpr std::string_view name = "WorkerRegistration";
   static constexpr auto fields = std::tuple{
-      field("namespace", &R::name_space, "Where it is registered (default).").within(1, limits::max_namespace_bytes),
-      required("worker_id", &R::worker_id, "The pool.").within(1, limits::max_worker_id_bytes),
-      required("worker_instance_id", &R::worker_instance_id, "The process; unique in the namespace.")
+      field("namespace", &R::name_space, "The namespace of the worker (default).")
+          .within(1, limits::max_namespace_bytes),
+      required("worker_id", &R::worker_id, "The pool of workers.").within(1, limits::max_worker_id_bytes),
+      required("worker_instance_id", &R::worker_instance_id, "The worker process; unique in the namespace.")
           .within(1, limits::max_worker_id_bytes),
-      field("lanes", &R::lanes, "Which queues it serves (default).")
+      field("lanes", &R::lanes, "The lanes that it serves (default).")
           .within(1, limits::max_claim_lanes)
           .each_up_to(limits::max_lane_bytes),
-      field("capabilities", &R::capabilities, "What it offers.")
+      field("capabilities", &R::capabilities, "The capabilities that it offers.")
           .up_to(limits::max_capabilities)
           .each_up_to(limits::max_capabilities_bytes),
-      field("liveness_ttl_ms", &R::liveness_ttl_ms, "Without a heartbeat for so long it counts as dead (30000).")
+      field("liveness_ttl_ms", &R::liveness_ttl_ms,
+            "The worker is considered dead after this time without a heartbeat (30000).")
           .within(limits::min_liveness_ttl_ms, limits::max_liveness_ttl_ms),
   };
 };
@@ -45,9 +47,9 @@ struct Shape<RegisterWorkerReply> {
   using R = RegisterWorkerReply;
   static constexpr std::string_view name = "RegisterWorkerReply";
   static constexpr auto fields = std::tuple{
-      field("outcome", &R::outcome, "Whether it was registered before."),
-      moment("registered_at", &R::registered_at, "Since when."),
-      moment("next_expiry_at", &R::next_expiry_at, "Send a heartbeat before."),
+      field("outcome", &R::outcome, "Whether it was already registered."),
+      moment("registered_at", &R::registered_at, "Time of the first registration."),
+      moment("next_expiry_at", &R::next_expiry_at, "Send a heartbeat before this time."),
   };
 };
 
@@ -56,8 +58,10 @@ struct Shape<HeartbeatRequest> {
   using R = HeartbeatRequest;
   static constexpr std::string_view name = "HeartbeatRequest";
   static constexpr auto fields = std::tuple{
-      field("namespace", &R::name_space, "Where it is registered (default).").within(1, limits::max_namespace_bytes),
-      required("worker_instance_id", &R::worker_instance_id, "The process.").within(1, limits::max_worker_id_bytes),
+      field("namespace", &R::name_space, "The namespace of the worker (default).")
+          .within(1, limits::max_namespace_bytes),
+      required("worker_instance_id", &R::worker_instance_id, "The worker process.")
+          .within(1, limits::max_worker_id_bytes),
       field("leases", &R::leases, "Handles of leases to renew in the same call, up to 1,000."),
   };
 };
@@ -66,20 +70,21 @@ template <>
 struct Shape<WorkerInfo> {
   static constexpr std::string_view name = "Worker";
   static constexpr auto fields = std::tuple{
-      field("namespace", &WorkerInfo::name_space, "Where it is registered."),
-      field("worker_id", &WorkerInfo::worker_id, "The pool."),
-      field("worker_instance_id", &WorkerInfo::worker_instance_id, "The process."),
-      field("lanes", &WorkerInfo::lanes, "Which queues it serves."),
-      field("capabilities", &WorkerInfo::capabilities, "What it offers."),
-      field("liveness_ttl_ms", &WorkerInfo::liveness_ttl_ms, "Without a heartbeat for so long it counts as dead."),
-      moment("registered_at", &WorkerInfo::registered_at, "Since when."),
-      moment("last_heartbeat_at", &WorkerInfo::last_heartbeat_at, "When it was heard of last."),
-      moment("expires_at", &WorkerInfo::expires_at, "When it counts as dead without another heartbeat."),
-      field("partition", &WorkerInfo::partition, "A number from 0 to 255 that follows from the instance id."),
-      field("draining", &WorkerInfo::draining, "It was told to finish and claim nothing more."),
-      field("state", &WorkerInfo::state, "Whether it lives, or what became of it."),
-      moment("ended_at", &WorkerInfo::ended_at, "When it went."),
-      if_set("ended_by", &WorkerInfo::ended_by, "Who declared it dead."),
+      field("namespace", &WorkerInfo::name_space, "The namespace of the worker."),
+      field("worker_id", &WorkerInfo::worker_id, "The pool of workers."),
+      field("worker_instance_id", &WorkerInfo::worker_instance_id, "The worker process."),
+      field("lanes", &WorkerInfo::lanes, "The lanes that it serves."),
+      field("capabilities", &WorkerInfo::capabilities, "The capabilities that it offers."),
+      field("liveness_ttl_ms", &WorkerInfo::liveness_ttl_ms,
+            "The worker is considered dead after this time without a heartbeat."),
+      moment("registered_at", &WorkerInfo::registered_at, "Time of the first registration."),
+      moment("last_heartbeat_at", &WorkerInfo::last_heartbeat_at, "Time of the last heartbeat."),
+      moment("expires_at", &WorkerInfo::expires_at, "When it is considered dead without another heartbeat."),
+      field("partition", &WorkerInfo::partition, "A number from 0 to 255, computed from the instance id."),
+      field("draining", &WorkerInfo::draining, "It was told to finish its work and claim no more."),
+      field("state", &WorkerInfo::state, "Whether it is live, or how it ended."),
+      moment("ended_at", &WorkerInfo::ended_at, "When it ended."),
+      if_set("ended_by", &WorkerInfo::ended_by, "The actor that marked it dead."),
       if_set("reason", &WorkerInfo::reason, "Why."),
   };
 };
@@ -88,8 +93,8 @@ template <>
 struct Shape<ListWorkersReply> {
   static constexpr std::string_view name = "WorkerPage";
   static constexpr auto fields = std::tuple{
-      field("workers", &ListWorkersReply::workers, "By namespace, then by instance id."),
-      field("next_cursor", &ListWorkersReply::next_cursor, "Where the next page begins; empty at the end."),
+      field("workers", &ListWorkersReply::workers, "Sorted by namespace, then by instance id."),
+      field("next_cursor", &ListWorkersReply::next_cursor, "Cursor of the next page; empty on the last page."),
   };
 };
 
@@ -102,7 +107,7 @@ struct Shape<HeldLease> {
       field("lane", &HeldLease::lane, "Of the execution."),
       field("kind", &HeldLease::kind, "Of the execution."),
       field("attempt_index", &HeldLease::attempt_index, "The attempt that runs."),
-      field("lease_epoch", &HeldLease::lease_epoch, "Of the lease."),
+      field("lease_epoch", &HeldLease::lease_epoch, "Epoch of the lease."),
       moment("acquired_at", &HeldLease::acquired_at, "When the worker got it."),
       moment("renewed_at", &HeldLease::renewed_at, "When it was last renewed."),
       moment("expires_at", &HeldLease::expires_at, "When it ends unless it is renewed."),
@@ -114,7 +119,7 @@ struct Shape<ListWorkerLeasesReply> {
   static constexpr std::string_view name = "HeldLeasePage";
   static constexpr auto fields = std::tuple{
       field("leases", &ListWorkerLeasesReply::leases, "By the time when they were acquired, oldest first."),
-      field("next_cursor", &ListWorkerLeasesReply::next_cursor, "Where the next page begins; empty at the end."),
+      field("next_cursor", &ListWorkerLeasesReply::next_cursor, "Cursor of the next page; empty on the last page."),
   };
 };
 
@@ -124,15 +129,15 @@ template <>
 struct Shape<ExpiredLease> {
   static constexpr std::string_view name = "ExpiredLease";
   static constexpr auto fields = std::tuple{
-      field("execution_id", &ExpiredLease::execution_id, "What was leased."),
-      field("namespace", &ExpiredLease::name_space, "Whose work it is."),
+      field("execution_id", &ExpiredLease::execution_id, "The leased execution."),
+      field("namespace", &ExpiredLease::name_space, "The namespace of the execution."),
       field("lease_id", &ExpiredLease::lease_id, "The lease."),
-      field("lease_epoch", &ExpiredLease::lease_epoch, "Of the lease."),
-      field("worker_id", &ExpiredLease::worker_id, "The pool of the last holder."),
-      field("worker_instance_id", &ExpiredLease::worker_instance_id, "The last holder."),
-      field("attempt_index", &ExpiredLease::attempt_index, "The attempt that was interrupted."),
-      moment("expires_at", &ExpiredLease::expires_at, "When the lease ceased."),
-      field("cause", &ExpiredLease::cause, "How it was lost; none: the clock has not come by yet."),
+      field("lease_epoch", &ExpiredLease::lease_epoch, "Epoch of the lease."),
+      field("worker_id", &ExpiredLease::worker_id, "The pool of the last lease holder."),
+      field("worker_instance_id", &ExpiredLease::worker_instance_id, "The last lease holder."),
+      field("attempt_index", &ExpiredLease::attempt_index, "The interrupted attempt."),
+      moment("expires_at", &ExpiredLease::expires_at, "When the lease ended."),
+      field("cause", &ExpiredLease::cause, "Why it was lost; none: the clock has not processed it yet."),
   };
 };
 
@@ -140,8 +145,8 @@ template <>
 struct Shape<ListExpiredLeasesReply> {
   static constexpr std::string_view name = "ExpiredLeasePage";
   static constexpr auto fields = std::tuple{
-      field("leases", &ListExpiredLeasesReply::leases, "By the time they ceased, oldest first."),
-      field("next_cursor", &ListExpiredLeasesReply::next_cursor, "Where the next page begins; empty at the end."),
+      field("leases", &ListExpiredLeasesReply::leases, "Sorted by the time they ended, oldest first."),
+      field("next_cursor", &ListExpiredLeasesReply::next_cursor, "Cursor of the next page; empty on the last page."),
   };
 };
 
@@ -151,14 +156,14 @@ template <>
 struct Shape<Grant> {
   static constexpr std::string_view name = "Grant";
   static constexpr auto fields = std::tuple{
-      field("kind", &Grant::kind, "What it is good for."),
-      field("execution_id", &Grant::execution_id, "What it reserves."),
+      field("kind", &Grant::kind, "Claim or reclaim."),
+      field("execution_id", &Grant::execution_id, "The reserved execution."),
       field("lane", &Grant::lane, "Of the execution."),
-      field("worker_id", &Grant::worker_id, "The pool that it is for."),
-      field("worker_instance_id", &Grant::worker_instance_id, "The process that it was made for."),
-      field("grant_key", &Grant::grant_key, "What the worker redeems, once. A secret; opaque."),
-      field("grant_id", &Grant::grant_id, "Follows from the key; safe to log."),
-      moment("expires_at", &Grant::expires_at, "Redeem it before."),
+      field("worker_id", &Grant::worker_id, "The pool of workers that may use it."),
+      field("worker_instance_id", &Grant::worker_instance_id, "The worker process for which it was issued."),
+      field("grant_key", &Grant::grant_key, "The token that the worker redeems, once. Secret and opaque."),
+      field("grant_id", &Grant::grant_id, "The SHA-256 of the key; safe to log."),
+      moment("expires_at", &Grant::expires_at, "Redeem it before this time."),
       field("capability_hash", &Grant::capability_hash, about_grant_note),
       field("route_snapshot", &Grant::route_snapshot, about_grant_note),
       field("admission_summary", &Grant::admission_summary, about_grant_note),
@@ -170,14 +175,15 @@ struct Shape<GrantRequest> {
   using R = GrantRequest;
   static constexpr std::string_view name = "GrantRequest";
   static constexpr auto fields = std::tuple{
-      required("execution_id", &R::execution_id, "What to reserve."),
-      required("worker_id", &R::worker_id, "The pool that may redeem it.").within(1, limits::max_worker_id_bytes),
-      required("worker_instance_id", &R::worker_instance_id, "The process that it is made for.")
+      required("execution_id", &R::execution_id, "The execution to reserve."),
+      required("worker_id", &R::worker_id, "The pool of workers that may redeem it.")
           .within(1, limits::max_worker_id_bytes),
-      field("capabilities", &R::capabilities, "What the worker offers.")
+      required("worker_instance_id", &R::worker_instance_id, "The worker process for which it is issued.")
+          .within(1, limits::max_worker_id_bytes),
+      field("capabilities", &R::capabilities, "The capabilities that the worker offers.")
           .up_to(limits::max_capabilities)
           .each_up_to(limits::max_capabilities_bytes),
-      field("grant_ttl_ms", &R::grant_ttl_ms, "Good for so long, 1 to 60000 (5000).")
+      field("grant_ttl_ms", &R::grant_ttl_ms, "Validity in milliseconds, 1 to 60000 (5000).")
           .within(1, limits::max_grant_ttl_ms),
       field("capability_hash", &R::capability_hash, about_grant_note).up_to(limits::max_capability_hash_bytes),
       field("route_snapshot", &R::route_snapshot, about_grant_note).up_to(limits::max_grant_note_bytes),
@@ -190,16 +196,17 @@ struct Shape<ClaimForWorkerRequest> {
   using R = ClaimForWorkerRequest;
   static constexpr std::string_view name = "ClaimForWorkerRequest";
   static constexpr auto fields = std::tuple{
-      field("namespace", &R::name_space, "Only executions of this namespace; absent: of any.")
+      field("namespace", &R::name_space, "Only executions of this namespace; absent: of all namespaces.")
           .within(1, limits::max_namespace_bytes),
-      field("lane", &R::lane, "Which queue (default).").within(1, limits::max_lane_bytes),
-      required("worker_id", &R::worker_id, "The pool that may redeem it.").within(1, limits::max_worker_id_bytes),
-      required("worker_instance_id", &R::worker_instance_id, "The process that it is made for.")
+      field("lane", &R::lane, "The lane (default).").within(1, limits::max_lane_bytes),
+      required("worker_id", &R::worker_id, "The pool of workers that may redeem it.")
           .within(1, limits::max_worker_id_bytes),
-      field("capabilities", &R::capabilities, "What the worker offers.")
+      required("worker_instance_id", &R::worker_instance_id, "The worker process for which it is issued.")
+          .within(1, limits::max_worker_id_bytes),
+      field("capabilities", &R::capabilities, "The capabilities that the worker offers.")
           .up_to(limits::max_capabilities)
           .each_up_to(limits::max_capabilities_bytes),
-      field("grant_ttl_ms", &R::grant_ttl_ms, "Good for so long, 1 to 60000 (5000).")
+      field("grant_ttl_ms", &R::grant_ttl_ms, "Validity in milliseconds, 1 to 60000 (5000).")
           .within(1, limits::max_grant_ttl_ms),
       field("capability_hash", &R::capability_hash, about_grant_note).up_to(limits::max_capability_hash_bytes),
       field("route_snapshot", &R::route_snapshot, about_grant_note).up_to(limits::max_grant_note_bytes),
@@ -212,17 +219,20 @@ struct Shape<RedeemRequest> {
   using R = RedeemRequest;
   static constexpr std::string_view name = "RedeemRequest";
   static constexpr auto fields = std::tuple{
-      required("execution_id", &R::execution_id, "What the grant reserves."),
+      required("execution_id", &R::execution_id, "The execution that the grant reserves."),
       required("grant_key", &R::grant_key, "The key of the grant.").within(1, limits::max_grant_key_chars),
-      field("worker_namespace", &R::worker_namespace, "Where the worker is registered, if it is (default).")
+      field("worker_namespace", &R::worker_namespace,
+            "The namespace in which the worker is registered, if it is (default).")
           .within(1, limits::max_namespace_bytes),
-      required("worker_id", &R::worker_id, "The pool; it must be the grant's.").within(1, limits::max_worker_id_bytes),
-      required("worker_instance_id", &R::worker_instance_id, "The process; it may be another one.")
+      required("worker_id", &R::worker_id, "The pool of workers; it must be that of the grant.")
           .within(1, limits::max_worker_id_bytes),
-      field("capabilities", &R::capabilities, "What the worker offers.")
+      required("worker_instance_id", &R::worker_instance_id,
+               "The worker process; it may differ from that of the grant.")
+          .within(1, limits::max_worker_id_bytes),
+      field("capabilities", &R::capabilities, "The capabilities that the worker offers.")
           .up_to(limits::max_capabilities)
           .each_up_to(limits::max_capabilities_bytes),
-      field("lease_ttl_ms", &R::lease_ttl_ms, "How long the lease lasts without being renewed (30000).")
+      field("lease_ttl_ms", &R::lease_ttl_ms, "Duration of the lease without renewal (30000).")
           .within(limits::min_lease_ttl_ms, limits::max_lease_ttl_ms),
       field(
           "max_reclaim_count", &R::max_reclaim_count,
@@ -238,8 +248,9 @@ struct Shape<SigningKeyInfo> {
   static constexpr std::string_view name = "SigningKey";
   static constexpr auto fields = std::tuple{
       field("key_id", &SigningKeyInfo::key_id, "Its number."),
-      moment("created_at", &SigningKeyInfo::created_at, "When it was made."),
-      moment("expires_at", &SigningKeyInfo::expires_at, "Until when its signatures are accepted; absent: it signs."),
+      moment("created_at", &SigningKeyInfo::created_at, "When it was created."),
+      moment("expires_at", &SigningKeyInfo::expires_at,
+             "Until when its signatures are accepted; absent: it is the current signing key."),
   };
 };
 
@@ -247,8 +258,8 @@ template <>
 struct Shape<KeyRotation> {
   static constexpr std::string_view name = "KeyRotation";
   static constexpr auto fields = std::tuple{
-      field("key_id", &KeyRotation::key_id, "The key that signs from now on."),
-      field("keys", &KeyRotation::keys, "All whose signatures are accepted, oldest first."),
+      field("key_id", &KeyRotation::key_id, "The new signing key."),
+      field("keys", &KeyRotation::keys, "All keys whose signatures are accepted, oldest first."),
   };
 };
 

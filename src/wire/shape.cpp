@@ -26,7 +26,7 @@ std::string schema_reference(std::string_view name) {
 }
 
 tl::unexpected<Error> out_of_bounds(const Value& number, const At& at, const Bounds& bounds) {
-  return refuse(at, "is " + std::string(number.raw()) + "; allowed are " + std::to_string(bounds.min) + " to " +
+  return refuse(at, "is " + std::string(number.raw()) + "; allowed: " + std::to_string(bounds.min) + " to " +
                         std::to_string(bounds.max));
 }
 

@@ -167,8 +167,8 @@ struct Codec<T> {
     const auto number = value.whole_number();
     if (!number) return refuse(at, "must be a whole number within 64 bits");
     if (!std::in_range<T>(*number)) {
-      return refuse(at, "is " + std::to_string(*number) + "; allowed are " +
-                            std::to_string(std::numeric_limits<T>::min()) + " to " +
+      return refuse(at, "is " + std::to_string(*number) +
+                            "; allowed: " + std::to_string(std::numeric_limits<T>::min()) + " to " +
                             std::to_string(std::numeric_limits<T>::max()));
     }
     out = static_cast<T>(*number);
@@ -266,7 +266,7 @@ struct Codec<Tags> {
       const At here{&at, member.key, 0};
       std::string text;
       FF_TRY_VOID(Codec<std::string>::read(member.value, here, text));
-      if (!out.emplace(member.key, std::move(text)).second) return refuse(here, "comes twice");
+      if (!out.emplace(member.key, std::move(text)).second) return refuse(here, "appears twice");
     }
     return {};
   }
@@ -291,8 +291,8 @@ struct Codec<std::map<Key, std::uint64_t>> {
     for (const Value::Member& member : value.members()) {
       const At here{&at, member.key, 0};
       const auto key = named<Key>(member.key);
-      if (!key) return refuse(here, "there is no such field");
-      if (out.contains(*key)) return refuse(here, "comes twice");
+      if (!key) return refuse(here, "unknown field");
+      if (out.contains(*key)) return refuse(here, "appears twice");
       FF_TRY_VOID(Codec<std::uint64_t>::read(member.value, here, out[*key]));
     }
     return {};
@@ -449,7 +449,7 @@ struct Codec<T> {
     for (const Value::Member& member : members) {
       const At here{&at, member.key, 0};
       for (const std::string_view before : seen) {
-        if (before == member.key) return refuse(here, "comes twice");
+        if (before == member.key) return refuse(here, "appears twice");
       }
       FF_TRY_VOID(read_member(member, here, out));
       seen.push_back(member.key);
@@ -495,7 +495,7 @@ struct Codec<T> {
         Shape<T>::fields);
     if (outcome) return std::move(*outcome);
     if (may_be_newer(here)) return {};
-    return refuse(here, "there is no such field");
+    return refuse(here, "unknown field");
   }
 
   static Result<void> check_required(const std::vector<std::string_view>& seen, const At& at) {

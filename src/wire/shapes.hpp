@@ -116,7 +116,9 @@ struct Labelled {
   }
 };
 
-inline tl::unexpected<Error> given_twice(const At& at) { return refuse(at, "is given as JSON and in base64; choose"); }
+inline tl::unexpected<Error> given_twice(const At& at) {
+  return refuse(at, "is given both as JSON and as base64; use one of them");
+}
 
 template <auto bytes, class Rule>
 struct JsonBytes {
@@ -124,7 +126,7 @@ struct JsonBytes {
   static Result<void> read(const Value& value, const At& at, Object& out) {
     if (!(out.*bytes).empty()) return given_twice(at);
     if (const std::size_t depth = value.depth(); depth > max_user_depth) {
-      return refuse(at, "is nested " + std::to_string(depth) + " levels deep; allowed are at most " +
+      return refuse(at, "is nested " + std::to_string(depth) + " levels deep; allowed: at most " +
                             std::to_string(max_user_depth));
     }
     out.*bytes = value.raw();
@@ -167,8 +169,8 @@ struct Base64Bytes {
 inline constexpr std::string_view about_json_in =
     "Any JSON, up to 500 levels deep; kept byte for byte. Its label becomes `json`.";
 inline constexpr std::string_view about_base64_in = "Any bytes, instead of the JSON.";
-inline constexpr std::string_view about_json_out = "When the label is `json` and the bytes are JSON.";
-inline constexpr std::string_view about_base64_out = "When they are anything else.";
+inline constexpr std::string_view about_json_out = "Present if the label is `json` and the bytes are JSON.";
+inline constexpr std::string_view about_base64_out = "Present otherwise.";
 
 template <auto bytes, auto label>
 using LabelledJson = Special<JsonBytes<bytes, Labelled<bytes, label>>>;
@@ -214,11 +216,11 @@ struct Shape<Error> {
     static std::string schema(Schemas& schemas) { return Codec<Tags>::schema(schemas); }
   };
   static constexpr auto fields = std::tuple{
-      required("code", &Error::code, "What kind of error; stable."),
-      required("message", &Error::message, "What was wrong and what is allowed, for people."),
-      Special<FieldName>{"field", "Which input was wrong, when one was."},
-      Special<Retryable>{"retryable", "Whether the same call may succeed when it is repeated."},
-      Special<Details>{"details", "More facts, as the code defines."},
+      required("code", &Error::code, "The error code; stable."),
+      required("message", &Error::message, "What was wrong and what is allowed; may change."),
+      Special<FieldName>{"field", "The name of the invalid input, if any."},
+      Special<Retryable>{"retryable", "Whether the same request may succeed if it is repeated."},
+      Special<Details>{"details", "More data, depending on the code."},
   };
 };
 
@@ -229,7 +231,7 @@ struct ErrorBody {
 template <>
 struct Shape<ErrorBody> {
   static constexpr std::string_view name = "Error";
-  static constexpr auto fields = std::tuple{required("error", &ErrorBody::error, "What went wrong.")};
+  static constexpr auto fields = std::tuple{required("error", &ErrorBody::error, "The error.")};
 };
 
 // ---- Policy
@@ -240,14 +242,15 @@ struct Shape<RetryPolicy> {
   static constexpr std::string_view name = "RetryPolicy";
   static constexpr auto fields = std::tuple{
       field("max_retries", &R::max_retries, "Attempts after the first (3).").up_to(limits::max_max_retries),
-      field("backoff", &R::backoff, "How delays grow (exponential)."),
+      field("backoff", &R::backoff, "How the delays grow (exponential)."),
       field("initial_delay_ms", &R::initial_delay_ms, "The first delay; every delay when backoff is fixed (1000).")
           .up_to(limits::max_duration_ms),
-      field("max_delay_ms", &R::max_delay_ms, "No delay is longer (60000).").up_to(limits::max_duration_ms),
-      field("multiplier_percent", &R::multiplier_percent, "Each delay in percent of the one before (200).")
+      field("max_delay_ms", &R::max_delay_ms, "The longest delay (60000).").up_to(limits::max_duration_ms),
+      field("multiplier_percent", &R::multiplier_percent, "Each delay in percent of the previous one (200).")
           .within(limits::min_multiplier_percent, limits::max_multiplier_percent),
-      field("jitter", &R::jitter, "full: anything from 0 to the delay (none)."),
-      field("retryable_categories", &R::retryable_categories, "Only these are retried; empty: all.")
+      field("jitter", &R::jitter, "full: a random delay from 0 to the computed one (none)."),
+      field("retryable_categories", &R::retryable_categories,
+            "Only failures of these categories are retried; empty: all.")
           .up_to(limits::max_retry_categories)
           .each_up_to(limits::max_category_bytes),
   };
@@ -271,18 +274,20 @@ struct Shape<Policy> {
   static constexpr std::string_view name = "Policy";
   static constexpr auto fields = std::tuple{
       field("retry", &Policy::retry, "Absent: a failed attempt ends the execution."),
-      field("attempt_timeout_ms", &Policy::attempt_timeout_ms, "How long one attempt may take.")
+      field("attempt_timeout_ms", &Policy::attempt_timeout_ms, "Maximum duration of one attempt.")
           .within(1, limits::max_duration_ms),
       field("on_lease_lost", &Policy::on_lease_lost,
-            "requeue: others get it (default). manual: it waits for a reclaim."),
-      field("reclaim_grace_ms", &Policy::reclaim_grace_ms, "How long it rests after a lost lease (0).")
+            "requeue: it becomes claimable again (default). manual: it waits for a reclaim."),
+      field("reclaim_grace_ms", &Policy::reclaim_grace_ms, "Delay before it is claimable again after a lost lease (0).")
           .up_to(limits::max_duration_ms),
-      field("max_reclaims", &Policy::max_reclaims, "More lost leases end it (1000).").up_to(limits::max_max_reclaims),
-      field("max_replays", &Policy::max_replays, "How often it may be started over (10).")
-          .up_to(limits::max_max_replays),
+      field("max_reclaims", &Policy::max_reclaims,
+            "Maximum number of reclaims; the next lost lease ends the execution (1000).")
+          .up_to(limits::max_max_reclaims),
+      field("max_replays", &Policy::max_replays, "Maximum number of replays (10).").up_to(limits::max_max_replays),
       field("dedup_window_ms", &Policy::dedup_window_ms, "How long the idempotency key is remembered (a day).")
           .within(1, limits::max_duration_ms),
-      field("retention", &Policy::retention, "How long it is kept after its end; else the namespace decides."),
+      field("retention", &Policy::retention,
+            "How long it is kept after its end; absent: the default of the namespace."),
   };
 };
 
@@ -293,9 +298,10 @@ struct Shape<CreateRequest> {
   using R = CreateRequest;
   static constexpr std::string_view name = "CreateRequest";
   static constexpr auto fields = std::tuple{
-      field("namespace", &R::name_space, "Whose work it is (default).").within(1, limits::max_namespace_bytes),
-      field("lane", &R::lane, "The queue that it waits in (default).").within(1, limits::max_lane_bytes),
-      required("kind", &R::kind, "Selects the handler.").within(1, limits::max_kind_bytes),
+      field("namespace", &R::name_space, "The namespace of the execution (default).")
+          .within(1, limits::max_namespace_bytes),
+      field("lane", &R::lane, "The lane, which is the queue (default).").within(1, limits::max_lane_bytes),
+      required("kind", &R::kind, "The job type, which selects the handler.").within(1, limits::max_kind_bytes),
       LabelledJson<&R::payload, &R::payload_encoding>{"payload", about_json_in},
       LabelledBase64<&R::payload, &R::payload_encoding>{"payload_base64", about_base64_in},
       field("payload_encoding", &R::payload_encoding, "The label of the payload, for the handler.")
@@ -303,23 +309,24 @@ struct Shape<CreateRequest> {
       field("priority", &R::priority, "Higher first, -32768 to 32767 (0).")
           .within(limits::min_priority, limits::max_priority),
       field("tags", &R::tags, "Up to 64; keys like `team.name`.").up_to(limits::max_tags),
-      field("required_capabilities", &R::required_capabilities, "What a worker must offer to claim it.")
+      field("required_capabilities", &R::required_capabilities, "Capabilities that a worker must offer to claim it.")
           .up_to(limits::max_capabilities)
           .each_up_to(limits::max_capabilities_bytes),
-      field("policy", &R::policy, "Retries, timeouts, lost leases, retention. Frozen from now on."),
-      moment("delay_until", &R::delay_until, "Not claimable before.").up_to(limits::max_timestamp_ms),
-      moment("deadline_at", &R::deadline_at, "Must have ended by then.").up_to(limits::max_timestamp_ms),
+      field("policy", &R::policy, "Retries, timeouts, lost leases, retention. Cannot be changed later."),
+      moment("delay_until", &R::delay_until, "Not claimable before this time.").up_to(limits::max_timestamp_ms),
+      moment("deadline_at", &R::deadline_at, "The execution expires at this time if it has not ended.")
+          .up_to(limits::max_timestamp_ms),
       field("delay_ms", &R::delay_ms, "Instead of `delay_until`: so long from now, by the store's clock.")
           .up_to(limits::max_duration_ms),
       field("deadline_ms", &R::deadline_ms, "Instead of `deadline_at`: so long from now, by the store's clock.")
           .within(1, limits::max_duration_ms),
-      field("creator", &R::creator, "Who asked for it.").up_to(limits::max_creator_bytes),
+      field("creator", &R::creator, "The requester.").up_to(limits::max_creator_bytes),
       field("idempotency_key", &R::idempotency_key,
             "Unique in the namespace: repeating the call makes nothing new. Also as the header `Idempotency-Key`.")
           .up_to(limits::max_idempotency_key_bytes),
-      field("id", &R::id, "A UUID of yours; made here when absent."),
+      field("id", &R::id, "A UUID chosen by the client; generated if absent."),
       field("traceparent", &R::traceparent,
-            "W3C trace context, handed to whoever claims it. Absent: the header of that name."),
+            "W3C trace context, passed to the worker that claims it. Absent: the header of that name."),
   };
 };
 
@@ -330,7 +337,7 @@ struct Shape<Created> {
       field("execution_id", &Created::execution_id, "Its id."),
       field("public_state", &Created::public_state,
             "Its state now; absent for a duplicate whose execution retention has removed since."),
-      field("duplicate", &Created::duplicate, "An earlier request with this idempotency key or id made it."),
+      field("duplicate", &Created::duplicate, "It was created by an earlier request with this idempotency key or id."),
   };
 };
 
@@ -339,23 +346,25 @@ struct Shape<ClaimRequest> {
   using R = ClaimRequest;
   static constexpr std::string_view name = "ClaimRequest";
   static constexpr auto fields = std::tuple{
-      field("worker_namespace", &R::worker_namespace, "Where the worker is registered, if it is (default).")
+      field("worker_namespace", &R::worker_namespace,
+            "The namespace in which the worker is registered, if it is (default).")
           .within(1, limits::max_namespace_bytes),
-      required("worker_id", &R::worker_id, "The pool.").within(1, limits::max_worker_id_bytes),
-      required("worker_instance_id", &R::worker_instance_id, "The process.").within(1, limits::max_worker_id_bytes),
-      field("namespace", &R::name_space, "Only executions of this namespace; absent: of any.")
+      required("worker_id", &R::worker_id, "The pool of workers.").within(1, limits::max_worker_id_bytes),
+      required("worker_instance_id", &R::worker_instance_id, "The worker process.")
+          .within(1, limits::max_worker_id_bytes),
+      field("namespace", &R::name_space, "Only executions of this namespace; absent: of all namespaces.")
           .within(1, limits::max_namespace_bytes),
-      field("lanes", &R::lanes, "Which queues, up to 64 (default).")
+      field("lanes", &R::lanes, "The lanes to claim from, up to 64 (default).")
           .within(1, limits::max_claim_lanes)
           .each_up_to(limits::max_lane_bytes),
-      field("capabilities", &R::capabilities, "What the worker offers.")
+      field("capabilities", &R::capabilities, "The capabilities that the worker offers.")
           .up_to(limits::max_capabilities)
           .each_up_to(limits::max_capabilities_bytes),
-      field("max_executions", &R::max_executions, "At most so many, 1 to 1000 (1).").within(1, limits::max_claim),
-      field("lease_ttl_ms", &R::lease_ttl_ms, "How long a lease lasts without being renewed (30000).")
+      field("max_executions", &R::max_executions, "Maximum number of executions, 1 to 1000 (1).")
+          .within(1, limits::max_claim),
+      field("lease_ttl_ms", &R::lease_ttl_ms, "Duration of a lease without renewal (30000).")
           .within(limits::min_lease_ttl_ms, limits::max_lease_ttl_ms),
-      field("wait_ms", &R::wait_ms, "Park so long while there is nothing, up to 60000 (0).")
-          .up_to(limits::max_http_wait_ms),
+      field("wait_ms", &R::wait_ms, "How long to wait for work, up to 60000 (0).").up_to(limits::max_http_wait_ms),
   };
 };
 
@@ -363,10 +372,10 @@ template <>
 struct Shape<Failure> {
   static constexpr std::string_view name = "Failure";
   static constexpr auto fields = std::tuple{
-      field("category", &Failure::category, "What kind of failure; policies select by it."),
-      if_set("message", &Failure::message, "For people."),
-      PlainJson<&Failure::detail>{"detail", "When the detail is JSON."},
-      PlainBase64<&Failure::detail>{"detail_base64", "When it is anything else."},
+      field("category", &Failure::category, "The kind of failure; retry policies can select by it."),
+      if_set("message", &Failure::message, "A message for people."),
+      PlainJson<&Failure::detail>{"detail", "Present if the detail is JSON."},
+      PlainBase64<&Failure::detail>{"detail_base64", "Present otherwise."},
   };
 };
 
@@ -376,22 +385,23 @@ struct Shape<Attempt> {
   static constexpr auto fields = std::tuple{
       field("attempt_index", &Attempt::attempt_index, "Counts from 0."),
       field("attempt_id", &Attempt::attempt_id, "Its UUID."),
-      field("attempt_type", &Attempt::attempt_type, "Why it was made."),
-      field("attempt_state", &Attempt::attempt_state, "Where it stands."),
+      field("attempt_type", &Attempt::attempt_type, "Why the attempt was started."),
+      field("attempt_state", &Attempt::attempt_state, "Its state."),
       field("lease_epoch", &Attempt::lease_epoch, "Of its latest lease."),
-      field("worker_id", &Attempt::worker_id, "The pool that works or worked on it."),
-      field("worker_instance_id", &Attempt::worker_instance_id, "The process."),
+      field("worker_id", &Attempt::worker_id, "The pool of its worker."),
+      field("worker_instance_id", &Attempt::worker_instance_id, "The worker process."),
       moment("started_at", &Attempt::started_at, "When it was claimed."),
-      moment("suspended_at", &Attempt::suspended_at, "When its worker put it off."),
-      moment("resumed_at", &Attempt::resumed_at, "When it went on."),
+      moment("suspended_at", &Attempt::suspended_at, "When its worker delayed it."),
+      moment("resumed_at", &Attempt::resumed_at, "When it continued."),
       moment("ended_at", &Attempt::ended_at, "When it ended."),
-      moment("timeout_at", &Attempt::timeout_at, "When its time is up."),
-      moment("timeout_left_ms", &Attempt::timeout_left_ms, "What is left of its time while it is put off."),
-      field("previous_attempt_index", &Attempt::previous_attempt_index, "The one that it follows."),
+      moment("timeout_at", &Attempt::timeout_at, "When it times out."),
+      moment("timeout_left_ms", &Attempt::timeout_left_ms,
+             "The remaining time until its timeout, while it is delayed."),
+      field("previous_attempt_index", &Attempt::previous_attempt_index, "The attempt that it follows."),
       if_set("reason", &Attempt::reason, "Why this attempt exists."),
-      if_set("requested_by", &Attempt::requested_by, "Who asked for it."),
-      field("failure", &Attempt::failure, "How it failed."),
-      field("has_result", &Attempt::has_result, "Whether it left a result."),
+      if_set("requested_by", &Attempt::requested_by, "The requester."),
+      field("failure", &Attempt::failure, "The failure."),
+      field("has_result", &Attempt::has_result, "Whether it has a result."),
       if_set("result_encoding", &Attempt::result_encoding, "The label of the result."),
   };
 };
@@ -401,14 +411,14 @@ struct Shape<Lease> {
   static constexpr std::string_view name = "Lease";
   static constexpr auto fields = std::tuple{
       field("lease_id", &Lease::lease_id, "Its UUID."),
-      field("lease_epoch", &Lease::lease_epoch, "Grows with every lease of the execution."),
-      field("worker_namespace", &Lease::worker_namespace, "Where the holder is registered, if it is."),
+      field("lease_epoch", &Lease::lease_epoch, "Increases with every lease of the execution."),
+      field("worker_namespace", &Lease::worker_namespace, "The namespace in which the holder is registered, if it is."),
       field("worker_id", &Lease::worker_id, "The pool of the holder."),
       field("worker_instance_id", &Lease::worker_instance_id, "The holder."),
-      field("lease_ttl_ms", &Lease::lease_ttl_ms, "How long it lasts without being renewed."),
-      moment("acquired_at", &Lease::acquired_at, "When it was given."),
+      field("lease_ttl_ms", &Lease::lease_ttl_ms, "Duration of the lease without renewal."),
+      moment("acquired_at", &Lease::acquired_at, "When it was acquired."),
       moment("renewed_at", &Lease::renewed_at, "When it was renewed last."),
-      moment("expires_at", &Lease::expires_at, "When it runs out."),
+      moment("expires_at", &Lease::expires_at, "When it expires."),
   };
 };
 
@@ -488,21 +498,21 @@ struct Shape<ClaimedExecution> {
   static constexpr std::string_view name = "ClaimedExecution";
   static constexpr auto fields = std::tuple{
       field("execution_id", &C::execution_id, "Its id."),
-      field("namespace", &C::name_space, "Whose work it is."),
-      field("lane", &C::lane, "The queue that it came from."),
-      field("kind", &C::kind, "Selects the handler."),
+      field("namespace", &C::name_space, "The namespace of the execution."),
+      field("lane", &C::lane, "The lane (queue)."),
+      field("kind", &C::kind, "The job type, which selects the handler."),
       LabelledJson<&C::payload, &C::payload_encoding>{"payload", about_json_out},
       LabelledBase64<&C::payload, &C::payload_encoding>{"payload_base64", about_base64_out},
       if_set("payload_encoding", &C::payload_encoding, "The label of the payload."),
       field("priority", &C::priority, "Higher first."),
       field("tags", &C::tags, "Its tags."),
-      field("attempt", &C::attempt, "The attempt that begins or goes on."),
-      field("lease", &C::lease, "What the worker holds."),
-      moment("created_at", &C::created_at, "When it was made."),
-      moment("deadline_at", &C::deadline_at, "Must have ended by then."),
+      field("attempt", &C::attempt, "The attempt that starts or continues."),
+      field("lease", &C::lease, "The lease of the worker."),
+      moment("created_at", &C::created_at, "When it was created."),
+      moment("deadline_at", &C::deadline_at, "The execution expires at this time if it has not ended."),
       if_set("traceparent", &C::traceparent, "W3C trace context of the submitter."),
-      field("handle_kind", &C::handle_kind, "A new attempt, the same one going on, or one that follows a lost lease."),
-      field("handle", &C::handle, "Shows that you hold the lease. Opaque."),
+      field("handle_kind", &C::handle_kind, "A new attempt, a continued one, or one that follows a lost lease."),
+      field("handle", &C::handle, "Proves ownership of the lease. Opaque."),
       field("steps", &C::steps, "What earlier runs of the handler have recorded, by position, up to 256 KiB."),
       field("next_step_position", &C::next_step_position, "Where the rest of them begins; 0: these are all."),
       field("checkpoint", &C::checkpoint, "The last checkpoint, if there is one."),
@@ -513,8 +523,8 @@ template <>
 struct Shape<RenewVerdict> {
   static constexpr std::string_view name = "RenewVerdict";
   static constexpr auto fields = std::tuple{
-      moment("expires_at", &RenewVerdict::expires_at, "When the lease runs out now."),
-      field("lease_epoch", &RenewVerdict::lease_epoch, "Of the lease."),
+      moment("expires_at", &RenewVerdict::expires_at, "The new expiry of the lease."),
+      field("lease_epoch", &RenewVerdict::lease_epoch, "Epoch of the lease."),
       field("handle", &RenewVerdict::handle, "Use this one from now on: it is signed with the newest key."),
   };
 };
@@ -535,12 +545,13 @@ struct Shape<FailRequest> {
   using R = FailRequest;
   static constexpr std::string_view name = "FailRequest";
   static constexpr auto fields = std::tuple{
-      field("category", &R::category, "What kind of failure; policies select by it (error).")
+      field("category", &R::category, "The kind of failure; retry policies can select by it (error).")
           .within(1, limits::max_category_bytes),
-      field("message", &R::message, "For people.").up_to(limits::max_message_bytes),
-      PlainJson<&R::detail>{"detail", "Any JSON; kept byte for byte, up to 64 KiB."},
+      field("message", &R::message, "A message for people.").up_to(limits::max_message_bytes),
+      PlainJson<&R::detail>{"detail", "Any JSON; stored byte for byte, up to 64 KiB."},
       PlainBase64<&R::detail>{"detail_base64", about_base64_in},
-      field("retryable", &R::retryable, "Who decides whether it is tried again (by_policy)."),
+      field("retryable", &R::retryable,
+            "Whether the policy decides about a retry, or a retry is forced or prevented (by_policy)."),
       field("retry_after_ms", &R::retry_after_ms, "If it is retried, after this time instead of the policy's backoff.")
           .up_to(limits::max_duration_ms),
   };
@@ -550,10 +561,10 @@ template <>
 struct Shape<FailReply> {
   static constexpr std::string_view name = "FailReply";
   static constexpr auto fields = std::tuple{
-      field("decision", &FailReply::decision, "Whether it is tried again."),
-      moment("retry_at", &FailReply::retry_at, "When."),
-      if_set("next_attempt_index", &FailReply::next_attempt_index, "The attempt that follows."),
-      field("reason", &FailReply::reason, "Why it was decided."),
+      field("decision", &FailReply::decision, "Whether the execution is retried."),
+      moment("retry_at", &FailReply::retry_at, "When the retry is due."),
+      if_set("next_attempt_index", &FailReply::next_attempt_index, "The index of the next attempt."),
+      field("reason", &FailReply::reason, "The reason for the decision."),
   };
 };
 
@@ -563,13 +574,13 @@ struct Shape<ExecutionSummary> {
   static constexpr std::string_view name = "ExecutionSummary";
   static constexpr auto fields = std::tuple{
       field("execution_id", &S::execution_id, "Its id."),
-      field("namespace", &S::name_space, "Whose work it is."),
-      field("lane", &S::lane, "The queue that it waits in."),
-      field("kind", &S::kind, "Selects the handler."),
-      field("public_state", &S::public_state, "Where it stands."),
+      field("namespace", &S::name_space, "The namespace of the execution."),
+      field("lane", &S::lane, "The lane (queue)."),
+      field("kind", &S::kind, "The job type, which selects the handler."),
+      field("public_state", &S::public_state, "Its state."),
       field("priority", &S::priority, "Higher first."),
       field("tags", &S::tags, "Its tags."),
-      moment("created_at", &S::created_at, "When it was made."),
+      moment("created_at", &S::created_at, "When it was created."),
       moment("started_at", &S::started_at, "When it was first claimed."),
       moment("finished_at", &S::finished_at, "When it ended."),
       field("attempt_count", &S::attempt_count, "How many attempts there were."),
@@ -583,13 +594,13 @@ struct Shape<StateVector> {
   using S = StateVector;
   static constexpr std::string_view name = "StateVector";
   static constexpr auto fields = std::tuple{
-      field("lifecycle_phase", &S::lifecycle_phase, "The great outline."),
-      field("ownership_state", &S::ownership_state, "Whether somebody holds it."),
-      field("eligibility_state", &S::eligibility_state, "Whether it may be claimed."),
-      field("blocking_reason", &S::blocking_reason, "What keeps it from being claimed."),
+      field("lifecycle_phase", &S::lifecycle_phase, "The main phase."),
+      field("ownership_state", &S::ownership_state, "Whether it has a lease."),
+      field("eligibility_state", &S::eligibility_state, "Whether it can be claimed."),
+      field("blocking_reason", &S::blocking_reason, "Why it cannot be claimed."),
       field("terminal_outcome", &S::terminal_outcome, "How it ended."),
-      field("attempt_state", &S::attempt_state, "What its attempt does."),
-      field("public_state", &S::public_state, "All of this in one word."),
+      field("attempt_state", &S::attempt_state, "The state of its attempt."),
+      field("public_state", &S::public_state, "A summary in one word."),
   };
 };
 
@@ -598,8 +609,8 @@ struct Shape<Reason> {
   static constexpr std::string_view name = "Reason";
   static constexpr auto fields = std::tuple{
       field("code", &Reason::code, "Stable."),
-      field("sentence", &Reason::sentence, "For people."),
-      moment("until", &Reason::until, "When time alone removes it."),
+      field("sentence", &Reason::sentence, "A message for people."),
+      moment("until", &Reason::until, "When the reason ends by itself."),
   };
 };
 
@@ -608,7 +619,7 @@ struct Shape<Progress> {
   static constexpr std::string_view name = "Progress";
   static constexpr auto fields = std::tuple{
       field("percent", &Progress::percent, "0 to 100."),
-      if_set("message", &Progress::message, "For people."),
+      if_set("message", &Progress::message, "A message for people."),
       moment("updated_at", &Progress::updated_at, "When it was reported."),
   };
 };
@@ -617,9 +628,9 @@ template <>
 struct Shape<GrantInfo> {
   static constexpr std::string_view name = "GrantInfo";
   static constexpr auto fields = std::tuple{
-      field("kind", &GrantInfo::kind, "What it is good for."),
+      field("kind", &GrantInfo::kind, "Claim or reclaim."),
       field("grant_id", &GrantInfo::grant_id, "Follows from the key, which is not shown."),
-      field("worker_id", &GrantInfo::worker_id, "The pool that it is for."),
+      field("worker_id", &GrantInfo::worker_id, "The pool of workers that may use it."),
       field("worker_instance_id", &GrantInfo::worker_instance_id, "The process that it was issued for."),
       moment("expires_at", &GrantInfo::expires_at, "When it ends unless it is redeemed."),
       field("capability_hash", &GrantInfo::capability_hash, "As the scheduler gave it."),
@@ -633,30 +644,30 @@ struct Shape<ExecutionDescription> {
   using D = ExecutionDescription;
   static constexpr std::string_view name = "ExecutionDescription";
   static constexpr auto fields = std::tuple{
-      field("summary", &D::summary, "What lists show."),
-      field("state", &D::state, "Its state in every dimension."),
-      if_set("creator", &D::creator, "Who asked for it."),
+      field("summary", &D::summary, "The fields that listings show."),
+      field("state", &D::state, "All parts of its state."),
+      if_set("creator", &D::creator, "The requester."),
       if_set("payload_encoding", &D::payload_encoding, "The label of the payload."),
       field("payload_bytes", &D::payload_bytes, "The size of the payload."),
-      field("required_capabilities", &D::required_capabilities, "What a worker must offer to claim it."),
-      field("policy", &D::policy, "Frozen when it was made."),
-      field("lease", &D::lease, "While somebody holds it."),
-      field("lease_epoch", &D::lease_epoch, "Grows with every lease and every loss."),
+      field("required_capabilities", &D::required_capabilities, "Capabilities that a worker must offer to claim it."),
+      field("policy", &D::policy, "As set at creation."),
+      field("lease", &D::lease, "Present while it has a lease."),
+      field("lease_epoch", &D::lease_epoch, "Increases with every lease and every lost lease."),
       field("grant", &D::grant, "While a grant reserves it."),
-      field("attempt", &D::attempt, "The current or last one."),
+      field("attempt", &D::attempt, "The current or last attempt."),
       field("attempts", &D::attempts, "Oldest first, up to a page."),
-      field("retry_count", &D::retry_count, "Attempts that followed a failure, in this life."),
-      field("reclaim_count", &D::reclaim_count, "Attempts that followed a lost lease, in this life."),
-      field("replay_count", &D::replay_count, "How often it was started over."),
-      moment("delay_until", &D::delay_until, "Not claimable before."),
-      moment("deadline_at", &D::deadline_at, "Must have ended by then."),
+      field("retry_count", &D::retry_count, "Attempts that followed a failure, since the last replay."),
+      field("reclaim_count", &D::reclaim_count, "Attempts that followed a lost lease, since the last replay."),
+      field("replay_count", &D::replay_count, "The number of replays."),
+      moment("delay_until", &D::delay_until, "Not claimable before this time."),
+      moment("deadline_at", &D::deadline_at, "The execution expires at this time if it has not ended."),
       moment("last_transition_at", &D::last_transition_at, "When its state changed last."),
       moment("last_mutation_at", &D::last_mutation_at, "When anything about it changed last."),
-      field("progress", &D::progress, "What its worker reported last."),
-      field("failure", &D::failure, "The last one."),
+      field("progress", &D::progress, "The last progress that its worker reported."),
+      field("failure", &D::failure, "The last failure."),
       if_set("cancellation_reason", &D::cancellation_reason, "Why it was cancelled."),
-      if_set("cancelled_by", &D::cancelled_by, "Who cancelled it."),
-      field("explain", &D::explain, "Why it is not running right now; empty while it is."),
+      if_set("cancelled_by", &D::cancelled_by, "The actor that cancelled it."),
+      field("explain", &D::explain, "Why it is not running now; empty while it is running."),
   };
 };
 
@@ -679,7 +690,7 @@ struct Shape<ExecutionResult> {
       LabelledJson<&R::result, &R::result_encoding>{"result", about_json_out},
       LabelledBase64<&R::result, &R::result_encoding>{"result_base64", about_base64_out},
       if_set("result_encoding", &R::result_encoding, "The label of the result."),
-      field("failure", &R::failure, "How it failed."),
+      field("failure", &R::failure, "The failure."),
       moment("finished_at", &R::finished_at, "When it ended."),
   };
 };
@@ -689,7 +700,7 @@ struct Shape<ExecutionContext> {
   using C = ExecutionContext;
   static constexpr std::string_view name = "ExecutionContext";
   static constexpr auto fields = std::tuple{
-      field("kind", &C::kind, "Selects the handler."),
+      field("kind", &C::kind, "The job type, which selects the handler."),
       LabelledJson<&C::payload, &C::payload_encoding>{"payload", about_json_out},
       LabelledBase64<&C::payload, &C::payload_encoding>{"payload_base64", about_base64_out},
       if_set("payload_encoding", &C::payload_encoding, "The label of the payload."),
@@ -713,10 +724,11 @@ struct Shape<Event> {
   };
   static constexpr auto fields = std::tuple{
       field("type", &Event::type, "What happened."),
-      moment("at", &Event::at, "When."),
-      field("execution_id", &Event::execution_id, "To which; absent for lanes, namespaces, workers and keys."),
-      if_set("namespace", &Event::name_space, "Of the execution, or of the worker."),
-      if_set("lane", &Event::lane, "Of the execution, or the lane itself."),
+      moment("at", &Event::at, "Time of the event."),
+      field("execution_id", &Event::execution_id,
+            "The execution; absent for events of lanes, namespaces, workers and keys."),
+      if_set("namespace", &Event::name_space, "The namespace of the execution or of the worker."),
+      if_set("lane", &Event::lane, "The lane of the execution, or the lane itself."),
       if_set("kind", &Event::kind, "Of the execution."),
       if_set("worker_instance_id", &Event::worker_instance_id,
              "Of worker events, and of events that lease an execution: the worker that took it."),
@@ -724,10 +736,10 @@ struct Shape<Event> {
       Special<OfExecution<&Event::lease_epoch>>{"lease_epoch", "Of the execution, after the event."},
       Special<OfExecution<&Event::state_before>>{"state_before", "The public state of the execution before."},
       Special<OfExecution<&Event::state_after>>{"state_after", "The public state of the execution after."},
-      if_set("actor", &Event::actor, "Who caused it: a worker instance, an operator, or `clock`."),
+      if_set("actor", &Event::actor, "The actor: a worker instance, an operator, or `clock`."),
       if_set("reason", &Event::reason, "Free text or a short code, as the type defines."),
       moment("next_at", &Event::next_at, "When it runs next."),
-      field("cursor", &Event::cursor, "Its place in the log. Opaque."),
+      field("cursor", &Event::cursor, "Its position in the log. Opaque."),
       if_set("damage", &Event::damage,
              "Why the stored event cannot be decoded; then only its type, its time and what it belongs to are known."),
   };
@@ -738,7 +750,7 @@ struct Shape<EventPage> {
   static constexpr std::string_view name = "EventPage";
   static constexpr auto fields = std::tuple{
       field("events", &EventPage::events, "Oldest first."),
-      field("next_cursor", &EventPage::next_cursor, "Where the next page begins; empty at the end of a history."),
+      field("next_cursor", &EventPage::next_cursor, "Cursor of the next page; empty at the end of a history."),
   };
 };
 
@@ -747,7 +759,7 @@ struct Shape<ListReply> {
   static constexpr std::string_view name = "ExecutionPage";
   static constexpr auto fields = std::tuple{
       field("executions", &ListReply::executions, "Newest first."),
-      field("next_cursor", &ListReply::next_cursor, "Where the next page begins; empty at the end."),
+      field("next_cursor", &ListReply::next_cursor, "Cursor of the next page; empty on the last page."),
   };
 };
 
@@ -786,11 +798,13 @@ struct Shape<ListRequest> {
       field("states", &R::states, "Only executions in one of these public states.").up_to(limits::max_listed_states),
       Special<TagFilter>{"tag", "Only executions with this tag: one key with its value."},
       field("flow", &R::flow, "Only executions of this flow."),
-      field("created_from", &R::created_from, "Only executions made then or later.").up_to(limits::max_timestamp_ms),
-      field("created_before", &R::created_before, "Only executions made earlier.").up_to(limits::max_timestamp_ms),
-      field("finished_from", &R::finished_from, "Only executions that ended then or later.")
+      field("created_from", &R::created_from, "Only executions created at this time or later.")
           .up_to(limits::max_timestamp_ms),
-      field("finished_before", &R::finished_before, "Only executions that ended earlier.")
+      field("created_before", &R::created_before, "Only executions created before this time.")
+          .up_to(limits::max_timestamp_ms),
+      field("finished_from", &R::finished_from, "Only executions that ended at this time or later.")
+          .up_to(limits::max_timestamp_ms),
+      field("finished_before", &R::finished_before, "Only executions that ended before this time.")
           .up_to(limits::max_timestamp_ms),
   };
 };
@@ -801,7 +815,7 @@ struct Shape<LaneCounts> {
   static constexpr auto fields = std::tuple{
       field("lane", &LaneCounts::lane, "The lane."),
       field("counts", &LaneCounts::counts,
-            "How many executions are in each public state; those without any are left out."),
+            "The number of executions in each public state; states without executions are left out."),
   };
 };
 
@@ -810,17 +824,17 @@ struct Shape<LaneCounts> {
 template <>
 struct Shape<CancelReply> {
   static constexpr std::string_view name = "CancelReply";
-  static constexpr auto fields =
-      std::tuple{field("already_cancelled", &CancelReply::already_cancelled, "It was so before; nothing changed.")};
+  static constexpr auto fields = std::tuple{
+      field("already_cancelled", &CancelReply::already_cancelled, "It was already cancelled; nothing changed.")};
 };
 
 template <>
 struct Shape<RevokeReply> {
   static constexpr std::string_view name = "RevokeReply";
   static constexpr auto fields = std::tuple{
-      field("lease_id", &RevokeReply::lease_id, "The lease that was taken."),
+      field("lease_id", &RevokeReply::lease_id, "The revoked lease."),
       field("lease_epoch", &RevokeReply::lease_epoch, "After the revocation."),
-      field("public_state", &RevokeReply::public_state, "Where the execution stands now."),
+      field("public_state", &RevokeReply::public_state, "The state of the execution now."),
   };
 };
 
@@ -828,8 +842,8 @@ template <>
 struct Shape<ReplayReply> {
   static constexpr std::string_view name = "ReplayReply";
   static constexpr auto fields = std::tuple{
-      field("replay_count", &ReplayReply::replay_count, "How often it was started over."),
-      field("public_state", &ReplayReply::public_state, "Where it stands now."),
+      field("replay_count", &ReplayReply::replay_count, "The number of replays."),
+      field("public_state", &ReplayReply::public_state, "Its state now."),
   };
 };
 
@@ -837,7 +851,7 @@ template <>
 struct Shape<DelayReply> {
   static constexpr std::string_view name = "DelayReply";
   static constexpr auto fields =
-      std::tuple{moment("delay_until", &DelayReply::delay_until, "When the attempt goes on.")};
+      std::tuple{moment("delay_until", &DelayReply::delay_until, "When the attempt continues.")};
 };
 
 template <>
@@ -845,9 +859,9 @@ struct Shape<LaneInfo> {
   static constexpr std::string_view name = "Lane";
   static constexpr auto fields = std::tuple{
       field("lane", &LaneInfo::lane, "Its name."),
-      field("state", &LaneInfo::state, "What it takes and hands out."),
+      field("state", &LaneInfo::state, "Whether it accepts and hands out executions."),
       moment("changed_at", &LaneInfo::changed_at, "When its state changed last."),
-      if_set("changed_by", &LaneInfo::changed_by, "Who changed it."),
+      if_set("changed_by", &LaneInfo::changed_by, "The actor that changed it."),
       if_set("reason", &LaneInfo::reason, "Why."),
       moment("registered_at", &LaneInfo::registered_at, "When its first execution was created."),
       if_set("registered_by", &LaneInfo::registered_by, "The creator of that execution."),
@@ -859,7 +873,8 @@ struct Shape<NamespaceInfo> {
   static constexpr std::string_view name = "Namespace";
   static constexpr auto fields = std::tuple{
       field("namespace", &NamespaceInfo::name_space, "Its name."),
-      field("retention", &NamespaceInfo::retention, "How long its ended executions are kept, unless they say it."),
+      field("retention", &NamespaceInfo::retention,
+            "How long its ended executions are kept, unless their policy sets it."),
   };
 };
 

@@ -62,7 +62,7 @@ TEST(Shapes, RefuseByName) {
 
 TEST(Shapes, NumbersAtTheEdges) {
   EXPECT_EQ(from_json<std::uint8_t>("255"), std::uint8_t{255});
-  EXPECT_EQ(refusal<std::uint8_t>("256").message, "body: is 256; allowed are 0 to 255");
+  EXPECT_EQ(refusal<std::uint8_t>("256").message, "body: is 256; allowed: 0 to 255");
   EXPECT_EQ(from_json<std::uint64_t>("9223372036854775807"), std::uint64_t{INT64_MAX});
   EXPECT_EQ(refusal<std::uint64_t>("9223372036854775808").field, "body");
   EXPECT_EQ(refusal<std::uint32_t>("-1").field, "body");

@@ -494,9 +494,9 @@ TEST_F(Api, ErrorsNameTheFieldAndItsBounds) {
   const auto message = [](const Reply& reply) { return text(reply.json.at("error").at("message")); };
   const Reply ttl = client.post("/v1/claims", worker + R"("lease_ttl_ms":-1})");
   refuses(ttl, 400, "invalid_argument", "lease_ttl_ms");
-  EXPECT_EQ(message(ttl), "lease_ttl_ms: is -1; allowed are 100 to 86400000");
+  EXPECT_EQ(message(ttl), "lease_ttl_ms: is -1; allowed: 100 to 86400000");
   const Reply priority = client.post("/v1/executions", R"({"kind":"k","priority":99999999999})");
-  EXPECT_EQ(message(priority), "priority: is 99999999999; allowed are -32768 to 32767");
+  EXPECT_EQ(message(priority), "priority: is 99999999999; allowed: -32768 to 32767");
   refuses(client.post("/v1/claims", worker + R"("lanes":["ok",""]})"), 400, "invalid_argument", "lanes[1]");
   const std::string id = create();
   refuses(client.send("PATCH", path_of(id) + "/tags", R"({"set":{"bad":""}})"), 400, "invalid_argument", "set");
@@ -506,7 +506,7 @@ TEST_F(Api, ErrorsNameTheFieldAndItsBounds) {
   refuses(client.post(path_of(id) + "/revoke-lease", R"({"expected_lease_id":"01890000-0000-7000-8000-000000000001"})"),
           409, "stale_lease", "expected_lease_id");
   const Reply reason = client.post(path_of(id) + "/cancel", R"({"reason":")" + std::string(5000, 'r') + "\"}");
-  EXPECT_EQ(message(reason), "reason: has 5000 bytes; allowed are 0 to 1024");
+  EXPECT_EQ(message(reason), "reason: has 5000 bytes; allowed: 0 to 1024");
 }
 
 TEST_F(Api, ACancelledExecutionIsCancelledWhoeverAsks) {

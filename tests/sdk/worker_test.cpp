@@ -400,8 +400,8 @@ TEST_P(WorkerTest, bad_options_are_refused_by_name) {
     const auto started = worker.start();
     return started ? std::string("none") : started.error().message;
   };
-  EXPECT_EQ(refusal({.concurrency = 0}), "concurrency: is 0; allowed are 1 to 1000");
-  EXPECT_EQ(refusal({.lease_ttl = 1ms}), "lease_ttl: is 1 ms; allowed are 100 ms to 86400000 ms");
+  EXPECT_EQ(refusal({.concurrency = 0}), "concurrency: is 0; allowed: 1 to 1000");
+  EXPECT_EQ(refusal({.lease_ttl = 1ms}), "lease_ttl: is 1 ms; allowed: 100 ms to 86400000 ms");
   EXPECT_EQ(refusal({}, false), "the worker has no handler; add one with on()");
   EXPECT_NE(refusal({.lanes = {""}}), "none");
   Worker worker(client_);
