@@ -26,7 +26,7 @@ T must(Result<T> result, const char* what) {
   give_up(fmt::format("{}: {}", what, result.error().message));
 }
 
-// A clock for a store that can be stopped, so that many things get the same due time.
+// A clock for a store that can be stopped, so that many entries get the same due time.
 class StoppableClock {
  public:
   std::int64_t now_us() const {
@@ -96,7 +96,8 @@ std::vector<float> send_heartbeats(Engine& engine, int workers, double seconds) 
         --out;
       });
     }
-    // Our own waking up is no cost of heartbeats, but would be counted as one: let it be rare beside a batch's period.
+    // Our own wake-ups are not part of the cost of heartbeats but would be counted: they must be rare compared with a
+    // batch's period.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   while (out > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -105,7 +106,7 @@ std::vector<float> send_heartbeats(Engine& engine, int workers, double seconds) 
 
 // ---- Events
 
-// Waits until so many events of a type are there; returns them.
+// Waits until there are this many events of a type; returns them.
 std::vector<Event> wait_for_events(Engine& engine, EventType type, std::size_t count) {
   EventFilter filter;
   filter.types = {type};
@@ -119,7 +120,7 @@ std::vector<Event> wait_for_events(Engine& engine, EventType type, std::size_t c
   return events;
 }
 
-// One caller of another lane, over and over.
+// One caller of another lane, repeatedly.
 void serve_other_lane(Engine& engine, int caller, const std::atomic<bool>& stop, std::atomic<std::uint64_t>& cycles) {
   const std::string lane = fmt::format("other-{}", caller);
   while (!stop) {
@@ -156,7 +157,7 @@ void make_leases(Engine& engine, int leases, std::uint32_t ttl_ms) {
     claim.lanes = {"doomed"};
     claim.max_executions = page;
     claim.lease_ttl_ms = ttl_ms;
-    // One call may bring fewer than are there.
+    // One call may return fewer than there are.
     for (std::size_t taken = 0; taken < page;) taken += must(engine.claim(claim), "claim").size();
   }
 }
@@ -194,13 +195,13 @@ Lapse bench_lapse(const std::string& url, pid_t postmaster, int workers) {
   const std::int64_t due = clock.stopped_ms() + ttl_ms;
   register_workers(*engine, workers, ttl_ms);
   clock.go_on();
-  // The engine learns the time of its store from batches: without one it would believe in the time that stood still.
+  // The engine learns the time of its store from batches: without one it would use the stopped time.
   must(engine->set_namespace({"some", {}}), "namespace");
   if (clock.now_us() / 1000 >= due) give_up("registering took longer than the TTL: nothing to be seen of the lapse");
 
   const auto server_cpu = [&] { return postmaster == 0 ? 0 : postgres_cpu_seconds(postmaster); };
   const double ours_before = own_cpu_seconds(), server_before = server_cpu();
-  // Commands are counted when their batch is durable, and deaths are the first that there are.
+  // Commands are counted when their batch is durable, and deaths are the first of them.
   const std::uint64_t all_dead = engine->statistics().commands + static_cast<std::uint64_t>(workers);
   std::this_thread::sleep_for(std::chrono::milliseconds(due - 50 - clock.now_us() / 1000));
   while (engine->statistics().commands < all_dead) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -247,7 +248,7 @@ void bench_expiry(const std::string& name, const std::string& url, int leases) {
   while (clock.now_us() / 1000 < due) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const std::uint64_t before = cycles;
   const auto start = Clock::now();
-  // How many are left is asked rarely: the answer is a scan.
+  // The remaining number is queried rarely, because it needs a scan.
   const auto waiting = [&] {
     ListExpiredLeasesRequest request;
     request.limit = 1;

@@ -1,4 +1,4 @@
-// The figures of the fleet: what heartbeats cost, how fast dead workers and dead leases are dealt with.
+// The figures of the fleet: the cost of heartbeats, and the time to process dead workers and expired leases.
 #pragma once
 
 #include <sys/types.h>
@@ -8,22 +8,22 @@
 
 namespace flowfabric::bench {
 
-// Workers that are registered and send a heartbeat each every ten seconds, evenly spread. `postgres` names the server for
-// its share of the CPU; it may be another address of the same server.
+// Registered workers that each send a heartbeat every ten seconds, evenly spread. `postgres` names the server for its
+// share of the CPU; it may be another address of the same server.
 void bench_heartbeats(const std::string& url, const std::string& postgres, int workers, double seconds);
 
-// One round of a fleet whose TTLs end at the same millisecond.
+// One round of a fleet whose TTLs end in the same millisecond.
 struct Lapse {
-  double last_ms = 0;       // how late the last one was written off, by the time in its event
-  double committed_ms = 0;  // and that was durable
-  double cpu_us = 0;        // of ours, a death
+  double last_ms = 0;       // the delay of the last death, by the time in its event
+  double committed_ms = 0;  // and until it was durable
+  double cpu_us = 0;        // of ours, per death
   double server_cpu_us = 0;
 };
-// `postmaster` is 0 where the store has none.
+// `postmaster` is 0 if the store has none.
 Lapse bench_lapse(const std::string& url, pid_t postmaster, int workers);
 void print_lapses(const std::string& name, int workers, const std::vector<Lapse>& rounds);
 
-// So many leases that end at the same millisecond, while other lanes are served.
+// This many leases that end in the same millisecond, while other lanes are served.
 void bench_expiry(const std::string& name, const std::string& url, int leases);
 
 }  // namespace flowfabric::bench

@@ -24,8 +24,8 @@
 namespace flowfabric::bench {
 namespace {
 
-constexpr int executions_a_call = 100;  // executions that are created in one call
-constexpr int samples_a_round = 500;    // of the way from submit to start
+constexpr int executions_a_call = 100;  // executions created in one request
+constexpr int samples_a_round = 500;    // of submit to start
 constexpr int spare_connections = 100;
 constexpr int spare_files = 300;
 
@@ -48,7 +48,7 @@ std::string create_many(const std::string& lane, int count) {
   return post("/v1/executions/batch", R"({"executions":[)" + all + "]}");
 }
 
-// The lease outlasts the run, however slow the machine is.
+// The lease is longer than the run, also on a slow machine.
 std::string claim(const std::string& lane, int worker, int wait_ms) {
   return post("/v1/claims", fmt::format(R"({{"worker_id":"bench","worker_instance_id":"bench-{}","lanes":["{}"],)"
                                         R"("max_executions":1,"lease_ttl_ms":600000,"wait_ms":{}}})",
@@ -64,7 +64,7 @@ std::string get_execution(const std::string& id) { return test::get("/v1/executi
 
 // ---- What is answered
 
-// Ids and handles have nothing to unescape.
+// Ids and handles contain no escapes.
 std::string text_of(std::string_view body, const std::string& name) {
   const std::string mark = "\"" + name + "\":\"";
   const std::size_t at = body.find(mark);
@@ -84,7 +84,7 @@ std::string ask(test::RawSocket& socket, const std::string& request) {
 
 struct Cost {
   double per_second = 0;
-  double server_us = 0;  // CPU a request
+  double server_us = 0;  // CPU per request
   double database_us = 0;
   double client_us = 0;
   double p50_ms = 0, p99_ms = 0;
@@ -98,7 +98,7 @@ class RequestBench {
         options_(options),
         callers_(server.port(), options.callers) {}
 
-  // A round asks for everything once; each kind lives on what the one before has left.
+  // A round runs everything once; each kind uses the results of the previous one.
   void round() {
     std::vector<std::string> ids, handles;
     measure("GET /healthz", options_.requests, [](int, int) { return test::get("/healthz"); }, {});
@@ -148,7 +148,7 @@ class RequestBench {
     return kinds_.emplace_back(Kind{name}).rounds;
   }
 
-  // Sends so many requests, request(i, caller) being one of them, and looks into each answer.
+  // Sends this many requests, each made by request(i, caller), and checks each response.
   void measure(const std::string& name, int count, const std::function<std::string(int, int)>& request,
                const std::function<void(std::string_view)>& look) {
     std::vector<float> latencies;
@@ -181,7 +181,7 @@ class RequestBench {
 
 // ---- From submit to start
 
-// A worker waits in a claim; how long from sending the create until the worker has the execution.
+// A worker waits in a claim; the time from sending the create until the worker has the execution.
 std::vector<float> submit_to_start(std::uint16_t port) {
   test::RawSocket worker(port);
   test::RawSocket submitter(port);
@@ -200,7 +200,7 @@ std::vector<float> submit_to_start(std::uint16_t port) {
   return samples;
 }
 
-// What the disk alone takes: as many pages as SQLite writes for one execution, and a flush.
+// The time of the disk alone: as many pages as SQLite writes for one execution, and a flush.
 std::vector<float> raw_flushes() {
   const test::TempDir folder;
   const std::string pages(std::size_t{10} * 4096, 'p');

@@ -1,4 +1,4 @@
-// The figures of the server: what requests cost, what parked claims cost, and how soon submitted work starts.
+// The figures of the server: the cost of requests and of parked claims, and the delay until submitted work starts.
 #pragma once
 
 #include <string>
@@ -12,8 +12,7 @@ struct HttpOptions {
   int parked = 10000;    // claims at once
 };
 
-// Starts `flowfabric serve` on the store. `postgres` names the database server for its share of the CPU; empty: there is
-// none.
+// Starts `flowfabric serve` on the store. `postgres` names the database server for its share of the CPU; empty: none.
 void bench_http(const std::string& name, const std::string& store, const std::string& postgres,
                 const HttpOptions& options);
 

@@ -68,7 +68,7 @@ HttpCallers::HttpCallers(std::uint16_t port, int callers)
     callers_[static_cast<std::size_t>(i)].socket = made;
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.fd = i;  // the number of the caller: epoll only hands it back
+    event.data.fd = i;  // the number of the caller: epoll only returns it
     epoll_ctl(epoll_, EPOLL_CTL_ADD, made, &event);
   }
 }
@@ -109,7 +109,7 @@ void HttpCallers::receive(int caller, const Next& next, const Answered& answered
   const ssize_t count = recv(self.socket, scratch_.data(), scratch_.size(), MSG_DONTWAIT);
   if (count <= 0) give_up("the server has closed a connection");
   std::string_view input(scratch_.data(), static_cast<std::size_t>(count));
-  // Most answers come in one piece and are read where they are.
+  // Most responses come in one piece and are read in place.
   if (!self.input.empty()) input = self.input.append(input);
   const auto answer = whole_answer(input);
   if (!answer) {

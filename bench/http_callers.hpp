@@ -1,7 +1,7 @@
-// Many callers over HTTP in one thread: each has a connection that stays, and sends a request when the one before is
+// Many callers over HTTP in one thread: each has an open connection, and sends a request when the previous one is
 // answered.
 //
-// Owned by one thread. Sockets are written blockingly, because requests are small, and read when epoll says so.
+// Owned by one thread. Sockets are written blockingly, because requests are small, and read when epoll reports them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace flowfabric::bench {
 
 class HttpCallers {
  public:
-  // The next request of a caller, whole; empty: it has no more.
+  // The next request of a caller, complete; empty: there are no more.
   using Next = std::function<std::string(int caller)>;
   using Answered = std::function<void(int caller, int status, std::string_view body, double ms)>;
 
@@ -28,14 +28,14 @@ class HttpCallers {
 
   // One request from each.
   void begin(const Next& next);
-  // Goes on until nobody has a request out.
+  // Continues until no caller waits for a response.
   void finish(const Next& next, const Answered& answered);
 
  private:
   struct Caller {
     int socket = -1;
     Clock::time_point sent{};
-    std::string input{};  // a part of an answer
+    std::string input{};  // a part of a response
   };
 
   void ask(int caller, const Next& next);
@@ -44,7 +44,7 @@ class HttpCallers {
   int epoll_ = -1;
   std::vector<Caller> callers_;
   std::vector<char> scratch_;
-  int out_ = 0;  // requests without an answer
+  int out_ = 0;  // requests without a response
 };
 
 }  // namespace flowfabric::bench

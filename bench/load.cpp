@@ -35,7 +35,7 @@ auto timed(std::vector<float>& samples, F call) {
   return value;
 }
 
-// One caller. The lane is shared, so a claim brings back somebody's execution, not necessarily our own.
+// One caller. The lane is shared, so a claim may return the execution of another caller.
 std::uint64_t run_caller(Engine& engine, const LoadOptions& options, int number, const std::atomic<bool>& stop,
                          Samples& samples) {
   CreateRequest create;
@@ -66,7 +66,7 @@ std::uint64_t run_caller(Engine& engine, const LoadOptions& options, int number,
   return cycles;
 }
 
-// A caller without a thread: each answer starts its next call.
+// A caller without a thread: each reply starts its next call.
 class AsyncCaller {
  public:
   AsyncCaller(Engine& engine, const LoadOptions& options, int number, const std::atomic<bool>& stop, Samples& samples)

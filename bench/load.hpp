@@ -1,5 +1,5 @@
-// The load that the figures are taken with: callers that each do one create, one claim, one complete per call, over and
-// over, and wait for the durable answer of each.
+// The load of the benchmarks: callers that repeatedly do one create, one claim, one complete, and wait for the durable
+// reply of each.
 #pragma once
 
 #include <sys/types.h>
@@ -31,7 +31,7 @@ struct LoadFigures {
   std::uint64_t stale = 0;             // change sets that lost a race
 };
 
-// Runs the load; prints and exits on the first error, because a figure with errors in it is none.
+// Runs the load; prints and exits on the first error, because a figure with errors is invalid.
 LoadFigures run_load(Engine& engine, const LoadOptions& options);
 
 }  // namespace flowfabric::bench

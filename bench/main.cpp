@@ -1,7 +1,7 @@
-// Our figures beside the raw limit of the same database in the same run: bench [PART...] [--option VALUE...]
+// Our figures next to the raw limit of the same database in the same run: bench [PART...] [--option VALUE...]
 //
-// Ours and the raw loop take turns, round by round, because the machine is not ours alone; the table shows the median of
-// the rounds and the ratio of the medians.
+// The engine and the raw loop alternate, round by round, because other programs may use the machine; the table shows
+// the median of the rounds and the ratio of the medians.
 #include <libpq-fe.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,8 +84,8 @@ void run_sql(const std::string& url, const std::vector<const char*>& statements)
   PQfinish(connection);
 }
 
-// One that has run for a while. A new one pays for the first touch of all its memory, and fills each segment of its
-// write-ahead log with zeros before it uses it; an old one uses both again. A gigabyte is written and thrown away.
+// A server that has run for a while. A new one pays for the first touch of its memory, and fills each segment of its
+// write-ahead log with zeros before using it; an old one reuses both. A gigabyte is written and discarded.
 test::PostgresServer start_warm_server() {
   auto server = start_server();
   run_sql(server.url(), {"CREATE TABLE warm_up (filler text)", "ALTER TABLE warm_up ALTER filler SET STORAGE PLAIN",
@@ -94,7 +94,7 @@ test::PostgresServer start_warm_server() {
   return server;
 }
 
-// One database: the raw loop and the two kinds of callers take turns.
+// One database: the raw loop and the two kinds of callers alternate.
 struct Contest {
   std::vector<double> raw;
   std::vector<LoadFigures> async_callers, threads;
@@ -144,7 +144,7 @@ void bench_postgres(const Settings& settings) {
     }
     return best;
   };
-  // Gives the segments of the log back that the measurement before has filled.
+  // Frees the segments of the log that the previous measurement has filled.
   const auto tidy_up = [&] { run_sql(url, {"CHECKPOINT"}); };
   print_contest("  raw limit (plain libpq, batch 100)",
                 run_contest(settings, raw, url + "?schema=ours", postmaster_of(url), tidy_up),
@@ -161,7 +161,8 @@ void bench_sqlite(const Settings& settings) {
                 run_contest(settings, raw, "sqlite:" + folder.path().string() + "/ours.db"), "target 12000");
 }
 
-// Statements are counted by the server's own counter of transactions in the engine's database; ours is the only client.
+// Statements are counted by the server's own counter of transactions in the engine's database; there is no other
+// client.
 std::int64_t transactions(PGconn* watcher) {
   PGresult* result = PQexec(watcher,
                             "SELECT pg_stat_clear_snapshot(); "
@@ -172,7 +173,7 @@ std::int64_t transactions(PGconn* watcher) {
 }
 
 void bench_idle(const Settings& settings) {
-  // Autovacuum would visit the database meanwhile, and its transactions count like ours.
+  // Autovacuum would run in the database meanwhile, and its transactions would be counted.
   const auto server = start_server({"autovacuum=off"});
   const std::string url = server.url();
   fmt::print("Idle engine on PostgreSQL, nothing due, {} s\n", settings.idle_seconds);
@@ -180,7 +181,8 @@ void bench_idle(const Settings& settings) {
   PQclear(PQexec(watcher, "CREATE DATABASE idle"));
   const std::string idle_url = url.substr(0, url.rfind('/')) + "/idle";
   const auto engine = open_engine(idle_url);
-  // An idle backend reports what it did up to ten seconds late; wait until the numbers of opening stand still for longer.
+  // An idle backend reports its statistics up to ten seconds late; wait until the numbers of the opening do not change
+  // for longer.
   std::int64_t before = -1;
   for (std::int64_t now = transactions(watcher); now != before; now = transactions(watcher)) {
     before = now;
@@ -193,7 +195,7 @@ void bench_idle(const Settings& settings) {
   PQfinish(watcher);
 }
 
-// In a process of its own, so that other figures do not weigh in.
+// In a separate process, so that other measurements do not affect it.
 double in_child(const std::function<double()>& measure) {
   int ends[2];
   if (pipe(ends) != 0) std::exit(1);

@@ -35,7 +35,7 @@ std::optional<ProcessTimes> process_times(const std::string& pid) {
 
 }  // namespace
 
-// The clock of a process is exact, where /proc counts hundredths of a second.
+// The clock of a process is exact, while /proc counts hundredths of a second.
 double cpu_seconds(pid_t process) {
   clockid_t clock{};
   timespec time{};

@@ -1,4 +1,4 @@
-// What processes have cost so far: this one, another one, a PostgreSQL server.
+// The CPU time of processes so far: this one, another one, a PostgreSQL server.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@ double resident_megabytes(pid_t process);
 double own_cpu_seconds();
 double own_resident_megabytes();
 
-// The process that all processes of a PostgreSQL server descend from.
+// The parent of all processes of a PostgreSQL server.
 pid_t postmaster_of(const std::string& url);
 // Of the postmaster, its children, and those that have ended.
 double postgres_cpu_seconds(pid_t postmaster);

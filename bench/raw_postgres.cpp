@@ -17,10 +17,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The sizes are those of an ordinary execution with a payload of 128 bytes and a result of 32.
+// The sizes are those of a typical execution with a payload of 128 bytes and a result of 32.
 constexpr std::size_t fixed_bytes = 250, body_bytes = 220, event_bytes = 130;
 constexpr int oid_bytea = 17, oid_int8 = 20, oid_int4 = 23, oid_xid8 = 5069;
-constexpr std::size_t page_entries = 50;  // fill the block that a page of the log stays within
+constexpr std::size_t page_entries = 50;  // fill the block within which a page of the log stays
 
 void put32(std::string& out, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>((value >> shift) & 255);
@@ -180,7 +180,7 @@ std::string number(std::int64_t value) {
   return out;
 }
 
-// Keys ascend with time, like minted ids.
+// Keys increase with time, like generated ids.
 std::vector<std::string> fresh_keys(std::atomic<std::uint64_t>& counter, int count) {
   std::vector<std::string> keys;
   for (int i = 0; i < count; ++i) {

@@ -75,7 +75,7 @@ struct RawSqlite {
         put_page(db, "INSERT INTO log(seq, entries, live, body) VALUES(?1, ?2, ?2, ?3)") {}
   Statement begin, commit, create_root, put_ready, drop_ready, search, load, update_root, put_due, drop_due, put_page;
   const std::string fixed = std::string(250, 'f'), body = std::string(220, 'b');
-  // What an entry has besides the key: names, a body of 80 bytes, type, time, the entry before, lengths.
+  // The size of an entry without the key: names, a body of 80 bytes, type, time, the previous entry, lengths.
   const std::string rest_of_entry = std::string(14 + 80 + 16, 'e');
   std::int64_t last_entry = 0, entries = 0;  // the latter on the page that is being filled
   std::string page;

@@ -16,7 +16,7 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What the program prints when it listens; 0 before.
+// The port that the program prints when it listens; 0 before.
 std::uint16_t port_in(const std::string& log) {
   const std::string mark = " at http://127.0.0.1:";
   const std::size_t at = log.find(mark);

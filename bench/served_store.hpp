@@ -1,4 +1,4 @@
-// The real program, `flowfabric serve`, on a store and a free port of loopback.
+// The real program, `flowfabric serve`, on a store and a free loopback port.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace flowfabric::bench {
 // The server dies with this object.
 class ServedStore {
  public:
-  // As it runs out of the box, but for these settings.
+  // With the default settings, except for these.
   explicit ServedStore(const std::string& store, const test::Words& settings = {});
 
   std::uint16_t port() const { return port_; }

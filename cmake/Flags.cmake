@@ -9,14 +9,14 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
 set(FF_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
-# Most of the time a file takes to compile goes into headers that its neighbours parse too. So a few files of a target are
-# compiled as one (ff_unity). What a file has in its unnamed namespace is then seen by the others, so such names differ
-# within a room. `./dev lint --tidy` does without, and so finds a file that lacks an include.
+# Most compile time is spent on headers that other files of the target include too. Therefore several files of a target are
+# compiled as one (ff_unity). Names in unnamed namespaces are then visible to the other files, so they must be unique
+# within a module. `./dev lint --tidy` compiles files separately, and so finds missing includes.
 option(FF_UNITY "Compile several files of a target as one" ${PROJECT_IS_TOP_LEVEL})
-# What stands around the library is large and mostly waits; for tests, optimizing it takes longer than it saves.
+# The code around the library is large and mostly waits; for tests, optimizing it takes longer than it saves.
 option(FF_QUICK_BUILD "Optimize the rooms of the library only" OFF)
-# A batch frees at once what sixty callers have allocated, which is not what glibc's allocator is made for. A program that
-# embeds the library brings its own.
+# A batch frees at once what sixty callers have allocated, which is slow with glibc's allocator. A program that
+# embeds the library chooses its own.
 set(FF_ALLOCATOR "system" CACHE STRING "The allocator of our programs: system or mimalloc")
 set_property(CACHE FF_ALLOCATOR PROPERTY STRINGS system mimalloc)
 option(FF_FUZZ "Build the fuzz targets, and only them; needs clang" OFF)
@@ -27,7 +27,7 @@ endif()
 
 add_compile_options(-fno-omit-frame-pointer)
 
-# Someone who adds this tree to his own project keeps his own idea of warnings.
+# A project that includes this tree keeps its own warning settings.
 if(PROJECT_IS_TOP_LEVEL)
   add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
   if(FF_UNITY)

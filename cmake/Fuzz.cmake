@@ -1,5 +1,5 @@
-# Fuzz targets: one program for each tests/fuzz/*_fuzz.cpp, with libFuzzer and sanitizers inside. The preset `fuzz`
-# builds these and nothing else, so each names the few files that it needs instead of whole rooms.
+# Fuzz targets: one program for each tests/fuzz/*_fuzz.cpp, with libFuzzer and sanitizers. The preset `fuzz`
+# builds only these, so each names the few files that it needs instead of whole modules.
 
 add_compile_options(-fsanitize=fuzzer-no-link)
 

@@ -1,5 +1,5 @@
-# The public library: one static archive of the objects of all library rooms, installable, with
-# a package file for find_package(flowfabric). Users see include/ and nothing else.
+# The public library: one static archive of the objects of all library modules, installable, with
+# a package file for find_package(flowfabric). Users see only include/.
 
 include(CMakePackageConfigHelpers)
 

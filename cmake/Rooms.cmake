@@ -1,6 +1,6 @@
 # ff_room and ff_program: how a directory becomes a target.
 #
-# Both accept that the directory is empty or missing, so the tree configures at any moment.
+# Both accept an empty or missing directory, so the tree can always be configured.
 
 set(FF_LIBRARY_ROOMS "")  # rooms with objects that belong into the installed archive
 set(FF_PROGRAMS "")       # names under <build>/bin, written to <build>/programs.txt
@@ -21,7 +21,7 @@ macro(ff_unity_group)
 endmacro()
 
 # ff_unity(<variable> <target> <source>...): the sources to compile instead of these. They include by relative paths, so
-# that ccache knows them again in another clone.
+# that ccache can reuse them in another clone.
 function(ff_unity variable target)
   if(NOT FF_UNITY)
     set(${variable} ${ARGN} PARENT_SCOPE)
@@ -45,8 +45,8 @@ endfunction()
 
 # ff_room(<directory under src> [NOT_IN_LIBRARY] [PUBLIC target...] [PRIVATE target...])
 #
-# Makes the static library ff_<room>, with every / as _, of all its *.cpp except *_test.cpp and
-# main.cpp. Subdirectories are rooms of their own. Without sources it is an interface library.
+# Creates the static library ff_<room>, with every / as _, of all its *.cpp except *_test.cpp and
+# main.cpp. Subdirectories are separate modules. Without sources it is an interface library.
 function(ff_room room)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_LIBRARY" "" "PUBLIC;PRIVATE")
   string(REPLACE "/" "_" target "ff_${room}")
@@ -76,13 +76,13 @@ endfunction()
 
 # ff_program(<target> [OUTPUT_NAME name] SOURCES file... LINK target...)
 #
-# Makes a program in <build>/bin. Does nothing if none of its sources exists.
+# Creates a program in <build>/bin. Does nothing if none of its sources exists.
 function(ff_program target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT_NAME" "SOURCES;LINK")
   set(sources "")
   foreach(source IN LISTS arg_SOURCES)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
-    # A glob, unlike if(EXISTS), is looked at again by every build.
+    # A glob, unlike if(EXISTS), is evaluated again by every build.
     file(GLOB found CONFIGURE_DEPENDS "${source}")
     list(APPEND sources ${found})
   endforeach()
@@ -101,8 +101,8 @@ endfunction()
 
 # ff_use_allocator(<program>)
 #
-# Links it with the allocator that was chosen (FF_ALLOCATOR). A shared library that defines malloc replaces everybody's,
-# that of the libraries it uses too.
+# Links it with the chosen allocator (FF_ALLOCATOR). A shared library that defines malloc replaces it for the whole
+# process, including the libraries.
 function(ff_use_allocator target)
   if(FF_ALLOCATOR STREQUAL "mimalloc")
     target_link_libraries(${target} PRIVATE -Wl,--push-state,--no-as-needed mimalloc -Wl,--pop-state)

@@ -3,7 +3,7 @@
 find_package(GTest)
 find_package(rapidcheck CONFIG QUIET)
 
-# Tests look behind the rooms too, so they may call databases, OpenSSL and zlib directly.
+# Tests also check internals, so they may call databases, OpenSSL and zlib directly.
 set(FF_EVERYTHING ff_cli ff_testing ff_sdk ff_net ff_open ff_store_memory ff_store_sqlite ff_store_postgres
   SQLite::SQLite3 PostgreSQL::PostgreSQL OpenSSL::SSL ZLIB::ZLIB)
 
@@ -26,8 +26,8 @@ if(GTest_FOUND)
   ff_use_allocator(bench)
   target_compile_definitions(bench PRIVATE "FF_ALLOCATOR=\"${FF_ALLOCATOR}\"")
 
-  # The other tests spend their time in the rooms, and are themselves run once: optimizing them costs more than it saves.
-  # What the sanitizers look for lies in the rooms too; tests without UBSan still see every bad access.
+  # The other tests spend their time in the modules, and run once: optimizing them costs more than it saves.
+  # The sanitizers also target the modules; tests without UBSan still detect every bad access.
   add_compile_options(-O0)
   if(FF_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=undefined)
@@ -44,7 +44,7 @@ if(GTest_FOUND)
   ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links})
   ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links})
   ff_program(chaos_tests SOURCES tests/e2e/chaos/*.cpp LINK ${suite_links})
-  # Where they find the program that they run, and the documents that they hold against it.
+  # The location of the program that they run, and of the documents that they compare with it.
   foreach(suite IN ITEMS cli_tests e2e_tests chaos_tests bench)
     if(TARGET ${suite})
       target_compile_definitions(${suite} PRIVATE FF_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
@@ -58,7 +58,7 @@ if(GTest_FOUND)
   endif()
 endif()
 
-# Examples are written as a user writes them: they see the public library and headers only.
+# Examples are written like user programs: they use only the public library and headers.
 if(TARGET flowfabric)
   file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
   foreach(example IN LISTS examples)

@@ -1,11 +1,12 @@
-// The engine inside your process.
+// The engine, embedded in your process.
 //
 //   auto engine = flowfabric::Engine::open("sqlite:jobs.db");
 //
 // Every call blocks until it is durable in the store (or refused) and may be made from any thread. Calls from many
 // threads share commits, so throughput grows with the number of callers. Times are milliseconds by the store's clock.
 //
-// Destroying the engine stops it cleanly: what is queued is finished, waiting calls are answered, nothing is half done.
+// Destroying the engine stops it cleanly: queued commands are finished, waiting calls return, nothing is left half
+// done.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct EngineOptions {
   std::size_t max_payload_bytes = 1024 * 1024;
   std::size_t max_result_bytes = 1024 * 1024;
   std::uint32_t writers = 0;                // connections that write; 0: the store's default (SQLite 1, PostgreSQL 2)
-  std::size_t max_queued_commands = 65536;  // beyond it calls are refused as `overloaded`
+  std::size_t max_queued_commands = 65536;  // at this limit, calls fail with `overloaded`
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
   OnWorkerDeath on_worker_death = OnWorkerDeath::release_now;
   // Called once, from a thread of the engine, when nothing can be written until the store is opened again: a flush to disk
@@ -37,15 +38,15 @@ struct EngineOptions {
   std::function<void(const Error&)> on_failure{};
   std::uint32_t read_timeout_ms =
       30000;             // a listing or other read that takes longer is stopped as `timed_out`; 0: never
-  bool migrate = false;  // let open() bring a server's schema up to date; embedded stores always do
+  bool migrate = false;  // let open() migrate the schema of a PostgreSQL database; SQLite files are always migrated
 };
 
-// Reads the event log from a cursor onwards. Belongs to one thread.
+// Reads the event log from a cursor onwards. Must be used by one thread.
 class Subscription {
  public:
-  // The next events, waiting up to `wait_ms` for the first; empty when none came.
+  // The next events, waiting up to `wait_ms` for the first; empty if there are none.
   Result<std::vector<Event>> next(std::uint32_t wait_ms, std::uint32_t limit = 100);
-  // Where the next read goes on. Keep it to continue after a restart.
+  // The position of the next read. Store it to continue after a restart.
   const std::string& cursor() const { return cursor_; }
 
  private:
@@ -67,7 +68,7 @@ class Engine {
 
   // ---- Submitting
   Result<Created> create(CreateRequest request);
-  // One answer a request, in order; each succeeds or fails by itself.
+  // One result per request, in order; each request succeeds or fails independently.
   std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests);
 
   // ---- Working
@@ -79,7 +80,7 @@ class Engine {
   Result<void> report_progress(const Handle& handle, ProgressReport report);
   Result<void> complete(const Handle& handle, CompleteRequest request = {});
   Result<FailReply> fail(const Handle& handle, FailRequest request);
-  // Gives the lease up; the same attempt goes on after `delay_until`.
+  // Releases the lease; the same attempt continues after `delay_until`.
   Result<DelayReply> delay(const Handle& handle, TimestampMs delay_until);
   // The same, `delay_ms` from now by the store's clock.
   Result<DelayReply> delay_for(const Handle& handle, std::int64_t delay_ms);
@@ -117,20 +118,20 @@ class Engine {
   void replay_async(const ExecutionId& id, Operator by, Done<ReplayReply> done);
   void change_priority_async(const ExecutionId& id, std::int32_t priority, Operator by, Done<void> done);
   void heartbeat_async(HeartbeatRequest request, Done<HeartbeatReply> done);
-  // Tens of thousands of these may wait at once: they cost some memory until there is something to say.
+  // Tens of thousands of these may wait at once: each costs some memory until it is answered.
   void wait_async(const ExecutionId& id, std::uint32_t wait_ms, Done<ExecutionResult> done);
   void read_events_async(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
                          Done<EventPage> done);
 
   // ---- The fleet. docs/fleet.md tells how these belong together.
-  // An instance id that is alive under another worker id is refused: "instance_id reassigned".
+  // Refused if the instance id is live under another worker id: "instance_id reassigned".
   Result<RegisterWorkerReply> register_worker(WorkerRegistration registration);
-  // Prolongs the registration by its stored TTL and renews the leases it carries. Heartbeats wait a little for each other
-  // and share a commit, so the answer may take a tenth of a second.
+  // Extends the registration by its stored TTL and renews the given leases. Heartbeats wait a short time for each other
+  // to share a commit, so the reply may take a tenth of a second.
   Result<HeartbeatReply> heartbeat_worker(HeartbeatRequest request);
   Result<MarkWorkerDeadOutcome> mark_worker_dead(const std::string& name_space, const std::string& worker_instance_id,
                                                  Operator by = {});
-  // From its next heartbeat on the worker is told to finish and claim nothing more.
+  // With its next heartbeat the worker is told to finish its work and claim no more.
   Result<DrainWorkerOutcome> drain_worker(const std::string& name_space, const std::string& worker_instance_id,
                                           Operator by = {});
   Result<ListWorkersReply> list_workers(const ListWorkersRequest& request = {});
@@ -138,9 +139,9 @@ class Engine {
   // The leases that one worker holds, without reading those of others.
   Result<ListWorkerLeasesReply> list_worker_leases(const ListWorkerLeasesRequest& request);
   Result<ListExpiredLeasesReply> list_expired_leases(const ListExpiredLeasesRequest& request = {});
-  // Reserves one execution for one worker until the grant is redeemed or runs out.
+  // Reserves one execution for one worker until the grant is redeemed or expires.
   Result<Grant> issue_claim_grant(GrantRequest request);
-  // The same for the best execution that the worker could claim; nothing when there is no work.
+  // The same for the first execution in the queue that the worker could claim; nothing if there is none.
   Result<std::optional<Grant>> claim_for_worker(ClaimForWorkerRequest request);
   Result<ClaimedExecution> claim_from_grant(RedeemRequest request);
   Result<IssueReclaimGrantOutcome> issue_reclaim_grant(GrantRequest request);
@@ -163,7 +164,7 @@ class Engine {
   Result<PublicState> read_execution_state(const ExecutionId& id);
   // Reads one record.
   Result<std::string> namespace_of(const ExecutionId& id);
-  // The result of the current life, or what one attempt of any life ended with.
+  // The result since the last replay, or the result of one attempt, also from before a replay.
   Result<ExecutionResult> get_execution_result(const ExecutionId& id, std::optional<std::uint32_t> attempt_index = {});
   Result<ExecutionContext> read_execution_context(const ExecutionId& id);
   Result<std::vector<Attempt>> list_attempts(const ExecutionId& id, std::uint32_t from = 0, std::uint32_t limit = 100);
@@ -177,7 +178,7 @@ class Engine {
   Result<NamespaceInfo> get_namespace(const std::string& name_space);
   // Those that have settings, by name.
   Result<std::vector<NamespaceInfo>> list_namespaces();
-  // Waits until the execution has ended; `timed_out` when it has not within `wait_ms`.
+  // Waits until the execution has ended; `timed_out` if it has not ended within `wait_ms`.
   Result<ExecutionResult> wait(const ExecutionId& id, std::uint32_t wait_ms);
   // The store's clock.
   Result<TimestampMs> now();
@@ -186,20 +187,20 @@ class Engine {
   Result<void> ready();
 
   // ---- Events
-  // `cursor`: empty for "from now on", "earliest" for everything still kept, or a cursor seen before. A page is empty
-  // when nothing came within `wait_ms` or the engine stops; its cursor is good in any case.
+  // `cursor`: empty for new events only, "earliest" for all stored events, or an earlier cursor. A page is empty if
+  // there was no event within `wait_ms` or the engine stops; its cursor is valid in any case.
   Result<Subscription> subscribe(EventFilter filter = {}, const std::string& cursor = {});
   Result<EventPage> read_events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit,
                                 std::uint32_t wait_ms);
 
   // ---- Care
-  // Keys of the HTTP API. A name that is taken is a conflict.
+  // Keys of the HTTP API. A name that is already used is a conflict.
   Result<NewApiKey> create_api_key(ApiKeyRequest request, Operator by = {});
-  // By key id or by name; `not_found` when there is none. Other engines on the store notice within a few seconds.
+  // By key id or by name; `not_found` if there is none. Other engines on the store notice within a few seconds.
   Result<ApiKeyInfo> revoke_api_key(const std::string& key, Operator by = {});
   Result<std::vector<ApiKeyInfo>> list_api_keys();
-  // Whose secret this is; `unauthenticated` when nobody's, or when the key has expired. Reads the store at most once a
-  // second, whatever it is asked.
+  // The key of this secret; `unauthenticated` if there is none or it has expired. Reads the store at most once per
+  // second.
   Result<ApiKeyInfo> authenticate(const std::string& secret);
   // A signed text for the cookie of a browser, which then calls without the secret. It ends after `lifetime_ms`, and with
   // the API key that it belongs to, on every engine of the store.
@@ -210,18 +211,18 @@ class Engine {
   Result<ApiSession> begin_session(const std::string& secret, std::int64_t lifetime_ms);
   // Whose session this is; `unauthenticated` when it is not one of this store, has ended, or its key has.
   Result<ApiKeyInfo> authenticate_session(const std::string& token);
-  // Signs with a new key from now on; what older keys signed is accepted for `grace_ms` more.
+  // Creates a new signing key; signatures of older keys are accepted for another `grace_ms`.
   Result<KeyRotation> rotate_keys(std::int64_t grace_ms, Operator by = {});
   Result<std::vector<SigningKeyInfo>> list_keys();
   // Returns how many executions it removed; the event log says so too. A dry run returns how many it would remove.
   Result<std::uint64_t> run_retention(const RetentionRun& run = {}, Operator by = {});
   Result<std::vector<std::string>> check_integrity();
-  // Stops: refuses what is new, finishes what is queued, answers who waits. Idempotent.
+  // Stops: refuses new calls, finishes queued commands, ends waiting calls. Idempotent.
   void stop();
 
   // ---- Watching
-  // What this engine has done and is doing, in the Prometheus text format. docs/operating.md lists the names. Asks the
-  // store for some of it.
+  // The metrics of this engine in the Prometheus text format. docs/operating.md lists the names. Some of them query the
+  // store.
   std::string metrics();
 
   // How many batches this engine has committed, and commands in them.
@@ -246,7 +247,7 @@ class Engine {
   };
   Result<Delays> delays();
 
-  // Used by the file that knows the stores.
+  // Used by the file that opens the stores.
   struct Impl;
   explicit Engine(std::unique_ptr<Impl> impl);
 
@@ -254,7 +255,7 @@ class Engine {
   std::unique_ptr<Impl> impl_;
 };
 
-// Brings the schema of a store up to date.
+// Migrates the schema of a store.
 Result<void> migrate_store(const std::string& url);
 
 }  // namespace flowfabric

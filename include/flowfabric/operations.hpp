@@ -1,4 +1,4 @@
-// What one can ask of the engine, and what it answers. Plain values; validated once, when they enter the engine.
+// The requests and replies of the engine. Plain values; validated once, when they enter the engine.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@ namespace flowfabric {
 struct CreateRequest {
   std::string name_space = "default";
   std::string lane = "default";
-  std::string kind{};     // selects the handler
-  std::string payload{};  // bytes, untouched
+  std::string kind{};     // the job type; selects the handler
+  std::string payload{};  // bytes, not interpreted
   std::string payload_encoding{};
   std::int32_t priority = 0;  // higher first
   Tags tags{};
   std::vector<std::string> required_capabilities{};
   Policy policy{};
   TimestampMs delay_until = 0;
-  TimestampMs deadline_at = 0;  // must end before this, whatever phase it is in
+  TimestampMs deadline_at = 0;  // must end before this time, in any phase
   // The same two counted from the creation, by the store's clock. Each excludes its absolute form.
   std::optional<std::int64_t> delay_ms{};
   std::optional<std::int64_t> deadline_ms{};
   std::string creator{};
   std::string idempotency_key{};
-  std::optional<Uuid> id{};   // minted (UUIDv7) when absent
-  std::string traceparent{};  // W3C trace context of the submitter; handed to whoever claims it
+  std::optional<Uuid> id{};   // generated (UUIDv7) if absent
+  std::string traceparent{};  // W3C trace context of the submitter; passed to the worker that claims it
 };
 
 struct Created {
   ExecutionId execution_id{};
   // Absent for a duplicate whose execution has ended and been removed by retention since.
   std::optional<PublicState> public_state{};
-  bool duplicate = false;  // an earlier request with this idempotency key or id made it
+  bool duplicate = false;  // it was created by an earlier request with this idempotency key or id
 
   friend bool operator==(const Created&, const Created&) = default;
 };
@@ -108,18 +108,18 @@ struct Checkpoint {
 // ---- Working -------------------------------------------------------------------------------------------------------
 
 struct ClaimRequest {
-  std::string worker_namespace = "default";  // where the worker is registered, if it is
+  std::string worker_namespace = "default";  // the namespace in which the worker is registered, if it is
   std::string worker_id{};
   std::string worker_instance_id{};
-  std::optional<std::string> name_space{};  // only executions of this one; absent: of any
+  std::optional<std::string> name_space{};  // only executions of this namespace; absent: of all
   std::vector<std::string> lanes = {"default"};
   std::vector<std::string> capabilities{};
   std::uint32_t max_executions = 1;
   std::uint32_t lease_ttl_ms = 30000;
-  std::uint32_t wait_ms = 0;  // park this long when there is nothing
+  std::uint32_t wait_ms = 0;  // how long to wait if there is no work
 };
 
-// A signed, opaque text that proves ownership of one lease. Everything a worker does with an execution needs it.
+// A signed, opaque text that proves ownership of one lease. Every operation of a worker on an execution needs it.
 using Handle = std::string;
 
 struct ClaimedExecution {
@@ -135,7 +135,7 @@ struct ClaimedExecution {
   Lease lease{};
   TimestampMs created_at = 0;
   TimestampMs deadline_at = 0;
-  std::string traceparent{};  // of the submitter; empty: there was none
+  std::string traceparent{};  // of the submitter; empty: none
   HandleKind handle_kind = HandleKind::fresh;
   Handle handle{};
   // What earlier runs have recorded, by position, up to a limit in bytes.
@@ -153,7 +153,7 @@ struct RenewVerdict {
 };
 
 struct ProgressReport {
-  std::optional<std::uint8_t> percent{};  // 0..100; absent keeps the last one
+  std::optional<std::uint8_t> percent{};  // 0..100; absent: keeps the last value
   std::optional<std::string> message{};
 };
 
@@ -177,7 +177,7 @@ struct FailReply {
   Decision decision = Decision::failed;
   TimestampMs retry_at = 0;
   std::uint32_t next_attempt_index = 0;
-  std::string reason{};  // why it was decided: "retries_left", "retries_exhausted", "never", "no_retry_policy", ...
+  std::string reason{};  // the reason: "retries_left", "retries_exhausted", "never", "no_retry_policy", ...
 
   friend bool operator==(const FailReply&, const FailReply&) = default;
 };
@@ -190,8 +190,8 @@ struct DelayReply {
 
 // ---- The fleet: who works here -------------------------------------------------------------------------------------
 
-// An instance is named by (namespace, instance id). Registering is optional: it makes a worker visible, lets it keep many
-// leases alive with one call a period, and gives its leases back at once when it dies.
+// An instance is identified by (namespace, instance id). Registering is optional: it makes a worker visible, renews
+// many leases with one call per period, and releases the leases at once when the worker dies.
 struct WorkerRegistration {
   std::string name_space = "default";
   std::string worker_id{};
@@ -220,10 +220,10 @@ struct HeartbeatReply {
   enum class Outcome : std::uint8_t { refreshed, not_registered };  // not_registered: register again
   Outcome outcome = Outcome::refreshed;
   TimestampMs next_expiry_at = 0;
-  std::vector<Result<RenewVerdict>> leases{};  // one verdict a handle, in order; given even when not registered
+  std::vector<Result<RenewVerdict>> leases{};  // one result per handle, in order; present even if not registered
   // Directives.
-  bool drain = false;                         // finish what you hold and claim nothing more
-  std::vector<ExecutionId> revoked_leases{};  // stop working on these: they are no longer yours
+  bool drain = false;                         // finish the claimed executions and claim no more
+  std::vector<ExecutionId> revoked_leases{};  // stop working on these; the worker no longer owns them
 };
 
 enum class MarkWorkerDeadOutcome : std::uint8_t { marked, not_registered };
@@ -250,17 +250,17 @@ struct WorkerInfo {
 };
 
 struct ListWorkersRequest {
-  std::optional<std::string> name_space{};  // absent: all of them
+  std::optional<std::string> name_space{};  // absent: all namespaces
   std::optional<std::string> lane{};
   std::optional<std::string> capability{};
-  bool include_expired = false;  // also those that lapsed or died within the last day
+  bool include_expired = false;  // also workers that lapsed or died within the last day
   std::string cursor{};
   std::uint32_t limit = 100;
 };
 
 struct ListWorkersReply {
-  std::vector<WorkerInfo> workers{};  // by namespace, then instance id
-  std::string next_cursor{};          // empty at the end
+  std::vector<WorkerInfo> workers{};  // sorted by namespace, then instance id
+  std::string next_cursor{};          // empty on the last page
 };
 
 // A lease that a worker holds, registered or not. It may have run out a moment ago.
@@ -293,7 +293,7 @@ struct ListWorkerLeasesReply {
 
 // ---- The fleet: leases that ran out, and grants --------------------------------------------------------------------
 
-// A lease that ran out or was revoked and that nobody has followed yet.
+// A lease that expired or was revoked and whose execution has not been claimed again.
 struct ExpiredLease {
   ExecutionId execution_id{};
   std::string name_space{};
@@ -302,8 +302,8 @@ struct ExpiredLease {
   std::string worker_id{};
   std::string worker_instance_id{};
   std::uint32_t attempt_index = 0;
-  TimestampMs expires_at = 0;         // when it ceased
-  LeaseLoss cause = LeaseLoss::none;  // none: the clock has not come by yet
+  TimestampMs expires_at = 0;         // when it ended
+  LeaseLoss cause = LeaseLoss::none;  // none: the clock has not processed it yet
 
   friend bool operator==(const ExpiredLease&, const ExpiredLease&) = default;
 };
@@ -316,7 +316,7 @@ struct ListExpiredLeasesRequest {
 };
 
 struct ListExpiredLeasesReply {
-  std::vector<ExpiredLease> leases{};  // by (expires_at, execution id)
+  std::vector<ExpiredLease> leases{};  // sorted by (expires_at, execution id)
   std::string next_cursor{};
 };
 
@@ -327,7 +327,7 @@ struct Grant {
   std::string lane{};
   std::string worker_id{};
   std::string worker_instance_id{};
-  std::string grant_key{};  // signed; what the worker redeems
+  std::string grant_key{};  // signed; the token that the worker redeems
   std::string grant_id{};   // SHA-256 of the key in hex: safe to log
   TimestampMs expires_at = 0;
   std::string capability_hash{};  // as they were given; see GrantRequest
@@ -364,7 +364,7 @@ struct GrantRequest {
 };
 
 struct ClaimForWorkerRequest {
-  std::optional<std::string> name_space{};  // only executions of this one; absent: of any
+  std::optional<std::string> name_space{};  // only executions of this namespace; absent: of all
   std::string lane = "default";
   std::string worker_id{};
   std::string worker_instance_id{};
@@ -375,7 +375,7 @@ struct ClaimForWorkerRequest {
   std::string admission_summary{};
 };
 
-// What a worker does with a grant. The worker id must be the grant's; the instance may be another.
+// Redeems a grant. The worker id must be that of the grant; the instance may differ.
 struct RedeemRequest {
   ExecutionId execution_id{};
   std::string grant_key{};
@@ -411,29 +411,29 @@ using ReclaimExecutionOutcome = std::variant<Claimed, GrantNotFound, NotReclaima
 struct SigningKeyInfo {
   std::uint32_t key_id = 0;
   TimestampMs created_at = 0;
-  TimestampMs expires_at = 0;  // 0: it signs; else what it signed is refused from then on
+  TimestampMs expires_at = 0;  // 0: the current signing key; else its signatures are refused from this time on
 
   friend bool operator==(const SigningKeyInfo&, const SigningKeyInfo&) = default;
 };
 
 struct KeyRotation {
-  std::uint32_t key_id = 0;            // signs from now on
-  std::vector<SigningKeyInfo> keys{};  // all that verify, oldest first
+  std::uint32_t key_id = 0;            // the new signing key
+  std::vector<SigningKeyInfo> keys{};  // all accepted keys, oldest first
 
   friend bool operator==(const KeyRotation&, const KeyRotation&) = default;
 };
 
 // ---- API keys ------------------------------------------------------------------------------------------------------
 
-// Names a caller of the HTTP API and says what it may do.
+// The name and the permissions of a client of the HTTP API.
 struct ApiKeyRequest {
-  std::string name{};  // stands in the event log; no two keys share one
+  std::string name{};  // recorded in the event log; unique
   ApiRole role = ApiRole::viewer;
-  std::optional<std::string> name_space{};  // when set, all that the key reaches
+  std::optional<std::string> name_space{};  // restricts the key to this namespace
   TimestampMs expires_at = 0;               // 0: never
 };
 
-// A key without its secret, which nobody can read again.
+// A key without its secret, which cannot be read again.
 struct ApiKeyInfo {
   std::string key_id{};
   std::string name{};
@@ -448,13 +448,13 @@ struct ApiKeyInfo {
 
 struct NewApiKey {
   ApiKeyInfo info{};
-  std::string secret{};  // what callers send; the store keeps only its hash
+  std::string secret{};  // clients send it; the store keeps only its hash
 };
 
 // ---- Operating -----------------------------------------------------------------------------------------------------
 
 struct Operator {
-  std::string name = "operator";  // stands in the event log
+  std::string name = "operator";  // recorded in the event log
   std::string reason{};
 };
 
@@ -515,11 +515,11 @@ struct RetentionRun {
 
 // ---- Reading -------------------------------------------------------------------------------------------------------
 
-// One reason why an execution is not running right now. `code` is stable; `sentence` is for people.
+// One reason why an execution is not running now. `code` is stable; `sentence` is for people.
 struct Reason {
   std::string code{};
   std::string sentence{};
-  TimestampMs until = 0;  // when time alone removes it
+  TimestampMs until = 0;  // when the reason ends by itself
 
   friend bool operator==(const Reason&, const Reason&) = default;
 };
@@ -554,8 +554,8 @@ struct ExecutionDescription {
   std::optional<Lease> lease{};
   std::uint64_t lease_epoch = 0;
   std::optional<GrantInfo> grant{};  // while one reserves it
-  std::optional<Attempt> attempt{};  // the current or last one
-  std::vector<Attempt> attempts{};   // all of them, oldest first, up to a page
+  std::optional<Attempt> attempt{};  // the current or last attempt
+  std::vector<Attempt> attempts{};   // oldest first, up to a page
   std::uint32_t retry_count = 0;
   std::uint32_t reclaim_count = 0;
   std::uint32_t replay_count = 0;
@@ -567,7 +567,7 @@ struct ExecutionDescription {
   std::optional<Failure> failure{};
   std::string cancellation_reason{};
   std::string cancelled_by{};
-  std::vector<Reason> explain{};  // empty while it runs
+  std::vector<Reason> explain{};  // empty while it is running
 };
 
 struct ExecutionResult {
@@ -601,7 +601,7 @@ struct ListRequest {
 
 struct ListReply {
   std::vector<ExecutionSummary> executions{};
-  std::string next_cursor{};  // empty at the end
+  std::string next_cursor{};  // empty on the last page
 };
 
 struct LaneCounts {

@@ -1,8 +1,8 @@
-// What can go wrong, as values.
+// Errors as values.
 //
-// Every operation returns Result<T>. An Error carries one code of a closed set; the table behind `describe(Errc)` is
-// the single place that says how a code is spelled, which HTTP status and exit code it maps to, and whether the same
-// call may succeed when it is repeated. Errors are values: safe to copy and to pass between threads.
+// Every operation returns Result<T>. An Error has one code of a closed set; the table behind `describe(Errc)` is the
+// only place that defines the spelling of a code, its HTTP status and exit code, and whether the same call may succeed
+// if it is repeated. Errors are values: safe to copy and to pass between threads.
 #pragma once
 
 #include <cstdint>
@@ -16,40 +16,40 @@
 namespace flowfabric {
 
 enum class Errc : std::uint8_t {
-  invalid_argument,        // a field is malformed or out of range; `field` names it
-  payload_too_large,       // payload, result or detail bytes over the configured limit
-  invalid_handle,          // not a handle of this store, or its signature is wrong
-  not_found,               // no such execution, lane or namespace
-  conflict,                // an idempotency key or id is taken by a different request
-  lane_closed,             // the lane is draining or disabled and takes no new work
-  not_active,              // the operation needs an execution that runs under a lease
-  lease_expired,           // the holder let the lease lapse
-  lease_revoked,           // an operator withdrew the lease
-  stale_lease,             // the fence belongs to an earlier lease or attempt
-  no_active_lease,         // nothing to revoke
-  already_terminal,        // the execution has ended; details name the outcome
-  not_terminal,            // replay needs an ended execution
-  max_replays_exhausted,   // the policy's replay limit is reached
-  not_eligible,            // the execution cannot be claimed now, so it cannot be granted either
-  capability_mismatch,     // the worker lacks what the execution requires; details name what
-  grant_already_exists,    // another worker has a live grant for the execution
-  invalid_claim_grant,     // not a grant of this store, for another execution or worker, or used already
-  claim_grant_expired,     // the grant was not redeemed in time
-  cursor_expired,          // this cursor is of another log, or ahead of this one after a restore
-  contended,               // lost the race for the record too often; repeat
-  overloaded,              // a bounded queue is full; back off and repeat
-  shutting_down,           // the engine is stopping
-  timed_out,               // the caller's wait ended first; nothing was changed by waiting
-  unavailable,             // the store cannot be reached; nothing was written
-  outcome_unknown,         // the connection was lost in mid-commit and the store did not come back in time to ask
-  schema_mismatch,         // the store's schema is older or newer than this program
-  corruption,              // stored bytes cannot be decoded
-  unauthenticated,         // the API: nobody knows the caller
-  permission_denied,       // the API: the caller may not do this
+  invalid_argument,       // a field is malformed or out of range; `field` names it
+  payload_too_large,      // payload, result or detail bytes over the configured limit
+  invalid_handle,         // not a handle of this store, or its signature is wrong
+  not_found,              // no such execution, lane or namespace
+  conflict,               // an idempotency key or id is used by a different request
+  lane_closed,            // the lane is draining or disabled and accepts no new executions
+  not_active,             // the operation needs an execution with an active lease
+  lease_expired,          // the lease expired before the call
+  lease_revoked,          // an operator revoked the lease
+  stale_lease,            // the fence belongs to an earlier lease or attempt
+  no_active_lease,        // there is no lease to revoke
+  already_terminal,       // the execution has ended; details name the outcome
+  not_terminal,           // replay needs an ended execution
+  max_replays_exhausted,  // the policy's replay limit is reached
+  not_eligible,           // the execution cannot be claimed now, so it cannot be granted either
+  capability_mismatch,    // the worker lacks a required capability; details name it
+  grant_already_exists,   // another worker has a live grant for the execution
+  invalid_claim_grant,    // not a grant of this store, for another execution or worker, or already used
+  claim_grant_expired,    // the grant was not redeemed in time
+  cursor_expired,         // this cursor is of another log, or ahead of this one after a restore
+  contended,              // too many conflicts on the record; try again
+  overloaded,             // a bounded queue is full; try again later
+  shutting_down,          // the engine is stopping
+  timed_out,              // the wait of the caller ended first; waiting changed nothing
+  unavailable,            // the store cannot be reached; nothing was written
+  outcome_unknown,  // the connection was lost during a commit and the store could not be asked for the outcome in time
+  schema_mismatch,  // the store's schema is older or newer than this program
+  corruption,       // stored bytes cannot be decoded
+  unauthenticated,  // the API: unknown API key
+  permission_denied,       // the API: the role or namespace of the key does not allow this
   method_not_allowed,      // the route exists, but not for this HTTP method
-  unsupported_media_type,  // the body's content type is not one that the route takes
-  unsupported,             // this store or build cannot do it
-  internal,                // a bug here
+  unsupported_media_type,  // the route does not accept the content type of the body
+  unsupported,             // this store or build does not support it
+  internal,                // a bug in FlowFabric
 };
 
 struct ErrcInfo {
@@ -66,7 +66,7 @@ std::string_view to_string(Errc code);
 struct Error {
   Errc code = Errc::internal;
   std::string message{};
-  std::string field{};  // which input was wrong, when one was
+  std::string field{};  // the name of the invalid input, if any
   std::vector<std::pair<std::string, std::string>> details{};
 
   friend bool operator==(const Error&, const Error&) = default;

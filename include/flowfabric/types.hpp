@@ -1,4 +1,4 @@
-// The words of the engine: states, policies, leases, attempts, events. Plain values.
+// The types of the engine: states, policies, leases, attempts, events. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -90,10 +90,10 @@ enum class LeaseLoss : std::uint8_t { none, expired, revoked };
 enum class LaneState : std::uint8_t { active, paused, draining, disabled };
 enum class HandleKind : std::uint8_t { fresh, resumed, reclaimed };
 enum class GrantKind : std::uint8_t { claim, reclaim };
-// What a caller of the HTTP API may do. Each role may do what those before it may: read; submit and work; operate; hand
-// out keys.
+// The permissions of a client of the HTTP API. Each role includes the previous ones: read; submit and work; operate;
+// manage keys.
 enum class ApiRole : std::uint8_t { viewer, worker, operating, admin };
-// What became of a registered worker. Only a live one counts; the others are kept for a day, for people to look at.
+// The state of a registered worker. Only live workers count; the others are kept for a day, for inspection.
 enum class WorkerState : std::uint8_t { live, lapsed, marked_dead, ttl_swept };
 
 std::string_view to_string(Phase value);
@@ -122,9 +122,9 @@ struct RetryPolicy {
 
   std::uint32_t max_retries = 3;  // attempts after the first; reclaims are not counted here
   Backoff backoff = Backoff::exponential;
-  std::int64_t initial_delay_ms = 1000;  // the whole delay when backoff is fixed
+  std::int64_t initial_delay_ms = 1000;  // every delay, if backoff is fixed
   std::int64_t max_delay_ms = 60000;
-  std::uint32_t multiplier_percent = 200;           // 200: each delay is twice the one before
+  std::uint32_t multiplier_percent = 200;           // 200: each delay is twice the previous one
   Jitter jitter = Jitter::none;                     // full: uniform in [0, delay]
   std::vector<std::string> retryable_categories{};  // empty: every category is retried
 
@@ -157,10 +157,10 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// Reads a policy from JSON with the field names above. Unknown fields, wrong types and values out of range are refused
-// by name.
+// Reads a policy from JSON with the field names above. Unknown fields, wrong types and values out of range are refused,
+// with the name of the field.
 Result<Policy> parse_policy_json(std::string_view json);
-// The same in the other direction: every field that is set, in the order above; parsing it gives an equal policy.
+// The reverse: every field that is set, in the order above; parsing it gives an equal policy.
 std::string policy_to_json(const Policy& policy);
 
 using Tags = std::map<std::string, std::string>;
@@ -170,7 +170,7 @@ using Tags = std::map<std::string, std::string>;
 struct Lease {
   Uuid lease_id{};
   std::uint64_t lease_epoch = 0;
-  std::string worker_namespace{};  // where the holder is registered, if it is
+  std::string worker_namespace{};  // the namespace in which the holder is registered, if it is
   std::string worker_id{};
   std::string worker_instance_id{};
   std::uint32_t lease_ttl_ms = 0;
@@ -201,8 +201,8 @@ struct Attempt {
   TimestampMs suspended_at = 0;
   TimestampMs resumed_at = 0;
   TimestampMs ended_at = 0;
-  TimestampMs timeout_at = 0;        // while it runs under a timeout
-  std::int64_t timeout_left_ms = 0;  // while it is suspended under one
+  TimestampMs timeout_at = 0;        // while it is running with a timeout
+  std::int64_t timeout_left_ms = 0;  // while it is suspended with a timeout
   // Lineage: why this attempt exists.
   std::optional<std::uint32_t> previous_attempt_index{};
   std::string reason{};
@@ -233,9 +233,9 @@ std::string_view to_string(StepState state);
 enum class EventType : std::uint8_t {
   unknown = 0,  // only in events that cannot be decoded
   created = 1,
-  ready = 2,  // a delay, a backoff or a grace ended
+  ready = 2,  // a delay, a backoff or a grace period ended
   claimed = 3,
-  resumed = 4,  // the same attempt goes on under a new lease
+  resumed = 4,  // the same attempt continues under a new lease
   delayed = 5,
   retry_scheduled = 6,
   lease_expired = 7,
@@ -260,7 +260,7 @@ enum class EventType : std::uint8_t {
   keys_rotated = 26,
   api_key_created = 27,
   api_key_revoked = 28,
-  retention_run = 29,  // an operator removed what had ended
+  retention_run = 29,  // an operator removed ended executions
   released = 30,       // the holder gave its lease back; the same attempt goes on with the next claim
   step_recorded = 31,  // `reason` is the step's name
 };
@@ -281,7 +281,7 @@ struct Event {
   std::uint64_t lease_epoch = 0;
   PublicState state_before = PublicState::waiting;
   PublicState state_after = PublicState::waiting;
-  std::string actor{};      // who caused it: a worker instance, an operator, or "clock"
+  std::string actor{};      // the actor: a worker instance, an operator, or "clock"
   std::string reason{};     // free text or a short code, as the type defines
   TimestampMs next_at = 0;  // when it runs next, for delayed, retry_scheduled and lease losses
   std::string cursor{};     // position in the log, filled when read

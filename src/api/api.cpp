@@ -16,7 +16,7 @@ struct ApiServer::Impl {
 
 ApiServer::ApiServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-// What runs in the pool may look at the server, so the pool ends first.
+// Work in the pool may use the server, so the pool ends first.
 ApiServer::~ApiServer() { impl_->dispatcher.stop(); }
 
 Result<std::unique_ptr<ApiServer>> ApiServer::start(Engine& engine, const ApiOptions& options) {

@@ -20,13 +20,13 @@ struct ApiOptions {
   std::uint16_t port = 7070;
   std::size_t io_threads = 1;
   std::size_t pool_threads = 8;
-  bool api_keys = false;  // ask every caller for one; else everybody is the local user
-  // Of pages in browsers that may call. Empty: none.
+  bool api_keys = false;  // require API keys; else every client is the local user
+  // Origins of web pages that may use the API. Empty: none.
   std::vector<std::string> cors_origins{};
   net::ServerOptions http{};  // limits, timeouts and TLS; address, port and threads are taken from above
   StreamSettings streams{};
   DashboardSettings dashboard{};
-  std::shared_ptr<observe::Tracer> tracer{};  // takes the spans of requests; null: nobody wants them
+  std::shared_ptr<observe::Tracer> tracer{};  // receives the spans of requests; null: tracing is off
 };
 
 class ApiServer {
@@ -38,11 +38,12 @@ class ApiServer {
   std::string url() const;
   // Where browsers find the dashboard; nothing when it is switched off, or was not built.
   std::optional<std::string> dashboard_url() const;
-  // Reads the certificate again.
+  // Reloads the certificate.
   Result<void> reload_tls();
-  // From now on /readyz says no, so that nobody sends more here.
+  // From now on /readyz answers 503, so that load balancers send no more requests.
   void begin_drain();
-  // Accepts no more and lets what runs finish. The engine is stopped before, so that parked claims are answered.
+  // Stops accepting and lets requests in progress finish. The engine is stopped before, so that parked claims are
+  // answered.
   void drain(std::chrono::milliseconds patience);
 
  private:

@@ -1,4 +1,4 @@
-// Bodies that exist only in HTTP: what a C++ caller passes as arguments, and what he gets as more than one value.
+// Bodies that exist only in HTTP: the arguments of C++ calls, and replies with more than one value.
 #pragma once
 
 #include "wire/shapes.hpp"
@@ -136,7 +136,7 @@ struct ApiKeysReply {
   std::vector<ApiKeyInfo> keys{};
 };
 
-// One of many in a call: what came of it, or the error.
+// One item of a bulk request: its result, or its error.
 template <class T>
 struct Item {
   std::optional<T> value{};

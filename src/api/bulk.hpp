@@ -1,5 +1,4 @@
-// One action on many executions: what it applies to, how it is done, and how it is counted. The command line and the API
-// share it.
+// One action on many executions: the selection, the action and the counting. Shared by the command line and the API.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ struct BulkOrder {
   std::optional<std::string> from_step{};  // for BulkVerb::replay: keep only what was recorded before this step
 };
 
-// What the verb brought is set, the rest is not.
+// Only the result of this verb is set.
 struct BulkSuccess {
   ExecutionId execution_id{};
   std::optional<bool> already_cancelled{};
@@ -41,21 +40,21 @@ struct BulkFailure {
 struct BulkTally {
   std::uint64_t matched = 0;
   std::uint64_t changed = 0;
-  std::uint64_t unchanged = 0;  // was so already
-  std::uint64_t skipped = 0;    // chosen by a filter, but had ended, gone or started over by the time of the action
+  std::uint64_t unchanged = 0;  // needed no change
+  std::uint64_t skipped = 0;    // selected by a filter, but ended, removed or replayed before the action
   std::vector<BulkSuccess> results{};
   std::vector<BulkFailure> failures{};
 };
 
 bool is_change(const BulkSuccess& success);
 
-// Makes a filter one for the verb: without states it selects those that the verb is usually meant for. Refuses states
-// that the verb can do nothing with; `field` is what the caller calls them.
+// Adapts a filter to the verb: without states it selects the usual ones for the verb. Refuses states to which the verb
+// cannot be applied; `field` is the caller's name for them.
 Result<ListRequest> filter_for(BulkVerb verb, ListRequest filter, const std::string& field);
 
 // Acts on all at once, so that they share commits, and waits for the last.
 BulkTally act_on(Engine& engine, const BulkOrder& order, const std::vector<ExecutionId>& ids);
-// Between the choice and the action the world goes on; for what a filter chose that is no failure.
+// Executions can change between selection and action; if a filter selected them, that is not a failure.
 void pass_over_moved(BulkTally& tally);
 
 }  // namespace flowfabric::api

@@ -42,8 +42,8 @@ Result<BulkReply> act_on_named(Call& call, const BulkOrder& order, const BulkBod
   return reply;
 }
 
-// The cursor walks from the newest to the oldest, so what the action moves does not come again, and what is made
-// meanwhile is left alone.
+// The cursor goes from the newest to the oldest, so executions moved by the action are not selected again, and new ones
+// are left alone.
 Result<BulkReply> act_on_page(Call& call, const BulkOrder& order, const BulkBody& body) {
   if (is_empty(*body.filter)) return refuse("filter", "must not be empty; it would select everything");
   if (body.limit < 1 || body.limit > max_items) {

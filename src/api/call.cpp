@@ -11,7 +11,7 @@
 namespace flowfabric::api {
 namespace {
 
-// What a caller sent wrong is told to him, but not a megabyte of it.
+// Errors repeat the input of the caller, but not a megabyte of it.
 constexpr std::size_t max_message_bytes = 1000;
 constexpr std::size_t max_field_bytes = 200;
 
@@ -35,7 +35,7 @@ net::Response error_response(const Error& error) {
   response.status = describe(error.code).http_status;
   response.body = error_json(error);
   if (response.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
-  // How long to back off is a guess; that backing off helps is not.
+  // The pause is a guess.
   if (response.status == 429 || response.status == 503) response.headers.add("Retry-After", "1");
   return response;
 }

@@ -17,21 +17,21 @@ namespace flowfabric::api {
 // {"error":{"code","message","field"?,"retryable","details"?}}
 std::string error_json(const Error& error);
 net::Response error_response(const Error& error);
-// For what the pool does not take.
+// The error if the pool is full.
 Error too_many_waiting();
 
-// The media type of bytes that are no JSON, and the header that carries their label.
+// The media type of bytes that are not JSON, and the header that carries their label.
 inline constexpr std::string_view bytes_type = "application/octet-stream";
 inline constexpr std::string_view json_type = "application/json";
 inline constexpr std::string_view stream_type = "text/event-stream";
 inline constexpr std::string_view label_header = "FlowFabric-Encoding";
 
-// Whether a Content-Type names that type, whatever its parameters are.
+// Whether a Content-Type has that type, with any parameters.
 bool is_media_type(std::string_view header, std::string_view type);
 
 class Call : public std::enable_shared_from_this<Call> {
  public:
-  // The engine may answer after the server is gone, so a call keeps what it needs for that.
+  // The engine may answer after the server is destroyed, so a call keeps what it needs for that.
   struct Home {
     Engine& engine;
     std::shared_ptr<Pool> pool;
@@ -44,20 +44,20 @@ class Call : public std::enable_shared_from_this<Call> {
   const Home& home() const { return home_; }
   Gatekeeper& gatekeeper() const { return *home_.gatekeeper; }
   const Caller& caller() const { return caller_; }
-  // Who acts, for the event log.
+  // The actor, for the event log.
   Operator as_operator(std::string reason) const { return {caller_.name, std::move(reason)}; }
   net::Request& request() { return exchange_->request(); }
 
-  // What stands in the path.
+  // A path parameter.
   const std::string& parameter(std::string_view name) const;
   bool has_parameter(std::string_view name) const { return parameters_.contains(name); }
   Result<ExecutionId> execution_id() const;
-  // A caller that reaches one namespace only is refused what lies elsewhere. An execution elsewhere does not exist for
-  // it. The last two ask the store and block. Handles that are not good pass: the engine refuses them.
+  // A client that is restricted to one namespace is refused access to others. For it, executions of other namespaces do
+  // not exist. The last two read the store and block. Invalid handles pass: the engine refuses them.
   Result<void> check_reach(const std::string& name_space, const char* field = "namespace") const;
   Result<void> check_reach(const ExecutionId& id) const;
   Result<void> check_reach(const std::vector<Handle>& handles) const;
-  // What stands in the query. The namespace of a caller that reaches only one is that one, said or not.
+  // A query parameter. For a client that is restricted to one namespace, the namespace is always that one.
   std::optional<std::string> query(std::string_view name) const;
   // Every value of a parameter that is a list: a,b and repeating the parameter say the same.
   Result<std::vector<std::string>> query_list(std::string_view name) const;
@@ -68,12 +68,12 @@ class Call : public std::enable_shared_from_this<Call> {
   // The same for an answer that hands out leases. If it cannot be delivered they are released: else they would hold the
   // work back until they expire, for a client that has never heard of them.
   void hand_over(int status, std::string json, std::vector<Handle> leases);
-  // As application/octet-stream, with the label of the bytes beside them.
+  // As application/octet-stream, with the label of the bytes in a header.
   void answer_bytes(std::string bytes, const std::string& label);
   void refuse(const Error& error);
-  // Null when the client has gone.
+  // Null if the client has disconnected.
   std::shared_ptr<net::ResponseStream> begin_stream(net::Response head);
-  // Runs what blocks; the call is refused as overloaded when too much is waiting.
+  // Runs blocking work; the call is refused as overloaded if the pool is full.
   void in_pool(std::function<void()> work);
   // Runs what takes time in the pool, or here when too much is waiting there: for answers that must not get lost. Threads
   // of the engine have commits to make, so they do not encode and compress what may be large.

@@ -48,7 +48,7 @@ const QueryParameter* find_query(const Route& route, std::string_view name) {
   return found == route.query.end() ? nullptr : &*found;
 }
 
-// What nobody knows, or what only one value of is looked at, would be ignored silently.
+// Unknown parameters, and repeated ones of which only one would be used, must not be ignored silently.
 Result<void> check_query(const Route& route, const net::Request& request) {
   for (auto at = request.query.begin(); at != request.query.end(); ++at) {
     const std::string& name = at->first;
@@ -69,7 +69,8 @@ Error about_all_namespaces(const Caller& caller) {
           {}};
 }
 
-// For a caller that reaches one namespace only: the call must say that it keeps to it. Asks the store, so it blocks.
+// For a client that is restricted to one namespace: the request must be restricted to it. Reads the store, so it
+// blocks.
 Result<void> keep_to_namespace(const Route& route, const Call& call) {
   bool kept = route.keeps_to_namespace;
   if (find_query(route, "namespace") != nullptr) {
@@ -254,7 +255,7 @@ void Dispatcher::answer_ready(const Exchange& exchange) {
   });
 }
 
-// In the pool, because the engine asks its store for some figures.
+// In the pool, because the engine queries its store for some metrics.
 void Dispatcher::answer_metrics(const Exchange& exchange) {
   in_pool(exchange, [this, exchange] {
     net::Response response;

@@ -1,4 +1,4 @@
-// The way of a request: its route, its caller, what the caller may, and then the route itself.
+// The path of a request: its route, its client, the permissions, and then the route's handler.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ namespace flowfabric::api {
 class Dispatcher {
  public:
   Dispatcher(Engine& engine, const ApiOptions& options);
-  // What runs in the pool may look at everything here.
+  // Work in the pool may use everything here.
   ~Dispatcher() { pool_->stop(); }
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
@@ -35,19 +35,19 @@ class Dispatcher {
   using Exchange = std::shared_ptr<CountedExchange>;
   struct Prepared {
     Route route;
-    std::vector<std::string> segments;  // of the pattern: "{name}" for what varies
+    std::vector<std::string> segments;  // of the pattern: "{name}" for variable parts
   };
-  // What is not part of the API proper and stands in no document: health, metrics, the document itself.
+  // Paths that are not part of the API document: health, metrics, the document itself.
   struct Plain {
     std::string_view path;
-    bool anybody;  // may ask without a key
+    bool anybody;  // allowed without a key
     void (Dispatcher::*answer)(const Exchange&);
   };
   static const std::vector<Plain>& plain_ones();
 
   void dispatch(const Exchange& exchange);
   bool dispatch_plain(const Exchange& exchange);
-  // Finds out who is calling and goes on with it. Mostly that is known; else a thread of the pool asks.
+  // Authenticates the client and continues. Usually the key is cached; else a thread of the pool asks the engine.
   void let_in(const Exchange& exchange, ApiRole needs, std::function<void(Caller)> go_on);
   void run(const Prepared& prepared, const Exchange& exchange, Caller caller);
   void in_pool(const Exchange& exchange, std::function<void()> work);

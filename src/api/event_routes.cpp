@@ -1,4 +1,4 @@
-// Events and results that one waits for.
+// Events and results that a client can wait for.
 #include "api/event_stream.hpp"
 #include "api/parameters.hpp"
 #include "api/route.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using CallPtr = std::shared_ptr<Call>;
 
-// Texts grow large and get compressed: that is not for the engine's thread.
+// Responses can be large and are compressed: not on the engine's thread.
 template <class T>
 Engine::Done<T> answered_in_pool(const CallPtr& call, Engine::Done<T> done) {
   return [call, done = std::move(done)](Result<T> reply) {
@@ -86,7 +86,7 @@ void poll(const CallPtr& call, Nothing, Engine::Done<EventPage> done) {
                                    asked->wait_ms, answered_in_pool<EventPage>(call, std::move(done)));
 }
 
-// A client that comes back says where it was; what stands in the URL is older.
+// A reconnecting client sends its position in the header; the one in the URL is older.
 std::string resume_cursor(const Call& call, const net::Request& request) {
   const auto last = request.headers.find("last-event-id");
   return last && !last->empty() ? std::string(*last) : call.query("cursor").value_or("");

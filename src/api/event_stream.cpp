@@ -7,13 +7,13 @@ namespace flowfabric::api {
 namespace {
 
 constexpr std::uint32_t events_at_once = 100;
-constexpr std::string_view opening = "retry: 1000\n\n";  // milliseconds until a client that lost us comes back
+constexpr std::string_view opening = "retry: 1000\n\n";  // milliseconds until a disconnected client reconnects
 
 void append(std::string& out, std::string_view id, std::string_view event, std::string_view data) {
   out.append("id: ").append(id).append("\nevent: ").append(event).append("\ndata: ").append(data).append("\n\n");
 }
 
-// A place among the streams of the server, given back once.
+// One of the limited number of streams of the server, released once.
 class Place {
  public:
   explicit Place(std::shared_ptr<EventStreams> streams) : streams_(std::move(streams)) {}
@@ -31,7 +31,7 @@ class Place {
   std::atomic<bool> given_back_{false};
 };
 
-// Lives as long as a read of the engine or an unsent page refers to it.
+// Exists while a read of the engine or an unsent page refers to it.
 class EventStream : public std::enable_shared_from_this<EventStream> {
  public:
   EventStream(Call& call, EventFilter filter, std::string cursor, std::shared_ptr<EventStreams> streams)
@@ -41,7 +41,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
         cursor_(std::move(cursor)),
         place_(std::move(streams)) {}
 
-  // The first read tells whether there can be a stream at all.
+  // The first read shows whether a stream is possible.
   void open(const std::shared_ptr<Call>& call) {
     read(std::chrono::milliseconds(0), [self = shared_from_this(), call](Result<EventPage> page) {
       if (!page && page.error().code != Errc::cursor_expired) return call->refuse(page.error());
@@ -54,7 +54,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
     net::Response head;
     head.content_type = "text/event-stream";
     head.headers.add("Cache-Control", "no-store");
-    head.headers.add("X-Accel-Buffering", "no");  // proxies must not collect events
+    head.headers.add("X-Accel-Buffering", "no");  // proxies must not buffer events
     stream_ = call.begin_stream(std::move(head));
     if (stream_ == nullptr) return false;
     stream_->on_closed([stream = weak_from_this()] {
@@ -72,7 +72,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
     if (!page) return cut(std::move(text), page.error());
     for (const Event& event : page->events) append(text, event.cursor, to_string(event.type), wire::to_json(event));
     cursor_ = std::move(page->next_cursor);
-    // The cursor moves on past what the filter hides; an id without data lets the client know it.
+    // The cursor moves past events that the filter excludes; an id without data tells the client.
     if (page->events.empty()) text.append(": heartbeat\nid: ").append(cursor_).append("\n\n");
     if (!stream_->write(std::move(text))) return;
     stream_->on_drained(place_.settings().patience, [self = shared_from_this()](bool in_time) {
@@ -91,14 +91,13 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
     });
   }
 
-  // A key that was revoked, or has expired, is not told what happened since. A store that does not answer says nothing
-  // about the key.
+  // A key that was revoked or has expired gets no more events. If the store does not answer, the key stays valid.
   void send_if_allowed(const Result<Caller>& caller, Result<EventPage> page) {
     if (!caller && caller.error().code == Errc::unauthenticated) return cut({}, caller.error());
     send({}, std::move(page));
   }
 
-  // The last event says why, and where to come back. It stands behind what has not been taken yet.
+  // The last event has the reason and the cursor to continue with. It follows the data that was not sent yet.
   void cut(std::string text, const Error& error) {
     for (const auto& [name, value] : error.details) {
       if (error.code == Errc::cursor_expired && name == "earliest") cursor_ = value;

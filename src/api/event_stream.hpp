@@ -1,8 +1,8 @@
-// Events as server-sent events, at the pace of their reader.
+// Events as server-sent events, at the speed of the client.
 //
-// A stream is a chain of reads of the engine, each started when the client has taken what the one before brought. So a
-// slow reader costs nothing but its place, and one that stays behind is told where to come back and let go. There is no
-// thread and no timer to a stream: the read that brings nothing within the heartbeat is the heartbeat.
+// A stream is a chain of reads of the engine, each started when the client has received the previous page. So a slow
+// client costs nothing but its slot, and one that is too slow gets a cursor to continue from and is disconnected. A
+// stream needs no thread and no timer: a read that finds nothing within the heartbeat interval is the heartbeat.
 #pragma once
 
 #include <atomic>
@@ -15,18 +15,18 @@
 namespace flowfabric::api {
 
 struct StreamSettings {
-  std::chrono::milliseconds heartbeat{15'000};  // a comment after so much silence
-  std::chrono::milliseconds patience{10'000};   // with a client that does not take what it was sent
+  std::chrono::milliseconds heartbeat{15'000};  // a comment after this time without events
+  std::chrono::milliseconds patience{10'000};   // for a client that does not receive
   std::size_t max_streams = 1000;
 };
 
-// The streams of one server: how they behave and how many there are.
+// The streams of one server: their settings and their number.
 class EventStreams {
  public:
   explicit EventStreams(const StreamSettings& settings) : settings_(settings) {}
 
   const StreamSettings& settings() const { return settings_; }
-  // False when there are enough.
+  // False at the limit.
   bool enter();
   void leave() { --open_; }
 

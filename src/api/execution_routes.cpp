@@ -14,8 +14,8 @@ const std::string one = "/v1/executions/{execution_id}";
 
 // ---- Submitting
 
-// The trace of the request is that of what it submits, unless the body says otherwise. A header that is not a trace is
-// ignored, as the standard asks.
+// The trace of the request is that of the submitted execution, unless the body has one. An invalid trace header is
+// ignored, as the standard requires.
 void carry_trace(Call& call, CreateRequest& request) {
   if (!request.traceparent.empty()) return;
   const auto header = call.request().headers.find("traceparent");
@@ -57,7 +57,7 @@ void create(const CallPtr& call, CreateRequest request, const Engine::Done<Creat
   submit(call, std::move(request));
 }
 
-// The body is the payload, so the rest stands in the query.
+// The body is the payload, so the other fields are in the query.
 Result<CreateRequest> create_request_of_bytes(Call& call) {
   CreateRequest request;
   const auto kind = call.query("kind");

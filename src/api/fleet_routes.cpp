@@ -1,4 +1,4 @@
-// Workers, leases that ran out, grants.
+// Workers, expired leases, grants.
 #include "api/fleet_bodies.hpp"
 #include "api/parameters.hpp"
 #include "base/check.hpp"
@@ -107,7 +107,7 @@ Result<NextGrantReply> next_grant(Call& call, ClaimForWorkerRequest request) {
   return NextGrantReply{grant ? Outcome::granted : Outcome::no_work, std::move(grant)};
 }
 
-// The parts of the two outcomes that are alike.
+// The common parts of the two outcomes.
 template <class Reply>
 void put(Reply& reply, NotReclaimable why) {
   reply.outcome = Reply::Outcome::not_reclaimable;

@@ -1,4 +1,4 @@
-// Who is calling, and may they.
+// Authentication and authorization.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@
 namespace flowfabric::api {
 
 struct Caller {
-  std::string name = "local";  // stands in the event log
+  std::string name = "local";  // recorded in the event log
   ApiRole role = ApiRole::admin;
-  std::optional<std::string> name_space{};  // all that it reaches; absent: everything
+  std::optional<std::string> name_space{};  // the namespace to which it is restricted; absent: all
 };
 
 // Knows callers by the API key that they send as `Authorization: Bearer KEY`, or by the session in the cookie of a browser
@@ -35,9 +35,9 @@ class Gatekeeper {
   Gatekeeper(Engine& engine, bool required, std::function<std::int64_t()> steady_ms = {});
 
   bool required() const { return required_; }
-  // What is known without asking the engine; nothing when it must be asked.
+  // The cached result; nothing if the engine must be asked.
   std::optional<Result<Caller>> recall(const net::Request& request);
-  // Blocks while the engine looks.
+  // Blocks while the engine looks it up.
   Result<Caller> ask(const net::Request& request);
   // After a key was revoked here.
   void forget();
@@ -68,7 +68,7 @@ std::optional<std::string_view> session_of(const net::Request& request);
 // The fields that say who sends a request, for those who ask again later.
 net::Request credentials_of(const net::Request& request);
 
-// Refuses a role below the one that is needed.
+// Refuses a role below the required one.
 Result<void> check_role(const Caller& caller, ApiRole needed);
 
 }  // namespace flowfabric::api

@@ -13,14 +13,14 @@ namespace {
 
 using observe::Label;
 
-// Anybody can send any word as a method.
+// Clients can send any word as a method.
 std::string_view known_method(const std::string& method) {
   constexpr std::array<std::string_view, 7> known = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
   const auto found = std::find(known.begin(), known.end(), method);
   return found == known.end() ? observe::other : *found;
 }
 
-// The caller's own, when it can stand in a header and a log line; else a new one.
+// The client's own, if it is valid in a header and a log line; else a new one.
 std::string request_id_of(const net::Request& request) {
   constexpr std::size_t max_bytes = 128;
   const auto given = request.headers.find("x-request-id");
@@ -110,7 +110,7 @@ CountedExchange::CountedExchange(std::shared_ptr<net::Exchange> exchange, std::s
   metrics_->in_flight().add(1);
 }
 
-// Unanswered, it is answered by the server.
+// If unanswered, the server answers it.
 CountedExchange::~CountedExchange() { count(500); }
 
 void CountedExchange::count(int status) {

@@ -1,4 +1,4 @@
-// What the HTTP server counts, and the process it runs in. docs/operating.md says what each name means.
+// The metrics of the HTTP server and of the process. docs/operating.md describes each name.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@ namespace flowfabric::api {
 // Thread-safe.
 class HttpMetrics {
  public:
-  // The tracer whose figures are shown; null: there is none, and they are zero.
+  // The tracer whose counters are shown; null: they are zero.
   explicit HttpMetrics(std::shared_ptr<observe::Tracer> tracer);
-  // From now on text() has the figures of this server, which must live until the last call of text().
+  // From now on text() includes the metrics of this server, which must exist until the last call of text().
   void watch(const net::HttpServer& server) { server_ = &server; }
   void answered(std::string_view route, std::string_view method, int status, std::int64_t nanoseconds);
   std::string text() const { return registry_.text(); }
@@ -41,21 +41,21 @@ class HttpMetrics {
   observe::Gauge& in_flight_;
 };
 
-// An exchange that counts, traces and logs its answer: when it is given, or, for a stream, when that begins. Every answer has a
-// request id, the caller's own or a new one, and says to browsers which pages may read it.
+// An exchange that counts, traces and logs its response: when it is sent, or, for a stream, when that begins. Every
+// response has a request id, the client's own or a new one, and the CORS headers.
 class CountedExchange final : public net::Exchange {
  public:
   CountedExchange(std::shared_ptr<net::Exchange> exchange, std::shared_ptr<HttpMetrics> metrics);
   ~CountedExchange() override;
 
-  // The pattern of the route that was found, never the path of the request: there must be few of them. Before the answer.
+  // The pattern of the route, never the path of the request: the number of values must be small. Before the response.
   void matched(std::string_view route) { route_ = route; }
-  // For what is asked all the time and tells nobody anything. Before the answer.
+  // For frequent requests of no interest. Before the response.
   void forget_span() { span_.reset(); }
 
-  // Pages of these origins may call; "*" stands for all.
+  // Web pages of these origins may use the API; "*" for all.
   void allow_origins(const std::vector<std::string>& origins);
-  // Answers a browser that asks beforehand whether a page may call. False when it is none, or when the page may not.
+  // Answers a CORS preflight request. False if it is none, or if the origin is not allowed.
   bool answer_preflight(const std::string& methods);
   const std::string& request_id() const { return request_id_; }
 
@@ -74,9 +74,9 @@ class CountedExchange final : public net::Exchange {
   const std::shared_ptr<HttpMetrics> metrics_;
   const observe::Stopwatch watch_{};
   const std::string_view method_;
-  const std::string target_;  // without the query: what stands there is nobody's business in a log
+  const std::string target_;  // without the query, which may be confidential and must not be logged
   const std::string request_id_;
-  std::string allowed_origin_;  // the one that asks, if it may
+  std::string allowed_origin_;  // the origin of the request, if it is allowed
   std::string route_;           // empty: none was found
   std::optional<RequestSpan> span_;
   std::atomic<bool> counted_ = false;

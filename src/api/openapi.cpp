@@ -89,7 +89,7 @@ constexpr std::string_view security_schemes =
     R"("session":{"type":"apiKey","in":"cookie","name":"flowfabric_session","description":"For pages of the server )"
     R"(itself: the cookie that `POST /v1/session` sets."}})";
 
-// What stands in paths.
+// Descriptions of path parameters.
 std::string_view about_path_parameter(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
       {"execution_id", "The id of an execution."},

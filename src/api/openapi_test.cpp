@@ -1,4 +1,4 @@
-// The route table and the document that is made of it.
+// The route table and the document generated from it.
 #include <set>
 
 #include <boost/json/parse.hpp>

@@ -1,4 +1,4 @@
-// What stands in queries, and how long lists in bodies may be.
+// Query parameters, and the limits of lists in bodies.
 #pragma once
 
 #include <flowfabric/operations.hpp>
@@ -21,7 +21,7 @@ Result<bool> query_flag(const Call& call, std::string_view name);
 Result<ListRequest> list_request(const Call& call);
 // The parameter `wait_ms`; 0 without it.
 Result<std::uint32_t> query_wait_ms(const Call& call);
-// The bytes of a result, when there is one.
+// The bytes of a result, if there is one.
 Result<LabelledBytes> result_bytes(ExecutionResult result);
 Result<void> check_count(const std::string& field, std::size_t count, std::size_t max = max_items);
 

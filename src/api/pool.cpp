@@ -14,8 +14,8 @@ Pool::Pool(std::size_t threads, std::size_t max_waiting) : max_waiting_(max_wait
 
 Pool::~Pool() { stop(); }
 
-// Threads wake each other one by one for as long as there is more to do: calls are short, and most threads that were
-// called for one each would find it done already.
+// Threads wake each other one by one while there is more to do: tasks are short, and if one thread were woken for each,
+// most would find the task already done.
 bool Pool::should_wake() {
   if (waiting_.empty() || idle_ == 0 || waking_) return false;
   waking_ = true;

@@ -1,4 +1,4 @@
-// Threads for calls that block: reads of the store and operator commands. I/O threads hand these over and go on.
+// Threads for blocking calls: reads of the store and operator commands. I/O threads pass these on and continue.
 #pragma once
 
 #include <condition_variable>
@@ -17,9 +17,9 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // False when too much is waiting already.
+  // False if the pool is full.
   bool submit(std::function<void()> work);
-  // Finishes what is waiting; what comes later is refused.
+  // Finishes queued work; later work is refused.
   void stop();
 
  private:
@@ -31,8 +31,8 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> waiting_;
-  std::size_t idle_ = 0;  // threads that sleep
-  bool waking_ = false;   // one of them has been called and is not up yet
+  std::size_t idle_ = 0;  // sleeping threads
+  bool waking_ = false;   // one of them has been notified and is not awake yet
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -13,7 +13,7 @@
 namespace flowfabric::api {
 namespace {
 
-// Only when all of them run at the same time does any of them end.
+// All of them must run at the same time before any of them ends.
 class Meeting {
  public:
   explicit Meeting(int expected) : missing_(expected) {}

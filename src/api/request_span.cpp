@@ -20,7 +20,7 @@ observe::SpanId random_span_id() {
   return id;
 }
 
-// Under the span of the caller, or a trace of its own.
+// Under the span of the client, or a new trace.
 observe::TraceContext context_of(const net::Request& request, const observe::Tracer& tracer) {
   if (const auto header = request.headers.find("traceparent")) {
     if (const auto given = observe::read_traceparent(*header)) return *given;

@@ -1,4 +1,4 @@
-// The span of one request. docs/operating.md says what it looks like.
+// The span of one request. docs/operating.md describes it.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ class RequestSpan {
 
   struct End {
     std::string_view method;
-    std::string_view route;  // empty: there is none
+    std::string_view route;  // empty: none
     int status = 0;
     std::string_view request_id;
     std::int64_t took_ns = 0;

@@ -1,5 +1,5 @@
-// The route table: one line a route says what it takes, what it gives and what it does. Dispatch, OpenAPI and tests all
-// read it, so they cannot differ.
+// The route table: one entry per route defines its request, its response and its handler. Dispatch, OpenAPI and tests
+// all use it, so they cannot differ.
 #pragma once
 
 #include <functional>
@@ -27,46 +27,46 @@ struct QueryParameter {
   bool is_list = false;                         // a,b and repeating the parameter say the same
 };
 
-// A good answer other than the usual one.
+// A successful response other than the usual one.
 struct OtherAnswer {
   int status = 200;
   std::string_view about;
 };
 
 struct Route {
-  ApiRole needs = ApiRole::viewer;  // the least role that may call it
+  ApiRole needs = ApiRole::viewer;  // the lowest role that may use it
   std::string method{};
   std::string pattern{};  // "/v1/executions/{execution_id}"
   std::string summary{};
   std::vector<QueryParameter> query{};
   std::vector<QueryParameter> headers{};
   int status = 200;
-  // Empty when there is no body.
+  // Empty if there is no body.
   std::function<std::string(wire::Schemas&)> request_schema{};
   std::function<std::string(wire::Schemas&)> response_schema{};
   std::function<void(const std::shared_ptr<Call>&)> run{};
-  // Whether it can be kept to one namespace. Callers that reach only one are refused the others.
+  // Whether it can be restricted to one namespace. Restricted clients are refused the other routes.
   bool keeps_to_namespace = false;
-  bool body_required = false;  // an empty one is not as good as {}
-  std::string description{};   // what the summary does not say
+  bool body_required = false;  // an empty body is not accepted as {}
+  std::string description{};   // in addition to the summary
   bool takes_bytes = false;    // also as application/octet-stream
   bool gives_bytes = false;
   std::vector<OtherAnswer> also{};  // with the same schema
-  bool streams = false;             // answers with text/event-stream who accepts that
+  bool streams = false;             // answers with text/event-stream if the client accepts it
   bool anybody = false;             // needs no key
   bool of_dashboard = false;        // does not exist on a server without the dashboard
 };
 
 namespace detail {
 
-// A body shows where it reaches by what it names: a namespace, executions, or leases.
+// A body shows which namespace it concerns: it names a namespace, executions, or leases.
 template <class T>
 constexpr bool names_its_reach =
     requires(T& t) { t.name_space; } || requires(T& t) { t.execution_id; } || requires(T& t) { t.handle; } ||
     requires(T& t) { t.handles; } || requires(T& t) { t.completions.front().handle; } ||
     requires(T& t) { t.executions.front().name_space; };
 
-// The leases that a body is about.
+// The leases that a body names.
 template <class T>
 std::vector<Handle> handles_of(const T& body) {
   std::vector<Handle> handles;
@@ -207,22 +207,22 @@ Route blocking_route(ApiRole needs, std::string method, std::string pattern, std
   return route;
 }
 
-// The same route, which says more about itself.
+// The same route with a description.
 Route described(Route route, std::string description);
-// The same route, which also takes a body of bytes: then `run` has the call instead.
+// The same route, which also accepts a body of bytes: then `run` gets the call instead.
 Route taking_bytes(Route route, std::function<void(const std::shared_ptr<Call>&)> run);
-// The same route, which also answers with bytes when they are asked for: `read` gives them with their label, on a
+// The same route, which also answers with bytes if the client accepts them: `read` returns them with their label, on a
 // thread of the pool.
 struct LabelledBytes {
   std::string bytes{};
   std::string label{};
 };
-// Whether the caller asks for them.
+// Whether the client accepts them.
 bool wants_bytes(Call& call);
 Route giving_bytes(Route route, std::function<Result<LabelledBytes>(Call&)> read);
 
-// A route that answers as a stream if the client accepts text/event-stream, stream(call), and else with one answer, later
-// and without a thread: run(call, request, done).
+// A route that answers as a stream if the client accepts text/event-stream, stream(call), and else with one response,
+// later and without a thread: run(call, request, done).
 template <class Rep, class Run, class Stream>
 Route streaming_route(ApiRole needs, std::string method, std::string pattern, std::string summary, Run run,
                       Stream stream, std::vector<QueryParameter> query) {

@@ -75,7 +75,7 @@ Engine::Done<CompletionsReply> encoded_elsewhere(const CallPtr& call, Engine::Do
   };
 }
 
-// Gathers what comes from any thread; the last one answers.
+// Collects results from any thread; the last one sends the response.
 class Gathering {
  public:
   Gathering(std::size_t count, Engine::Done<CompletionsReply> done) : left_(count), done_(std::move(done)) {

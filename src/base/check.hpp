@@ -1,6 +1,6 @@
-// FF_CHECK states what must hold; it is on in every build. A broken invariant ends the process with one line that says
-// where: a durable engine restarts safely, and continuing with a wrong belief is what loses work.
-// FF_TRY unwraps a Result or returns its error.
+// FF_CHECK checks an invariant in every build. A violation ends the process with one line that names the place: a
+// durable engine restarts safely, while continuing in a wrong state could lose work. FF_TRY unwraps a Result or returns
+// its error.
 #pragma once
 
 #include <utility>

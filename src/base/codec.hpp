@@ -1,8 +1,8 @@
-// Bytes in, bytes out: the encoding of everything that we store.
+// The encoding of all stored data.
 //
-// Numbers are little-endian base-128 varints (signed ones zig-zag), strings are length-prefixed, enums are one byte with
-// a known maximum. A Decoder never reads past its input and never trusts it: the first thing that does not fit makes
-// `ok()` false for good, every later read returns zero values, and the caller reports `corruption` once, at the end.
+// Numbers are little-endian base-128 varints (signed ones zig-zag), strings are length-prefixed, enums are one byte
+// with a known maximum. A Decoder never reads past its input and never trusts it: the first invalid value makes `ok()`
+// false permanently, every later read returns zero values, and the caller reports `corruption` once, at the end.
 #pragma once
 
 #include <cstdint>
@@ -98,7 +98,7 @@ class Decoder {
     return value == 1;
   }
   std::string text() { return std::string(text_view()); }
-  // Part of the input, and valid as long.
+  // A part of the input; valid as long as the input.
   std::string_view text_view() {
     const std::uint64_t size = unsigned_number();
     if (!ok_ || size > rest_.size()) {
@@ -119,7 +119,7 @@ class Decoder {
     rest_.remove_prefix(value.bytes.size());
     return value;
   }
-  // An enum whose greatest value is `last`: anything above it is corruption, never a default.
+  // An enum whose greatest value is `last`: a larger value is corruption, never a default.
   template <class Enum>
     requires std::is_enum_v<Enum>
   Enum enumerator(Enum last) {
@@ -130,7 +130,7 @@ class Decoder {
     }
     return static_cast<Enum>(value);
   }
-  // A count of things that take at least one byte each, so that a hostile count cannot make us reserve memory.
+  // A count of elements of at least one byte each, so that a hostile count cannot cause a large allocation.
   std::size_t count() {
     const std::uint64_t value = unsigned_number();
     if (value > rest_.size()) return broken();

@@ -13,7 +13,7 @@ std::uint64_t next_system_number() {
   thread_local std::array<std::uint64_t, 64> buffer;
   thread_local std::size_t used = buffer.size();
   if (used == buffer.size()) {
-    // Requests of up to 256 bytes are never cut short by a signal; this one is 512, so ask twice.
+    // Requests of up to 256 bytes are never interrupted by a signal; this one is 512, so it is split in two.
     char* bytes = reinterpret_cast<char*>(buffer.data());
     FF_CHECK(getrandom(bytes, 256, 0) == 256);
     FF_CHECK(getrandom(bytes + 256, 256, 0) == 256);

@@ -7,7 +7,7 @@
 namespace flowfabric {
 namespace {
 
-// The one table. Rows stand in the order of the enum.
+// The table of errors, in the order of the enum.
 constexpr std::array<ErrcInfo, 34> table = {{
     {Errc::invalid_argument, "invalid_argument", 400, false, 2},
     {Errc::payload_too_large, "payload_too_large", 413, false, 2},

@@ -1,8 +1,8 @@
-// A gate that one thread waits at and another opens, once.
+// A gate on which one thread waits and which another thread opens, once.
 //
-// Made for short waits of very many threads: opening costs at most one system call, and the waiter does not have to fight
-// for a lock when it wakes. The waiter may destroy the gate as soon as `wait` returns, even while `open` is still under
-// way: after its store, `open` only hands the address to the kernel, which does not mind if nothing is there any more.
+// Made for short waits of very many threads: opening costs at most one system call, and the waiter does not contend for
+// a lock when it wakes. The waiter may destroy the gate as soon as `wait` returns, even while `open` is still running:
+// after its store, `open` only passes the address to the kernel, which accepts an address that is no longer valid.
 #pragma once
 
 #include <linux/futex.h>

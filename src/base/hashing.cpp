@@ -47,8 +47,8 @@ void add(const Digest& digest, std::string_view bytes) {
   FF_CHECK(EVP_DigestUpdate(digest.get(), raw(bytes), bytes.size()) == 1);
 }
 
-// OpenSSL 3 pays more for looking up an algorithm, or for a keyed context, than for the hash of a short text. So each
-// thread keeps one digest that knows its algorithm, and goes on from wherever `start` has come to.
+// With OpenSSL 3, looking up an algorithm or creating a keyed context costs more than hashing a short text. Therefore
+// each thread keeps one digest that has its algorithm, and continues from the state of `start`.
 Sha256 finish_hash(const Digest* start, std::string_view bytes) {
   thread_local const Digest own = new_digest();
   FF_CHECK((start != nullptr ? EVP_MD_CTX_copy_ex(own.get(), start->get())
@@ -98,7 +98,7 @@ std::uint64_t fnv1a64(std::string_view bytes) {
   return hash;
 }
 
-// HMAC as RFC 2104 defines it: the key, padded to a block, goes in front of both hashes. That part is hashed once.
+// HMAC as in RFC 2104: the key, padded to a block, precedes both hashes. That part is hashed once.
 struct Signer::Keyed {
   Digest inner = new_digest();
   Digest outer = new_digest();
@@ -164,7 +164,7 @@ namespace {
 constexpr std::string_view base64url_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::string_view base64_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// The value of every character; 64 for those that have none.
+// The value of every character; 64 for invalid characters.
 using Base64Values = std::array<std::uint8_t, 256>;
 
 constexpr Base64Values values_of(std::string_view alphabet) {
@@ -211,7 +211,7 @@ std::optional<std::string> decode_base64(std::string_view text, const Base64Valu
       bytes += static_cast<char>((pending >> bits) & 255);
     }
   }
-  // Left-over bits must be zero and fewer than a whole character, so that equal bytes have one spelling.
+  // Remaining bits must be zero and fewer than a whole character, so that equal bytes have one spelling.
   if (bits >= 6 || (pending & ((1u << bits) - 1)) != 0) return std::nullopt;
   return bytes;
 }

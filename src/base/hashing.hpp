@@ -11,10 +11,10 @@
 
 namespace flowfabric {
 
-// CRC-16/XMODEM, the one that Redis Cluster uses for slots.
+// CRC-16/XMODEM, as used by Redis Cluster for slots.
 std::uint16_t crc16(std::string_view bytes);
 
-// Where a record lives: crc16(bytes) mod partition_count.
+// The partition of a record: crc16(bytes) mod partition_count.
 std::uint16_t partition_of(std::string_view bytes);
 std::uint16_t partition_of(const Uuid& uuid);
 
@@ -24,7 +24,7 @@ Sha256 sha256(std::string_view bytes);
 // The first eight bytes of SHA-256 as a number: compares requests for equality, not against an adversary.
 std::uint64_t digest64(std::string_view bytes);
 
-// FNV-1a: spreads, and nothing more.
+// FNV-1a: for even distribution only.
 std::uint64_t fnv1a64(std::string_view bytes);
 
 bool equal_in_constant_time(std::string_view a, std::string_view b);
@@ -39,7 +39,7 @@ class Signer {
 
   // 32 bytes.
   std::string sign(std::string_view bytes) const;
-  // The signature may be cut to its first bytes, but not to fewer than 16. Compares in constant time.
+  // The signature may be truncated to its first bytes, but not to fewer than 16. Compares in constant time.
   bool verify(std::string_view bytes, std::string_view signature) const;
 
  private:

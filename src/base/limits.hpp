@@ -1,5 +1,5 @@
-// Every bound in one place. At a bound the caller gets `invalid_argument`, `payload_too_large` or `overloaded`, never
-// silence. Bytes unless the name says otherwise.
+// All limits in one place. At a limit the caller gets `invalid_argument`, `payload_too_large` or `overloaded`; nothing
+// is dropped silently. Values are bytes unless the name says otherwise.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace flowfabric::limits {
 
-// Names and texts from callers.
+// Names and texts of callers.
 inline constexpr std::size_t max_namespace_bytes = 128;
 inline constexpr std::size_t max_lane_bytes = 64;
 inline constexpr std::size_t max_kind_bytes = 128;
@@ -31,13 +31,13 @@ inline constexpr std::size_t max_policy_json_bytes = 64 * 1024;
 inline constexpr std::size_t max_retry_categories = 64;
 inline constexpr std::size_t max_failure_detail_bytes = 64 * 1024;
 
-// Bytes that users move through us. The default; EngineOptions can change it up to the ceiling.
+// User data. These are the defaults; EngineOptions can change them up to the ceiling.
 inline constexpr std::size_t default_max_payload_bytes = 1024 * 1024;
 inline constexpr std::size_t ceiling_max_payload_bytes = 64 * 1024 * 1024;
-// Payloads and results up to this size travel inside the record, larger ones beside it as a satellite.
+// Payloads and results up to this size are stored in the record, larger ones separately as a satellite.
 inline constexpr std::size_t max_inline_bytes = 1024;
 
-// Numbers from callers.
+// Numbers of callers.
 inline constexpr std::int32_t min_priority = -32768;
 inline constexpr std::int32_t max_priority = 32767;
 inline constexpr std::int64_t max_duration_ms = 10LL * 366 * 24 * 3600 * 1000;  // ten years
@@ -75,23 +75,23 @@ inline constexpr std::size_t max_damaged_named = 1000;  // records that a server
 inline constexpr std::size_t max_findings = 10000;      // that an integrity check lists; it counts the rest
 inline constexpr std::uint32_t inspection_page = 500;   // records or entries that it has in memory at once
 
-// Inside the engine.
+// Internal limits of the engine.
 inline constexpr std::size_t max_key_bytes = 400;
 inline constexpr std::size_t max_queued_commands = 65536;
-inline constexpr std::size_t worthwhile_batch_commands = 16;  // that a second writer joins in for
+inline constexpr std::size_t worthwhile_batch_commands = 16;  // commands that must wait before a second writer starts
 inline constexpr std::int64_t slow_batch_ms = 50;             // after which a second writer starts for fewer
 inline constexpr std::size_t max_batch_commands = 512;
-inline constexpr std::size_t max_batch_bytes = 8 * 1024 * 1024;  // payload bytes that one batch may carry
+inline constexpr std::size_t max_batch_bytes = 8 * 1024 * 1024;  // payload bytes in one batch
 inline constexpr std::size_t max_parked_claims = 65536;
 inline constexpr std::size_t max_parked_waiters = 65536;
-inline constexpr std::uint32_t max_due_batch = 2500;    // what one sweep looks for
-inline constexpr std::uint32_t lone_due_batch = 1000;   // where the one writer is wanted for commands too
+inline constexpr std::uint32_t max_due_batch = 2500;    // entries that one sweep reads
+inline constexpr std::uint32_t lone_due_batch = 1000;   // if the only writer also serves commands
 inline constexpr std::uint32_t shared_due_batch = 125;  // and where commands have come since the last sweep;
 inline constexpr std::int64_t due_lag_step_ms = 250;    // as many again for each such step that the sweeps are late
-inline constexpr std::uint32_t read_ahead_page = 1000;  // what the clock reads at once before its time
-inline constexpr std::uint32_t max_read_ahead = 10000;  // and what it keeps of that
+inline constexpr std::uint32_t read_ahead_page = 1000;  // entries that the clock reads ahead at once
+inline constexpr std::uint32_t max_read_ahead = 10000;  // and entries that it keeps
 inline constexpr std::size_t max_read_ahead_bytes = 8 * 1024 * 1024;  // as stored: several times that in memory
-inline constexpr std::int64_t heartbeat_patience_ms = 100;  // a heartbeat waits so long for others to share its commit
+inline constexpr std::int64_t heartbeat_patience_ms = 100;  // how long a heartbeat waits for others to share its commit
 inline constexpr std::int64_t dead_worker_retention_ms = 24LL * 3600 * 1000;
 inline constexpr std::size_t max_signing_keys = 16;
 inline constexpr std::size_t max_api_keys = 1000;

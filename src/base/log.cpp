@@ -39,7 +39,7 @@ std::string utc_now() {
   return format_utc(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
 }
 
-// A record is one line, whatever others put into their messages.
+// A record is one line, even if a message contains line breaks.
 void append_flat(std::string& line, std::string_view text) {
   for (const char c : text) line += c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
 }

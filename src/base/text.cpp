@@ -33,7 +33,8 @@ std::size_t utf8_sequence(std::string_view text) {
   return 0;
 }
 
-// How many bytes at the start are ASCII for sure. Most text is nothing else, and eight bytes at a time are seen at once.
+// The number of bytes at the start that are certainly ASCII. Most text is ASCII only, and eight bytes are checked at a
+// time.
 std::size_t ascii_words(std::string_view text) {
   constexpr std::uint64_t high_bits = 0x8080808080808080;
   std::size_t known = 0;

@@ -43,7 +43,7 @@ TEST(Text, EveryTruncationOfACharacterIsMalformed) {
   for (std::size_t size = 1; size < whole.size(); ++size) EXPECT_FALSE(is_valid_utf8(whole.substr(0, size)));
 }
 
-// Words of plain characters are looked at as a whole; what stands between and behind them is not overlooked.
+// Words of plain characters are checked as a whole; characters between and after them must be checked too.
 TEST(Text, MalformedBytesAreFoundAtEveryPlace) {
   for (std::size_t size = 1; size <= 40; ++size) {
     for (std::size_t at = 0; at < size; ++at) {

@@ -1,8 +1,8 @@
-// Configuration files: the part of TOML that settings need. Tables, dotted and quoted keys, strings (basic and literal,
-// on one line), whole numbers, true and false, arrays of strings, comments. Pure functions.
+// Configuration files: the subset of TOML that settings need. Tables, dotted and quoted keys, strings (basic and
+// literal, on one line), whole numbers, true and false, arrays of strings, comments. Pure functions.
 //
-// A document is the list of what it sets, each with its full name and its line; there are no nested values to walk.
-// Errors name the line.
+// A document is the list of its settings, each with its full name and its line; there are no nested values. Errors name
+// the line.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ using TomlDocument = std::vector<TomlEntry>;  // in the order of the text
 // Every error of reading and of the functions below begins with "line N: ".
 Result<TomlDocument> read_toml(std::string_view text);
 
-// The name as it could stand in a file: profiles.default.store
+// The name as written in a file: profiles.default.store
 std::string name_of(const TomlEntry& entry);
-// For who finds that an entry is wrong.
+// For callers that find an entry to be wrong.
 tl::unexpected<Error> refuse(const TomlEntry& entry, const std::string& message);
 
-// As one would write it on a command line; an array with commas between.
+// As written on a command line; the elements of an array separated by commas.
 std::string to_text(const TomlValue& value);
-// The value, when it has that type.
+// The value, if it has that type.
 Result<std::string> string_of(const TomlEntry& entry);
 Result<std::int64_t> number_of(const TomlEntry& entry);
 Result<bool> flag_of(const TomlEntry& entry);

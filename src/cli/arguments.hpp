@@ -1,4 +1,4 @@
-// Command lines: what a command takes, and what it was given. Nothing is ignored; what is unknown is refused by name.
+// Command lines: the options of a command and their values. Nothing is ignored; unknown arguments are refused by name.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace flowfabric::cli {
 
 struct OptionSpec {
   std::string name{};   // with its dashes
-  std::string value{};  // what its value is called; empty for a switch
+  std::string value{};  // the name of its value; empty for a switch
   std::string help{};
   bool repeats = false;  // may be given several times
 };
@@ -38,7 +38,7 @@ struct CommandSpec {
 struct Arguments {
   std::vector<std::string> operands{};
   std::map<std::string, std::vector<std::string>> options{};  // by name with dashes; switches have one empty value
-  bool help = false;                                          // asked for; then nothing else was checked
+  bool help = false;                                          // requested; then nothing else was checked
 
   bool has(const std::string& name) const { return options.contains(name); }
   std::optional<std::string> maybe(const std::string& name) const;
@@ -51,7 +51,7 @@ struct Arguments {
                                      std::int64_t max) const;
 };
 
-// Takes `--name value` and `--name=value`; after `--` everything is an operand.
+// Accepts `--name value` and `--name=value`; after `--` everything is an operand.
 Result<Arguments> parse_arguments(const CommandSpec& spec, const std::vector<std::string>& words);
 
 // The command with its operands as help shows it: "migrate [URL]", "executions cancel [ID...]".

@@ -1,5 +1,5 @@
-// One action on many executions: named one by one or chosen by a filter, after asking, with progress and a report. What
-// the action is and does is in api/bulk.hpp.
+// One action on many executions: given by id or selected by a filter, with confirmation, progress and a report. The
+// action itself is in api/bulk.hpp.
 #pragma once
 
 #include <string>

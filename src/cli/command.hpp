@@ -1,4 +1,4 @@
-// What every command of the program is, and the tables that the files of this room contribute.
+// The type of a command, and the tables that the files of this module contribute.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace flowfabric::cli {
 
 struct Command {
   CommandSpec spec{};
-  // Returns the exit code, or what went wrong.
+  // Returns the exit code, or an error.
   std::function<Result<int>(const Arguments&)> run{};
 };
 
@@ -40,14 +40,14 @@ std::vector<Command> care_commands();    // leases, keys, retention
 std::vector<Command> deploy_commands();  // check-deploy
 
 // Options that many commands share.
-OptionSpec store_option();                // for commands that a server cannot help with
+OptionSpec store_option();                // for commands that do not work through a server
 std::vector<OptionSpec> place_options();  // --store, --profile, --api-key, --ca-file
 OptionSpec json_option();
 OptionSpec yes_option();
 std::vector<OptionSpec> operator_options();  // --by, --reason
-// `own` first, then those of the place and --json.
+// `own` first, then the options of the target and --json.
 std::vector<OptionSpec> options_of_reading(std::vector<OptionSpec> own);
-// `own` first, then --by, --reason, those of the place and --json.
+// `own` first, then --by, --reason, the options of the target and --json.
 std::vector<OptionSpec> options_of_acting(std::vector<OptionSpec> own);
 
 }  // namespace flowfabric::cli

@@ -1,4 +1,4 @@
-// The program behind `flowfabric`: finds the subcommand and runs it.
+// The program `flowfabric`: finds the subcommand and runs it.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace flowfabric::cli {
 
-// Arguments without the program's name. Returns the exit code: 0, what the error table says, or what the command does.
+// Arguments without the program's name. Returns the exit code: 0, that of the error table, or that of the command.
 int run(const std::vector<std::string>& arguments);
 
 }  // namespace flowfabric::cli

@@ -21,7 +21,7 @@ struct Outcome {
   std::string err;
 };
 
-// Without the profiles of whoever runs the tests.
+// Without the profiles of the user that runs the tests.
 Outcome call(const std::vector<std::string>& arguments) {
   setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
   testing::internal::CaptureStdout();

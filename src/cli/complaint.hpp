@@ -1,4 +1,4 @@
-// How the program says what went wrong: one line on stderr, and the exit code of the error table.
+// Error output of the program: one line on stderr, and the exit code of the error table.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace flowfabric::cli {
 
-// `who` is the command, for people. With `json` the line is {"error":{"code","message","field"}}.
+// `who` is the command. With `json` the line is {"error":{"code","message","field"}}.
 int complain(const std::string& who, const Error& error, bool json);
 
 }  // namespace flowfabric::cli

@@ -1,4 +1,4 @@
-// Asking before something happens to many executions at once.
+// Confirmation before many executions are changed at once.
 #pragma once
 
 #include <cstdio>
@@ -8,21 +8,20 @@
 
 namespace flowfabric::cli {
 
-// Where the answer comes from and where the question goes.
+// The source of the answer and the target of the question.
 struct Asked {
   std::FILE* in = stdin;
-  std::FILE* out = stderr;  // not stdout: a program may be reading that
-  bool terminal = false;    // somebody can answer
+  std::FILE* out = stderr;  // not stdout, which a program may be reading
+  bool terminal = false;    // a user can answer
 };
 
-// True: go ahead. False: the person said no. `yes` is an answer given in advance. Without it and without a person there
-// is nobody to ask, which is refused.
+// True: confirmed. False: declined. `yes` confirms in advance. Without it and without a terminal it is an error.
 Result<bool> confirm(const std::string& question, bool yes, const Asked& asked);
 
-// The same for a command with --yes, on stdin and stderr. A "no" is acknowledged.
+// The same for a command with --yes, on stdin and stderr. A declined confirmation is acknowledged.
 Result<bool> confirm(const std::string& question, const Arguments& arguments);
 
-// What a command exits with after a "no".
+// The exit code after a declined confirmation.
 inline constexpr int exit_declined = 1;
 
 }  // namespace flowfabric::cli

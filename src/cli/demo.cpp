@@ -33,7 +33,7 @@ constexpr std::uint64_t max_workers = 256;
 constexpr std::size_t submitters = 2;
 constexpr milliseconds refresh{100};
 constexpr milliseconds drain_patience{5000};
-constexpr milliseconds patience{60000};  // without any event; far beyond every delay of the plan
+constexpr milliseconds patience{60000};  // without any event; far longer than every delay of the plan
 constexpr std::size_t max_offenders_shown = 20;
 
 struct DemoOptions {
@@ -101,7 +101,7 @@ class Demo {
         plan_(run_name(), options.executions, options.seed),
         stage_{engine, plan_, complaints_, stop_, std::vector<ExecutionId>(options.executions)} {}
 
-  // False when it was interrupted.
+  // False if it was interrupted.
   Result<bool> run() {
     EventFilter filter;
     filter.name_space = plan_.run();

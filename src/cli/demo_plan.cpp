@@ -12,7 +12,7 @@ namespace {
 struct KindRow {
   JobKind kind;
   std::string_view name;
-  std::uint32_t per_thousand;  // what is left over is plain
+  std::uint32_t per_thousand;  // the rest is plain
 };
 
 constexpr std::array<KindRow, job_kinds> rows = {{
@@ -29,7 +29,7 @@ constexpr std::array<KindRow, job_kinds> rows = {{
     {JobKind::orphaned, "orphaned", 20},
 }};
 
-// The dying worker takes all of its share in one claim, so the share stays well below what one claim may bring.
+// The dying worker takes its whole share in one claim, so the share is well below the limit of one claim.
 constexpr std::uint32_t max_orphaned = 200;
 constexpr std::uint32_t max_failures = 3;
 constexpr std::uint32_t hopeless_retries = 2;
@@ -94,11 +94,11 @@ CreateRequest Plan::request(const Job& job, TimestampMs now) const {
   return request;
 }
 
-// Begins with the job's number, by which a worker finds the job again.
+// Begins with the job's number, by which a worker identifies the job.
 std::string Plan::payload(const Job& job) const {
   std::string bytes = fmt::format("{} {}", job.number, to_string(job.kind));
   if (job.kind != JobKind::large) return bytes;
-  // Every byte value occurs, zero included.
+  // Every byte value occurs, including zero.
   for (std::size_t i = bytes.size(); i < large_bytes; ++i)
     bytes.push_back(static_cast<char>((i * 31 + job.number) % 256));
   return bytes;

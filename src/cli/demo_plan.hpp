@@ -1,4 +1,4 @@
-// What the demo submits, and what must become of it.
+// The jobs that the demo submits, and their expected results.
 //
 // Every expectation follows from the plan alone, never from the speed of the machine.
 #pragma once
@@ -14,15 +14,15 @@ namespace flowfabric::cli {
 
 enum class JobKind : std::uint8_t {
   plain,
-  large,      // carries a payload far beyond a record
+  large,      // has a payload far too large for a record
   flaky,      // fails one to three times, then succeeds
   hopeless,   // fails until its retries are used up
   delayed,    // must not start before a time
-  pausing,    // its worker gives it back for a while and goes on later
-  gpu,        // only a worker with this capability may have it
+  pausing,    // its worker delays it for a while and continues later
+  gpu,        // only a worker with this capability may claim it
   repeated,   // submitted twice with one idempotency key
-  late,       // on a lane that nobody serves, with a deadline
-  cancelled,  // on a lane that nobody serves, until an operator cancels it
+  late,       // on a lane without workers, with a deadline
+  cancelled,  // on a lane without workers, until an operator cancels it
   orphaned,   // claimed by the worker that dies
 };
 
@@ -35,7 +35,7 @@ struct Job {
   std::uint32_t failures = 0;  // how often it fails
 };
 
-// How a job must end.
+// The expected end of a job.
 struct Fate {
   PublicState end = PublicState::completed;
   std::uint32_t attempts = 1;
@@ -47,11 +47,11 @@ struct Fate {
 
 inline constexpr std::string_view gpu_capability = "gpu";
 
-// Immutable once made.
+// Immutable after construction.
 class Plan {
  public:
-  // `run` keeps this run apart from all others in the store: it is the namespace and begins the names of the lanes,
-  // since workers choose by lane and must not meet what an earlier run has left.
+  // `run` separates this run from all others in the store: it is the namespace and the prefix of the lane names, since
+  // workers choose by lane and must not get executions of an earlier run.
   Plan(std::string run, std::uint32_t executions, std::uint64_t seed);
 
   const std::string& run() const { return run_; }

@@ -68,7 +68,7 @@ std::map<std::string, std::uint64_t> Complaints::all() const {
 
 void follow(Subscription& subscription, Tally& tally, Complaints& complaints, const std::atomic<bool>& stop) {
   for (;;) {
-    // After the stop the rest is still read: an execution that ends twice would do so there.
+    // After the stop the rest is still read: an execution that ends twice would be found there.
     const bool last_round = stop;
     const auto events = subscription.next(last_round ? 0 : wait_ms, events_a_read);
     if (!events) {

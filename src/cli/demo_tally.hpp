@@ -1,4 +1,4 @@
-// What the event log tells about a run of the demo, while it happens and afterwards.
+// Data from the event log about a run of the demo, during it and afterwards.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace flowfabric::cli {
 
-// What the log says about one execution.
+// The data of one execution in the log.
 struct Story {
   std::uint32_t claims = 0;
   std::uint32_t pauses = 0;
@@ -44,11 +44,11 @@ class Tally {
   std::uint64_t events_ = 0;
 };
 
-// Things that must not have happened. Thread-safe.
+// Errors of the run. Thread-safe.
 class Complaints {
  public:
   void add(const std::string& sentence);
-  // All of them, sorted; the same sentence stands there once.
+  // All of them, sorted, without duplicates.
   std::map<std::string, std::uint64_t> all() const;
 
  private:
@@ -56,7 +56,7 @@ class Complaints {
   std::map<std::string, std::uint64_t> counted_;
 };
 
-// Feeds a tally from a subscription until `stop`, then with what is left.
+// Reads events of a subscription into a tally until `stop`, then the remaining ones.
 void follow(Subscription& subscription, Tally& tally, Complaints& complaints, const std::atomic<bool>& stop);
 
 }  // namespace flowfabric::cli

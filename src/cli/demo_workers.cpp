@@ -41,7 +41,7 @@ class Worker {
   }
 
  private:
-  // Errors on the way out are no surprise.
+  // Errors while stopping are expected.
   template <class T>
   void expect(const Result<T>& reply, const char* what) {
     if (reply || stage_.stop) return;
@@ -75,7 +75,7 @@ class Worker {
   ClaimRequest request_;
 };
 
-// Sends jobs once; the answers are as many as the jobs.
+// Sends jobs once; there is one reply per job.
 std::vector<Result<Created>> send(Stage& stage, std::span<const Job> jobs) {
   const auto now = stage.engine.now();
   if (!now) return std::vector<Result<Created>>(jobs.size(), tl::unexpected(now.error()));

@@ -1,4 +1,4 @@
-// The people of the demo: workers, one of whom dies, and those who submit.
+// The clients of the demo: workers, one of which dies, and submitters.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,8 @@
 
 namespace flowfabric::cli {
 
-// What the threads of one run share. `ids` has one place a job; each is written once, by the thread that submits it.
+// The shared data of the threads of one run. `ids` has one element per job; each is written once, by the thread that
+// submits it.
 struct Stage {
   Engine& engine;
   const Plan& plan;
@@ -22,11 +23,11 @@ struct Stage {
   std::vector<ExecutionId> ids;
 };
 
-// Claims and handles until `stop`.
+// Claims and handles executions until `stop`.
 void work(Stage& stage, std::uint32_t number, bool has_gpu);
 
-// Takes all orphaned jobs under short leases and is never heard of again. Call it before any other worker starts, and
-// when they are the only submitted ones.
+// Claims all orphaned jobs under short leases and does nothing more. Must be called before any other worker starts,
+// when only these jobs are submitted.
 void claim_and_die(Stage& stage, std::uint32_t orphaned);
 
 // Submits these jobs, cancels those that an operator cancels, and repeats those that are submitted twice.

@@ -1,4 +1,4 @@
-// Choosing executions by what they are: --namespace, --lane, --kind, --state, --tag.
+// Filters for executions: --namespace, --lane, --kind, --state, --tag.
 #pragma once
 
 #include <vector>
@@ -19,19 +19,19 @@ Result<std::vector<std::string>> read_list(const Arguments& arguments, const std
 // `app.team=billing`, split at the first equals sign.
 Result<std::pair<std::string, std::string>> parse_tag(const std::string& text, const std::string& field);
 
-// Where a list begins and how long it is: --limit, --cursor, --all.
+// Paging options: --limit, --cursor, --all.
 struct PageOptions {
   std::string cursor{};
   std::uint32_t limit = 0;
-  bool all = false;  // go on until the end
+  bool all = false;  // continue until the end
 };
 std::vector<OptionSpec> page_options(std::uint32_t default_limit);
 Result<PageOptions> read_page_options(const Arguments& arguments, std::uint32_t default_limit, std::uint32_t max_limit);
 
-// Says under a table how to go on, when there may be more. `or_else` is another way, for commands that have one.
+// Prints below a table how to continue, if there may be more. `or_else` is an alternative, for commands that have one.
 void print_more(const std::string& next_cursor, const std::string& or_else = {});
 
-// One page, or all that follow the cursor.
+// One page, or all pages after the cursor.
 Result<ListReply> list_pages(Target& target, ListRequest request, bool all);
 
 }  // namespace flowfabric::cli

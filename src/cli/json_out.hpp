@@ -1,4 +1,4 @@
-// What the program prints with --json. Every function returns one document in one line.
+// The output of --json. Every function returns one document in one line.
 //
 // Objects are those of the HTTP API (wire/shapes.hpp): the same names, and what is not set is left out.
 #pragma once
@@ -17,7 +17,7 @@ namespace flowfabric::cli {
 
 struct ShownExecution {
   ExecutionDescription description{};
-  std::optional<ExecutionContext> context{};  // with the payload, when it was asked for
+  std::optional<ExecutionContext> context{};  // with the payload, if requested
   std::optional<ExecutionResult> result{};
   ListStepsReply steps{};  // the first of them
 };

@@ -6,7 +6,7 @@
 
 namespace {
 
-// Output that did not reach its file must not look like success.
+// Output that could not be written must not look like success.
 int output_lost() {
   return flowfabric::cli::complain("flowfabric",
                                    {flowfabric::Errc::unavailable, "the output could not be written", {}, {}}, false);
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   try {
     const int code = flowfabric::cli::run({argv + 1, argv + argc});
     return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 ? code : output_lost();
-  } catch (const std::system_error&) {  // what fmt::print throws when a write fails
+  } catch (const std::system_error&) {  // thrown by fmt::print when a write fails
     return output_lost();
   }
 }

@@ -46,9 +46,9 @@ std::string ProgressDisplay::bar(double share) const {
 }
 
 void ProgressDisplay::draw(const ProgressView& view, bool last) const {
-  const std::size_t width = stdout_look().columns;  // asked each time: windows change their size
+  const std::size_t width = stdout_look().columns;  // read each time: windows change their size
   const double share = view.total == 0 ? 1 : static_cast<double>(view.done) / static_cast<double>(view.total);
-  // A line that wraps would leave its first half behind at the next drawing, so it is cut at the edge.
+  // A wrapped line would leave its first half on the screen at the next refresh, so it is cut at the edge.
   const std::string numbers = figures(view).substr(0, width > bar_width + 2 ? width - bar_width - 2 : 0);
   const std::string head = width > bar_width ? bar(share) + " " + numbers : "";
   std::string text = "\r\x1b[K" + head;

@@ -1,4 +1,4 @@
-// How far something is: redrawn in place on a terminal, a line now and then elsewhere.
+// Progress: redrawn in place on a terminal, an occasional line elsewhere.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@ namespace flowfabric::cli {
 struct ProgressView {
   std::uint64_t done = 0;
   std::uint64_t total = 0;
-  std::vector<std::string> counts;  // what the work is doing, in few words; a line each
+  std::vector<std::string> counts;  // the current state of the work, in a few words; one line each
   std::chrono::milliseconds elapsed{0};
 };
 
-// Writes to stdout. Owned by one thread. Hides the cursor of a terminal while it lives.
+// Writes to stdout. Owned by one thread. Hides the cursor of a terminal while it exists.
 class ProgressDisplay {
  public:
   ProgressDisplay();
@@ -25,9 +25,9 @@ class ProgressDisplay {
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  // Call it as often as you like; a terminal gets each, a file gets one a second or each tenth of the way.
+  // May be called at any rate; a terminal shows every call, a file gets one line per second or per tenth of the work.
   void show(const ProgressView& view);
-  // Draws the last state for good and gives the cursor back.
+  // Draws the final state and restores the cursor.
   void finish(const ProgressView& view);
 
  private:

@@ -1,4 +1,4 @@
-// The operator's commands on a server, through its HTTP API.
+// The operator commands on a server, through its HTTP API.
 #include <chrono>
 #include <cstdlib>
 
@@ -155,7 +155,7 @@ class ServerTarget final : public Target {
     return std::move(reply.keys);
   }
 
-  // The server's figures count from its start, so what is new since the last call is the difference.
+  // The server's counters start with the process, so the change since the last call is the difference.
   Result<Pulse> pulse() override {
     Pulse pulse;
     pulse.now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -169,7 +169,7 @@ class ServerTarget final : public Target {
     }
     const double lag = metric(metrics, "flowfabric_due_lag_seconds_sum").value_or(0);
     const double count = metric(metrics, "flowfabric_due_lag_seconds_count").value_or(0);
-    if (count < due_count_) due_lag_ = due_count_ = 0;  // it was started again
+    if (count < due_count_) due_lag_ = due_count_ = 0;  // it was restarted
     const double came = count - due_count_;
     pulse.due_lag_ms = came > 0 ? static_cast<std::int64_t>((lag - due_lag_) / came * 1000) : 0;
     due_lag_ = lag;

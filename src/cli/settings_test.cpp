@@ -84,7 +84,7 @@ TEST(Settings, TheCommandLineComesFirstThenTheEnvironmentThenTheFile) {
   EXPECT_NE(printed.find("io_threads = \"2\"  # from FLOWFABRIC_IO_THREADS"), std::string::npos);
   EXPECT_NE(printed.find("writers = \"5\"  # from file " + path), std::string::npos);
 
-  // What is printed is a config file that means the same.
+  // The printed text is an equivalent config file.
   std::ofstream(path) << printed;
   Given again;
   again.option("--config", path);
@@ -238,7 +238,7 @@ TEST(Settings, EachRefusalNamesTheSettingAndItsOrigin) {
 }
 
 TEST(Settings, EveryOneOfThemIsReadByTheServer) {
-  // A value that nothing can mean is refused for each of them, so none is there for show.
+  // An impossible value is refused for each setting, so every setting is checked.
   for (const SettingSpec& spec : setting_specs()) {
     if (spec.name == "store" || spec.name == "tls_certificate" || spec.name == "tls_private_key") continue;
     EXPECT_NE(Given{}.option(spec.option(), "\x01").problem(), "none") << spec.name;

@@ -1,12 +1,12 @@
-// Ctrl-C and its like as a question that loops can ask.
+// Ctrl-C and similar signals as a flag that loops can check.
 #pragma once
 
 namespace flowfabric::cli {
 
-// What a program says when it was stopped from outside before its end.
+// The exit code of a program that was interrupted.
 constexpr int exit_interrupted = 130;
 
-// While it lives, the first SIGINT or SIGTERM is only remembered; a second one ends the process as usual.
+// While it exists, the first SIGINT or SIGTERM is only noted; a second one ends the process as usual.
 class StopSignal {
  public:
   StopSignal();

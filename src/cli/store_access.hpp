@@ -1,4 +1,4 @@
-// Which store or server a command means, and who acts.
+// The selection of the store or server, and the actor.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@
 
 namespace flowfabric::cli {
 
-// What only a store can be given to: --store, else the operand of commands whose operand is a URL, else the environment
-// variable FLOWFABRIC_STORE.
+// For commands that work only on a store: --store, else the operand of commands whose operand is a URL, else the
+// environment variable FLOWFABRIC_STORE.
 Result<std::string> store_url(const Arguments& arguments, bool operand_is_url = false);
 
-// Where a command works. Options come before the environment, and that before the profile.
+// The target of a command. Options take precedence over the environment, and that over the profile.
 struct Place {
   std::string url{};      // of a store or a server
   std::string api_key{};  // for a server
@@ -25,15 +25,15 @@ struct Place {
 };
 Result<Place> chosen_place(const Arguments& arguments, bool operand_is_url = false);
 
-// The store alone, for looking at it. An engine would set its clock to work: leases that ran out would be taken back
-// and delays would end while somebody looks.
+// Only the store, for reading. An engine would start its clock: expired leases would be released and delays would end
+// while an operator examines them.
 Result<std::unique_ptr<Store>> open_for_reading(const std::string& url);
 // The store alone, for putting its indexes right.
 Result<std::unique_ptr<Store>> open_for_repair(const std::string& url);
-// An engine, for changing something.
+// An engine, for changes.
 Result<std::unique_ptr<Engine>> open_for_acting(const std::string& url);
 
-// Who acts, for the event log: --by, else the name of the user of this process.
+// The actor for the event log: --by, else the name of the user of this process.
 Operator acting_operator(const Arguments& arguments);
 
 }  // namespace flowfabric::cli

@@ -11,7 +11,7 @@ namespace flowfabric::cli {
 namespace {
 
 constexpr std::size_t gap = 2;
-constexpr std::size_t narrowest = 8;  // what a column that shrinks keeps at least
+constexpr std::size_t narrowest = 8;  // the minimum width of a column that shrinks
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
@@ -19,7 +19,7 @@ std::size_t characters(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
 }
 
-// At most `width` characters; a mark at the end says that something is missing.
+// At most `width` characters; a mark at the end shows that the text was cut.
 std::string cut(const std::string& text, std::size_t width, bool utf8) {
   if (characters(text) <= width) return text;
   std::size_t end = 0;
@@ -62,7 +62,7 @@ std::string printable(const std::string& text) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto byte = static_cast<unsigned char>(out[i]);
     if (byte < 0x20 || byte == 0x7f) out[i] = ' ';
-    // U+0080 to U+009F: some terminals take them for the beginning of a control sequence.
+    // U+0080 to U+009F: some terminals interpret them as the start of a control sequence.
     if (byte == 0xc2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xa0) out.replace(i, 2, " ");
   }
   return out;
@@ -84,7 +84,7 @@ std::vector<std::size_t> Table::widths(const Look& look) const {
   if (look.columns == 0) return widths;
   std::size_t total = gap * (columns_.size() - 1);
   for (const std::size_t width : widths) total += width;
-  // The widest gives way first, so that what is short stays readable.
+  // The widest column shrinks first, so that short ones stay readable.
   while (total > look.columns) {
     std::size_t* widest = nullptr;
     for (std::size_t i = 0; i < widths.size(); ++i) {

@@ -21,16 +21,17 @@ struct Cell {
 struct Column {
   std::string title{};
   bool right = false;    // numbers
-  bool shrinks = false;  // may be cut when the terminal is too narrow
+  bool shrinks = false;  // may be cut if the terminal is too narrow
 };
 
-// Rows of one shape. Columns are as wide as their widest cell; on a narrow terminal those that may shrink are cut.
+// Rows with the same columns. Columns are as wide as their widest cell; on a narrow terminal those that may shrink are
+// cut.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   void add(std::vector<Cell> row);
-  // The title line stands there when a column has a title.
+  // The title line is printed if a column has a title.
   std::string render(const Look& look) const;
 
  private:
@@ -40,7 +41,8 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
-// Texts from a store may hold anything; a terminal must not act on it. Control characters become spaces.
+// Texts from a store may contain control sequences, which a terminal must not execute. Control characters become
+// spaces.
 std::string printable(const std::string& text);
 
 Cell state_cell(PublicState state);

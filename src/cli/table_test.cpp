@@ -24,7 +24,7 @@ TEST(Tables, ANarrowTerminalCutsOnlyWhatMayShrink) {
             "NAME          AGE  TOWN\n"
             "Ada            36  London\n"
             "Grace Brews…   85  Arlington\n");
-  // Nothing shrinks below what is readable, and without UTF-8 the mark is a plain one.
+  // No column shrinks below a readable width, and without UTF-8 the mark is a plain character.
   EXPECT_EQ(people().render({5, false, false}),
             "NAME      AGE  TOWN\n"
             "Ada        36  London\n"

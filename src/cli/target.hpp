@@ -1,4 +1,4 @@
-// What the operator's commands work on: a store here, or a server elsewhere. The commands do not know which.
+// The target of the operator commands: a local store, or a server. The commands do not depend on which.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace flowfabric::cli {
 
-// A lane with what is on it.
+// A lane with its counts.
 struct LaneView {
   LaneInfo info{};
   std::map<PublicState, std::uint64_t> counts{};
@@ -25,13 +25,13 @@ std::vector<LaneView> lane_views(std::vector<LaneInfo> lanes, std::vector<LaneCo
 
 struct MarkedDead {
   MarkWorkerDeadOutcome outcome = MarkWorkerDeadOutcome::marked;
-  bool released = false;  // it holds no leases any more; else somebody goes on taking them back
+  bool released = false;  // its leases are released; else an engine is still releasing them
 };
 
-// How a store or a server is at this moment.
+// The current state of a store or a server.
 struct Pulse {
   TimestampMs now = 0;
-  std::optional<std::int64_t> due_lag_ms{};      // how late the clock is
+  std::optional<std::int64_t> due_lag_ms{};      // the lag of the clock
   std::optional<std::uint64_t> parked_claims{};  // known to servers only
 };
 

@@ -16,7 +16,7 @@ std::string_view environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The first of these that is set decides, as in setlocale(3).
+// The first of these that is set is used, as in setlocale(3).
 bool shows_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view value = environment(name);

@@ -1,4 +1,4 @@
-// Durations and moments as people write and read them. Pure functions.
+// Durations and times in text form. Pure functions.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ Result<std::int64_t> parse_duration(std::string_view text, const std::string& fi
 // The shortest text that parses to the same duration: 90000 is "90s", 7200000 is "2h".
 std::string format_duration(std::int64_t duration_ms);
 
-// "2026-01-02T03:04:05Z" (a fraction of up to three digits is fine) or milliseconds since the epoch.
+// "2026-01-02T03:04:05Z" (with a fraction of up to three digits) or milliseconds since the epoch.
 Result<TimestampMs> parse_time(std::string_view text, const std::string& field);
-// UTC with milliseconds; "-" when it is not set.
+// UTC with milliseconds; "-" if it is not set.
 std::string format_time(TimestampMs at);
 
 }  // namespace flowfabric::cli

@@ -131,7 +131,7 @@ Result<int> show_once(TopObserver& observer, milliseconds interval, bool as_json
   return 0;
 }
 
-// Goes on when the server cannot be reached for a while.
+// Continues if the server cannot be reached for a while.
 Result<int> show_forever(TopObserver& observer, milliseconds interval) {
   using Clock = std::chrono::steady_clock;
   auto begin = Clock::now();

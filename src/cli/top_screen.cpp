@@ -14,7 +14,7 @@
 namespace flowfabric::cli {
 namespace {
 
-constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l";  // the other page, without a cursor
+constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l";  // the alternate screen, without a cursor
 constexpr std::string_view leave = "\x1b[?25h\x1b[?1049l";
 
 termios before{};
@@ -33,8 +33,8 @@ void restore() {
   tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
 }
 
-// The first one is for the loop. Should that hang, the second one ends the process, and the terminal is still put right:
-// everything here may be called in a handler.
+// The loop handles the first signal. If the loop hangs, the second one ends the process, and the terminal is still
+// restored: everything here may be called in a signal handler.
 void on_stop(int) {
   if (!quit_came.exchange(true)) return;
   restore();
@@ -65,7 +65,7 @@ Screen::Screen() {
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   raw.c_cc[VMIN] = 0;
   raw.c_cc[VTIME] = 0;
-  raw.c_cc[VSUSP] = _POSIX_VDISABLE;  // a stopped program would leave the terminal like this
+  raw.c_cc[VSUSP] = _POSIX_VDISABLE;  // a stopped program would leave the terminal in this state
   tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw);
   write_all(enter);
 }
@@ -95,12 +95,12 @@ bool Screen::left_within(std::chrono::milliseconds patience) const {
   while (!quit_came) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (left.count() <= 0) return false;
-    // Short turns: a signal that comes just before the call does not interrupt it.
+    // Short waits: a signal just before the call does not interrupt it.
     pollfd key{STDIN_FILENO, POLLIN, 0};
     if (poll(&key, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 200))) <= 0) continue;
     char pressed = 0;
     const ssize_t got = read(STDIN_FILENO, &pressed, 1);
-    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) return true;  // the terminal has gone
+    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) return true;  // the terminal is gone
     if (got == 1 && (pressed == 'q' || pressed == 'Q')) return true;
   }
   return true;

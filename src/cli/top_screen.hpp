@@ -1,4 +1,4 @@
-// A terminal that is drawn on as a whole and that hands out keys as they are pressed.
+// A terminal in full-screen mode that returns key presses.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,8 @@
 
 namespace flowfabric::cli {
 
-// While it lives stdin and stdout belong to it: an own page, no cursor, no echo. Afterwards the terminal is as it was,
-// whichever way it ends, Ctrl-C and SIGTERM among them. There is one at a time.
+// While it exists, it owns stdin and stdout: alternate screen, no cursor, no echo. Afterwards the terminal is restored
+// in all cases, including Ctrl-C and SIGTERM. Only one may exist.
 class Screen {
  public:
   Screen();
@@ -19,7 +19,7 @@ class Screen {
   static std::size_t rows();
   // Lines that do not fit are left out.
   void draw(const std::string& text) const;
-  // True when q or Ctrl-C was pressed, or the process was told to end; false when the time is over.
+  // True if q or Ctrl-C was pressed, or the process was asked to end; false if the time is over.
   bool left_within(std::chrono::milliseconds patience) const;
 };
 

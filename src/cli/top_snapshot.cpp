@@ -9,7 +9,7 @@
 namespace flowfabric::cli {
 namespace {
 
-// What has appeared since then. Retention takes ended executions away, so there may be less than before.
+// New executions since then. Retention removes ended executions, so there may be fewer than before.
 double rate(std::uint64_t before, std::uint64_t now, double seconds) {
   return now <= before || seconds <= 0 ? 0 : static_cast<double>(now - before) / seconds;
 }

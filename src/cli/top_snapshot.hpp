@@ -1,4 +1,4 @@
-// What `flowfabric top` shows: a look at a store or a server, and how it differs from the look before.
+// The data of `flowfabric top`: a snapshot of a store or a server, and the difference from the previous one.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@ struct LaneFigures {
   std::uint64_t waiting = 0;
   std::uint64_t active = 0;
   std::uint64_t delayed = 0;
-  std::uint64_t other = 0;  // has not ended either: suspended, resumable, ...
+  std::uint64_t other = 0;  // not ended either: suspended, resumable, ...
   std::uint64_t completed = 0;
   std::uint64_t failed = 0;
   std::uint64_t gone = 0;                 // cancelled, expired or skipped
-  std::optional<double> created_per_s{};  // absent on the first look
+  std::optional<double> created_per_s{};  // absent in the first snapshot
   std::optional<double> finished_per_s{};
-  std::optional<std::int64_t> oldest_waiting_ms{};  // absent when nothing waits, or when it was not found cheaply
+  std::optional<std::int64_t> oldest_waiting_ms{};  // absent if nothing waits, or if it was not found cheaply
 
   std::uint64_t ended() const { return completed + failed + gone; }
   std::uint64_t all() const { return waiting + active + delayed + other + ended(); }
@@ -38,7 +38,7 @@ struct TopSnapshot {
   std::vector<LaneFigures> lanes{};  // in the order that was asked for
 };
 
-// Looks again and again, and remembers what makes the next look cheap.
+// Takes repeated snapshots, and remembers what makes the next one cheap.
 class TopObserver {
  public:
   TopObserver(Target& target, std::optional<std::string> name_space, std::string order)

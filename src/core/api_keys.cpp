@@ -55,7 +55,7 @@ Result<ApiKeyInfo> if_good(const ApiKeyInfo* found, TimestampMs now) {
 Result<ApiKeyInfo> whose_secret(const ApiKeysRecord& record, std::string_view secret, TimestampMs now) {
   const std::string hash = hash_of_secret(secret);
   const ApiKeyInfo* found = nullptr;
-  // All of them, always: how long it takes says nothing.
+  // Compares all keys, so that the duration reveals nothing.
   for (const auto& key : record.keys) {
     if (equal_in_constant_time(key.secret_hash, hash)) found = &key.info;
   }

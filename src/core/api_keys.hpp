@@ -1,4 +1,4 @@
-// Keys of the HTTP API: how a secret looks, and whose one is.
+// Keys of the HTTP API: the format of a secret, and the lookup of its key.
 //
 // A secret is "ffk_", the id of its key (12 hex digits), "_" and 43 random characters. The prefix lets scanners of source
 // code find one that was committed by mistake.
@@ -16,7 +16,7 @@ NewApiKey make_api_key(const ApiKeyRequest& request, const std::string& created_
                        const Entropy& entropy);
 std::string hash_of_secret(std::string_view secret);
 bool has_expired(const ApiKeyInfo& info, TimestampMs now);
-// `unauthenticated` when it is nobody's, with the same words whatever is wrong with it.
+// `unauthenticated` if there is no such key; the message is the same for every cause.
 Result<ApiKeyInfo> whose_secret(const ApiKeysRecord& record, std::string_view secret, TimestampMs now);
 
 // The key of that id; `unauthenticated` when there is none, or when it has expired.

@@ -1,7 +1,7 @@
-// The vocabulary between the state machine and the stores: records, index entries, log entries, and the change sets
-// that alter them. A store understands these nouns and nothing else; no type here names an operation.
+// The types shared by the state machine and the stores: records, index entries, log entries, and the change sets that
+// alter them. A store knows these types and nothing else; no type here names an operation.
 //
-// All types are plain values without invariants of their own.
+// All types are plain values without invariants.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ enum class RecordKind : std::uint8_t {
   worker = 'w',
 };
 
-// Names a root record: one kind byte, the id bytes, two bytes of partition (big endian). Keys order bytewise, so all
-// records of a kind lie together. At most `limits::max_key_bytes` long.
+// The key of a root record: one kind byte, the id bytes, two bytes of partition (big endian). Keys are ordered
+// bytewise, so all records of a kind are adjacent. At most `limits::max_key_bytes` long.
 struct Key {
   std::string bytes;
 
@@ -43,27 +43,29 @@ struct Key {
 
 Key make_key(RecordKind kind, std::string_view id, std::uint16_t partition);
 
-// A root record as loaded. `version` grows by one with every commit that puts it, from `RootChange::first_version` on.
+// A root record as loaded. `version` increases by one with every commit that puts it, starting with
+// `RootChange::first_version`.
 struct Record {
   Key key;
   std::uint64_t version = 0;
   std::string fixed;  // written once, when the record is created
   std::string body;   // rewritten by every put
-  // Where the newest log entry of this record stands, in the store's own words; empty: it has none. Each entry knows the one
-  // before it, so this is where its history begins.
+  // The position of the newest log entry of this record, in a form private to the store; empty: none. Each entry
+  // contains the position of the previous one, so a history is read from here.
   std::string last_entry{};
-  // Where the store found the record, in its own words; 0: it does not say.
+  // The physical position of the record, in a form private to the store; 0: unknown.
   std::uint64_t place = 0;
 };
 
-// What a listed record can be found by. `created_at`, `flow` and the three names never change; the rest follows the body.
-// `state` is a small number that the store compares for equality only. `tags` is `\x1fkey=value\x1f...\x1f` (each tag
-// between two unit separators; empty when there are none) so that a substring search finds an exact tag.
+// The columns by which a record can be listed. `created_at`, `flow` and the three names never change; the others change
+// with the body. `state` is a small number that the store compares only for equality. `tags` is
+// `\x1fkey=value\x1f...\x1f` (each tag between two unit separators; empty if there are none) so that a substring search
+// finds an exact tag.
 struct Listing {
   std::string name_space;
   std::string lane;
   std::string kind;
-  std::string flow;  // raw id bytes, empty when the record belongs to no flow
+  std::string flow;  // raw id bytes, empty if the record belongs to no flow
   std::uint8_t state = 0;
   TimestampMs created_at = 0;
   TimestampMs finished_at = 0;  // 0 while not finished
@@ -85,11 +87,11 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
-// The namespace of those who name none. Most executions are in it, so it is not worth an index.
+// The default namespace. Most executions are in it, so it is not indexed.
 inline constexpr std::string_view default_namespace = "default";
 
-// One claimable record. Order of service within a route: priority descending, then sequence ascending, then key. These four
-// name it; the namespace is what it can be searched by besides.
+// One claimable record. Order of service within a route: priority descending, then sequence ascending, then key. These
+// four identify it; it can also be searched by namespace.
 struct ReadyEntry {
   RouteNo route = 0;
   std::int32_t priority = 0;
@@ -108,12 +110,12 @@ struct ReadyLine {
   friend auto operator<=>(const ReadyLine&, const ReadyLine&) = default;
 };
 
-// The due time of an entry that is there for its group only. The clock never comes to it.
+// The due time of an entry that exists only for its group. The clock never processes it.
 inline constexpr TimestampMs never_due = INT64_MAX;
 
-// One record that wants the clock's attention at `due_at`, or that stands in a group, or both. A record has at most one
-// entry; (due_at, key) names it. Groups are how records are found by something else than their key or their time: the
-// leases of one worker, the executions whose lease is lost. Within a group entries are ordered by (rank, key).
+// One record that the clock must process at `due_at`, or that belongs to a group, or both. A record has at most one
+// entry; (due_at, key) identifies it. Groups are used to find records by something other than their key or their time:
+// the leases of one worker, the executions whose lease is lost. Within a group entries are ordered by (rank, key).
 struct DueEntry {
   TimestampMs due_at = 0;
   Key key;
@@ -123,8 +125,8 @@ struct DueEntry {
   friend bool operator==(const DueEntry&, const DueEntry&) = default;
 };
 
-// Bytes that belong to a root record but are kept apart from it: large payloads and results, ended attempts, stream
-// frames. Named by (root, kind, n); protected by the root's guard; removed together with the root.
+// Bytes that belong to a root record but are stored separately: large payloads and results, ended attempts, stream
+// frames. Identified by (root, kind, n); protected by the root's guard; removed together with the root.
 struct SatelliteName {
   Key root;
   std::uint8_t kind = 0;
@@ -138,7 +140,7 @@ struct Satellite {
   std::string body;
 };
 
-// One line of the event log. The columns are what subscribers filter by; `body` is the encoded event.
+// One entry of the event log. Subscribers can filter by the columns; `body` is the encoded event.
 struct LogEntry {
   Key root;
   std::uint8_t type = 0;
@@ -148,7 +150,7 @@ struct LogEntry {
   std::string body;
 };
 
-// Adds to a shared counter, or refuses the whole change set when the sum would exceed `limit`. Counters are not
+// Adds to a shared counter, or refuses the whole change set if the sum would exceed `limit`. Counters are not
 // versioned; a missing counter is 0.
 struct CounterAdd {
   Key counter;
@@ -156,7 +158,7 @@ struct CounterAdd {
   std::int64_t limit = INT64_MAX;
 };
 
-// What happens to one root record. `expected_version` is the guard: the version the decision was based on, 0 for
+// The change of one root record. `expected_version` is the guard: the version on which the decision was based, 0 for
 // "does not exist".
 struct RootChange {
   enum class Action : std::uint8_t {
@@ -169,21 +171,22 @@ struct RootChange {
   Action action = Action::put;
   std::string fixed;
   std::string body;
-  std::optional<Listing> listing;  // present for kinds that are listed, in every put
+  std::optional<Listing> listing;  // present in every put of a kind that is listed
   bool relist = false;             // write all of `listing`, also what never changes: a repair
-  // The version of a record that this put creates, 1 to 2^62. Where a key can be used again after its record was erased,
-  // it must be one that the key never had: else a guard that was taken from the old record would hold on the new one.
+  // The version of a record that this put creates, 1 to 2^62. If a key can be used again after its record was erased,
+  // the version must be one that the key never had: otherwise a guard taken from the old record would match the new
+  // one.
   std::uint64_t first_version = 1;
   std::string last_entry{};  // of the record as it was loaded
-  std::uint64_t place = 0;   // the same. The record may have moved since; then the store must look for it
+  std::uint64_t place = 0;   // the same. The record may have moved since; then the store must search for it
 
   std::uint64_t next_version() const { return expected_version == 0 ? first_version : expected_version + 1; }
 };
 
-// Commits whole or not at all: every guard holds, no counter refuses, and then everything below is written in one step.
-// Drops name entries as they were put; dropping an entry that is not there is not an error. All keys lie in one
-// partition. A set never puts and drops the same entry; drops come first, so a due entry may be put again under its name
-// with another group.
+// Commits as a whole or not at all: if every guard holds and no counter refuses, everything below is written in one
+// step. Drops name entries as they were put; dropping a missing entry is not an error. All keys are in one partition. A
+// set never puts and drops the same entry; drops come first, so a due entry may be put again under its name with
+// another group.
 struct ChangeSet {
   std::vector<RootChange> roots;
   std::vector<Route> routes;  // stored unless a route of that number is. Every route of `ready_put` is among them

@@ -1,4 +1,4 @@
-// Commands as the state machine takes them: validated, with handles already turned into fences and ids minted.
+// Commands of the state machine: validated, with handles already decoded into fences and ids generated.
 #pragma once
 
 #include <optional>
@@ -26,14 +26,14 @@ struct CreateCommand {
   std::uint64_t request_digest = 0;
   CreateRequest request;
 };
-// Leases one execution that the search has proposed.
+// Leases one execution that the search has found.
 struct LeaseCommand {
   ExecutionId id;
   std::string worker_namespace;
   std::string worker_id;
   std::string worker_instance_id;
   std::uint32_t lease_ttl_ms = 0;
-  std::optional<std::string> name_space{};  // that the claim keeps to; absent: any
+  std::optional<std::string> name_space{};  // the namespace to which the claim is restricted; absent: all
 };
 struct RenewCommand {
   Fence fence;
@@ -117,7 +117,7 @@ struct GrantCommand {
   GrantRequest request;
   std::optional<std::string> name_space{};  // as in LeaseCommand
 };
-// A grant key whose signature was good, shown by the worker that it names.
+// A grant key with a verified signature, presented by the worker that it names.
 struct RedeemCommand {
   GrantKind kind = GrantKind::claim;
   std::string grant_id;
@@ -142,7 +142,7 @@ struct DrainWorkerCommand {
   std::string worker_instance_id;
   Operator by;
 };
-// Takes the lease of a worker that has died, if it is the one that holds it and got it by then.
+// Releases the lease of a dead worker, if that worker holds it and got it before that time.
 struct ReleaseCommand {
   ExecutionId id;
   std::string name_space;
@@ -161,14 +161,14 @@ struct RevokeApiKeyCommand {
   std::string key;  // its id or its name
   Operator by;
 };
-// Removes an ended execution: if it ended before that time, or, without one, if its retention is over.
+// Removes an ended execution: if it ended before that time, or, without a time, if its retention is over.
 struct RemoveCommand {
   ExecutionId id;
   std::optional<TimestampMs> finished_before;
   std::optional<std::pair<std::string, std::string>> tag{};  // only if it has this one
   bool dry_run = false;                                      // only say whether it would be removed
 };
-// An operator has had ended executions removed; for the event log.
+// Records in the event log that an operator removed ended executions.
 struct NoteRetentionCommand {
   RetentionRun run;
   std::uint64_t removed = 0;
@@ -177,7 +177,7 @@ struct NoteRetentionCommand {
 // The clock found this record due.
 struct DueCommand {
   Key key;
-  bool holds_leases = false;  // a worker that has died and still holds leases
+  bool holds_leases = false;  // a dead worker that still holds leases
 };
 
 using Command = std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand,

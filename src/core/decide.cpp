@@ -18,7 +18,7 @@ std::vector<Key> create_keys(const CreateCommand& command) {
   return keys;
 }
 
-// A live idempotency key answers with the state of the execution that it made.
+// A live idempotency key returns the state of the execution that it created.
 std::vector<Key> create_needs(Workspace& workspace, const CreateCommand& command) {
   std::vector<Key> keys = create_keys(command);
   keys.push_back(namespace_key(command.request.name_space));
@@ -34,7 +34,8 @@ const Execution* known_execution(Workspace& workspace, const Key& key) {
   return slot == nullptr ? nullptr : slot->execution();
 }
 
-// Retention asks the namespace again when it comes due, so a changed default also governs what has ended already.
+// Retention reads the namespace again when it is due, so a changed default also applies to executions that have already
+// ended.
 std::vector<Key> retention_needs(Workspace& workspace, const Key& key) {
   const Slot* slot = workspace.find(key);
   if (slot == nullptr) return {key};
@@ -43,7 +44,7 @@ std::vector<Key> retention_needs(Workspace& workspace, const Key& key) {
   return {namespace_key(execution->spec.name_space)};
 }
 
-// A grant obeys the lane as a claim does.
+// Like a claim, a grant depends on the state of the lane.
 std::vector<Key> grant_needs(Workspace& workspace, const ExecutionId& id) {
   std::vector<Key> keys = {execution_key(id)};
   const Execution* execution = known_execution(workspace, keys.front());
@@ -127,7 +128,7 @@ bool others_decide_by(const Command& command) {
 
 std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
   if (const auto* create = std::get_if<CreateCommand>(&command)) {
-    // A minted id is new by construction: looking it up would only cost a read. The insert's guard covers the rest.
+    // A generated id is new by construction, so looking it up would only cost a read. The insert is guarded anyway.
     if (!create->id_is_supplied) workspace.note_looked_up(execution_key(create->id));
   }
   return unknown_of(keys_read(workspace, command), workspace);

@@ -1,10 +1,10 @@
 // The state machine: every rule of every operation, once, for all stores.
 //
-// `decide` looks at the workspace's records, changes them in place and returns the reply, or a refusal. A refusal may
-// still have changed something: before anything else, time catches up with the execution (see `settle`), and that is
-// committed whatever the command itself comes to.
+// `decide` reads the workspace's records, changes them in place and returns the reply, or an error. Even a refused
+// command may have changed something: first, all due transitions are applied to the execution (see `settle`), and these
+// are committed in any case.
 //
-// Pure: no I/O, no clock, no randomness, no threads of its own; all of these come in through the Context.
+// Pure: no I/O, no clock, no randomness, no threads; all of these come in through the Context.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@
 
 namespace flowfabric {
 
-// The records that must be in the workspace before the command can be decided, as far as they are not there yet. Asked
-// again after loading: what a record says may call for another one.
+// The records that must be in the workspace before the command can be decided and that are not there yet. Called again
+// after loading, because a loaded record may require another one.
 std::vector<Key> keys_needed(Workspace& workspace, const Command& command);
 
 // Whether the command changes a record that decisions about other records read: a lane, or a namespace. Those decisions
@@ -26,14 +26,14 @@ bool others_decide_by(const Command& command);
 // Refused with `corruption` when a record that the command rests on cannot be decoded.
 Result<Reply> decide(Workspace& workspace, const Command& command, const Context& context);
 
-// The same for what the clock brings about. Thousands of these come at once, so they need not be Commands, which are large.
+// The same for commands of the clock. Thousands of these come at once, so they are not Commands, which are large.
 std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command);
 Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const Context& context);
 // Such a one is not to be decided.
 bool rests_on_damage(Workspace& workspace, const DueCommand& command);
 Result<Reply> decide_one(Workspace& workspace, const ReleaseCommand& command, const Context& context);
 
-// Whether the lane lets work be handed out. An unknown lane is active.
+// Whether the lane hands out executions. An unknown lane is active.
 bool lane_serves(Workspace& workspace, const std::string& lane);
 
 // Whether the instance may be given work. One that drains or was marked dead may not until it registers again; one that is
@@ -41,7 +41,7 @@ bool lane_serves(Workspace& workspace, const std::string& lane);
 Result<void> check_may_claim(Workspace& workspace, const std::string& worker_namespace,
                              const std::string& worker_instance_id);
 
-// The slots that a command reads or changes: if the commit of any of them turns out stale, the command is decided again.
+// The slots that a command reads or changes: if the commit of any of them is stale, the command is decided again.
 std::vector<Key> keys_touched(const Command& command);
 
 }  // namespace flowfabric

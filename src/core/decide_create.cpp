@@ -72,7 +72,7 @@ void register_lane(Workspace& workspace, const CreateRequest& request, Timestamp
   slot.changed = true;
 }
 
-// The answer to a request that has been made before, if it has.
+// The reply to a repeated request, if it is one.
 std::optional<Result<Reply>> earlier_answer(Workspace& workspace, const CreateCommand& command, TimestampMs now) {
   const CreateRequest& request = command.request;
   if (!request.idempotency_key.empty()) {
@@ -110,7 +110,7 @@ Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, con
   }
 
   Slot& slot = workspace.at(execution_key(command.id));
-  // Removed within this very batch: its old record must be gone before a new one can take its place.
+  // Removed within the same batch: the old record must be deleted before a new one can replace it.
   if (slot.version != 0) return fail(Errc::contended, "the execution with this id is being removed; try again", "id");
   slot.record = std::make_unique<Execution>(Execution{command.id, make_spec(workspace, command, context.now), {}});
   slot.erased = false;
@@ -123,7 +123,7 @@ Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, con
   make_runnable(transition, delay_until_of(request, context.now), DelayCause::submitted);
   if (!transition.spec().payload_is_inline()) transition.add_satellite(SatelliteKind::payload, 0, request.payload);
   transition.record(EventType::created, request.creator, {}, facts.delay_until);
-  // A create has no state before it; the event says so by repeating the state after.
+  // A create has no previous state; the event repeats the state after it.
   slot.events.back().state_before = slot.events.back().state_after;
   if (!request.idempotency_key.empty()) remember_key(workspace, command, slot, context.now);
   register_lane(workspace, request, context.now);

@@ -1,5 +1,5 @@
-// What the clock brings about. A due entry may be early (renewals leave it where it is), so everything is looked at
-// afresh and the entry is put where it belongs.
+// Commands of the clock. A due entry may be early (renewals do not move it), so the record is examined again and the
+// entry is moved to the correct time.
 #include "base/check.hpp"
 #include "core/decide_parts.hpp"
 #include "core/state.hpp"
@@ -13,7 +13,7 @@ TimestampMs retention_end(Workspace& workspace, const Execution& execution, cons
          retention_ms(execution.spec.policy, of_namespace, execution.facts.outcome, context.default_retention_ms);
 }
 
-// Removes an ended execution if it has been kept long enough, by its policy and what its namespace says today.
+// Removes an ended execution if its retention is over, by its policy and the current default of its namespace.
 void retire(Workspace& workspace, Slot& slot, const Context& context) {
   Facts& facts = slot.execution()->facts;
   facts.retain_until = retention_end(workspace, *slot.execution(), context);
@@ -35,10 +35,10 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
   }
   Execution* execution = slot.execution();
   if (execution == nullptr || slot.erased) return Done{};
-  // What ends just now is retired another time, so that its end is logged even when it is not to be kept at all.
+  // An execution that ends in this command is removed later, so that its end is logged even if it is not kept at all.
   const bool was_terminal = execution->facts.phase == Phase::terminal;
   settle(slot, context);
-  // The entry may be there for a time that has moved on: writing the record puts the entry right.
+  // The entry may have an outdated time: writing the record corrects the entry.
   slot.changed = true;
   if (was_terminal && execution->facts.retain_until <= context.now) {
     retire(workspace, slot, context);

@@ -1,4 +1,4 @@
-// The worker registry, and what becomes of the leases of a worker that dies.
+// The worker registry, and the release of the leases of a dead worker.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -22,7 +22,7 @@ void log_worker(Slot& slot, const Context& context, EventType type, std::string 
   slot.changed = true;
 }
 
-// Leases that it got until `died_at` are to be taken away.
+// Leases that it got until `died_at` are to be released.
 void end_worker(Slot& slot, const Context& context, WorkerState state, TimestampMs died_at, const std::string& by,
                 std::string reason) {
   WorkerRecord& worker = *slot.worker();
@@ -36,7 +36,7 @@ void end_worker(Slot& slot, const Context& context, WorkerState state, Timestamp
   log_worker(slot, context, type, by, std::move(reason));
 }
 
-// The record of a worker that lives, with time caught up; null when there is none.
+// The record of a live worker, with due transitions applied; null if there is none.
 WorkerRecord* live_worker(Workspace& workspace, const std::string& name_space, const std::string& worker_instance_id,
                           const Context& context) {
   Slot& slot = workspace.at(worker_key(name_space, worker_instance_id));
@@ -68,7 +68,7 @@ void take_over(WorkerInfo& info, const WorkerRegistration& registration) {
   info.lanes = registration.lanes;
   info.capabilities = registration.capabilities;
   info.liveness_ttl_ms = registration.liveness_ttl_ms;
-  info.draining = false;  // who registers wants to work
+  info.draining = false;  // registering ends draining
 }
 
 Result<Reply> refresh(Slot& slot, const WorkerRegistration& registration, const Context& context) {
@@ -109,7 +109,7 @@ bool settle_worker(Slot& slot, const Context& context) {
   if (worker == nullptr || worker->info.state != WorkerState::live || worker->info.expires_at > context.now) {
     return false;
   }
-  // It died when its TTL was over, not when somebody noticed: leases that it got since then are its own.
+  // It died when its TTL passed, not when that was noticed: leases that it got since then are kept.
   end_worker(slot, context, WorkerState::ttl_swept, worker->info.expires_at, "clock",
              "no heartbeat for " + std::to_string(worker->info.liveness_ttl_ms) + " ms");
   return true;
@@ -121,11 +121,11 @@ Result<Reply> decide_one(Workspace& workspace, const RegisterCommand& command, c
   if (live_worker(workspace, registration.name_space, registration.worker_instance_id, context) != nullptr) {
     return refresh(slot, registration, context);
   }
-  // Removed within this very batch: its old record must be gone before a new one can take its place.
+  // Removed within the same batch: the old record must be deleted before a new one can replace it.
   if (slot.erased && slot.version != 0)
     return fail(Errc::contended, "the old registration is being removed; try again");
-  // Leases of a former life are still to be taken away. Times cannot tell those of its last millisecond from those that
-  // this life gets within it: they are left to expire.
+  // Leases from before the registration are still to be released. Leases of the last millisecond before cannot be
+  // distinguished from new ones by their times: they are left to expire.
   TimestampMs release_until = slot.worker() != nullptr ? slot.worker()->release_until : 0;
   release_until = std::min(release_until, context.now - 1);
   WorkerRecord worker;
@@ -187,8 +187,8 @@ Result<Reply> decide_one(Workspace& workspace, const ReleaseCommand& command, co
   return Done{};
 }
 
-// Its leases go first, then a day passes, then the record goes. A death stands on record before anything is taken away
-// for it: a heartbeat that is on its way may still come first.
+// First its leases are released, then a day passes, then the record is removed. The death is recorded before any lease
+// is released, because a concurrent heartbeat may still be committed first.
 void worker_due(Slot& slot, bool holds_leases, const Context& context) {
   slot.changed = true;
   if (settle_worker(slot, context)) return;

@@ -1,4 +1,4 @@
-// The worker registry, and what becomes of the leases of a worker that dies.
+// The worker registry, and the release of the leases of a dead worker.
 #include <gtest/gtest.h>
 
 #include "base/limits.hpp"
@@ -32,7 +32,7 @@ MarkWorkerDeadOutcome mark_dead(Rehearsal& stage, const std::string& instance = 
   return stage.expect<MarkWorkerDeadOutcome>(MarkDeadCommand{"default", instance, {"ops", "broken"}});
 }
 
-// The clock comes until nothing is due any more.
+// Runs the clock until nothing is due.
 void sweep_all(Rehearsal& stage, std::size_t most_leases = 500) {
   int rounds = 0;
   while (stage.sweep(most_leases) > 0) {
@@ -217,7 +217,7 @@ TEST(Heartbeats, AnEarlyEntryIsPutRightByTheClock) {
   EXPECT_EQ(stage.worker("w-1").info.state, WorkerState::live);
 }
 
-// Whatever a worker does, the clock finds it when it dies, and a steady one is never met by the clock.
+// In every case the clock finds a worker when it dies, and it never processes one with steady heartbeats.
 TEST(Heartbeats, TheEntryIsNeverLaterThanTheExpiry) {
   for (const std::int64_t period : {1, 100, 333, 499, 500, 501, 999}) {
     Rehearsal stage;
@@ -321,8 +321,8 @@ TEST(Dying, AClockThatComesDaysLateStillLogsTheEnd) {
   EXPECT_EQ(stage.history(key_of("w-1")).back(), EventType::worker_ttl_swept);
 }
 
-// The sweep that finds the lapse may lose its worker to a heartbeat that was on its way. Leases are records of their own:
-// had it taken them along, a live worker would be without.
+// A heartbeat may be committed before the sweep that finds the lapse. Leases are separate records: if the sweep
+// released them in the same step, a live worker would lose its leases.
 TEST(Dying, IsOnRecordBeforeALeaseIsTaken) {
   Rehearsal stage;
   const ExecutionId id = stage.create(job());
@@ -446,7 +446,7 @@ TEST(LeasesOfTheDead, AreNotThoseOfTheNextLife) {
   EXPECT_EQ(stage.due(key_of("w-1")), stage.worker("w-1").info.expires_at);
 }
 
-// A worker that let its TTL lapse died then, not when somebody noticed: what it got since is its own.
+// A worker whose TTL passed died then, not when that was noticed: leases that it got since are kept.
 TEST(LeasesOfTheDead, AreTheSameWhenTheClockComesLate) {
   for (const bool late : {false, true}) {
     SCOPED_TRACE(late);
@@ -477,7 +477,7 @@ TEST(LeasesOfTheDead, AreTheSameWhenAHeartbeatNoticesFirst) {
   EXPECT_EQ(stage.state(after), PublicState::active);
 }
 
-// Both lives end before the clock comes: nothing of either is forgotten.
+// Both registrations end before the clock runs: the leases of both are released.
 TEST(LeasesOfTheDead, OfTwoLivesAreAllTaken) {
   Rehearsal stage;
   register_worker(stage);

@@ -1,7 +1,7 @@
-// Grants: a reservation of one execution for one worker, and what the worker does with it.
+// Grants: a reservation of one execution for one worker, and its redemption.
 //
-// A grant is a fact of the execution, so there is never more than one, and it is used up by the very change that gives the
-// execution out. The key that the worker carries is signed; only its hash is stored.
+// A grant is stored in the execution, so there is at most one, and the change that hands out the execution uses it up.
+// The key that the worker presents is signed; only its hash is stored.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -22,7 +22,7 @@ std::vector<std::string> missing_capabilities(const std::vector<std::string>& of
   return missing;
 }
 
-// Why a worker with these capabilities cannot be given the execution, whatever state it is in.
+// Why a worker with these capabilities cannot get the execution, regardless of its state.
 std::optional<Error> unsuitable(Workspace& workspace, const Spec& spec, const std::vector<std::string>& offered) {
   if (!lane_serves(workspace, spec.lane)) {
     const LaneState state = lane_state(workspace, spec.lane);
@@ -37,7 +37,7 @@ std::optional<Error> unsuitable(Workspace& workspace, const Spec& spec, const st
   return Error{Errc::capability_mismatch, "the worker does not offer " + list, "capabilities", {{"missing", list}}};
 }
 
-// The same as the detail of an outcome.
+// The same text as the detail of an outcome.
 std::string detail_of(const Error& error) {
   return error.code == Errc::capability_mismatch ? "capability_mismatch: " + error.details.front().second
                                                  : error.message;
@@ -102,13 +102,13 @@ Result<Reply> issue_claim_grant(Workspace& workspace, Slot& slot, const GrantCom
   return reserve(slot, command, context);
 }
 
-// Only the cap ends an execution as failed whose last attempt was interrupted. The category of the failure does not tell: a
-// worker may call its failures what it likes.
+// Only the cap ends an execution as failed whose last attempt was interrupted. The category of the failure cannot be
+// used: a worker may choose any category.
 bool ended_at_the_cap(const Facts& facts) {
   return facts.outcome == Outcome::failed && facts.attempt && facts.attempt->attempt_state == AttemptState::interrupted;
 }
 
-// Nothing when the execution may be reclaimed.
+// Nothing if the execution can be reclaimed.
 std::optional<IssueReclaimGrantOutcome> not_reclaimable(const Facts& facts) {
   if (facts.phase == Phase::terminal) {
     if (ended_at_the_cap(facts)) return ReclaimCapExceeded{facts.reclaim_count};
@@ -174,7 +174,7 @@ Result<Reply> redeem_reclaim(Workspace& workspace, Slot& slot, const RedeemComma
   const Execution& execution = *slot.execution();
   if (!holds(execution.facts, command)) {
     if (execution.facts.phase != Phase::terminal) return ReclaimExecutionOutcome{GrantNotFound{}};
-    // An end has removed the grant; the worker is told which.
+    // The end of the execution has removed the grant; the worker gets the outcome.
     return std::visit(
         [](const auto& outcome) -> Result<Reply> {
           if constexpr (std::is_same_v<std::decay_t<decltype(outcome)>, Granted>) {

@@ -1,4 +1,4 @@
-// Grants: a reservation of one execution for one worker, and what the worker does with it. Also the keys that sign them.
+// Grants: a reservation of one execution for one worker, and its redemption. Also the keys that sign them.
 #include <gtest/gtest.h>
 
 #include "base/limits.hpp"
@@ -486,7 +486,7 @@ TEST(ReclaimGrants, TheCapEndsItAndSaysSo) {
   }
 }
 
-// A worker may call its failures what it likes.
+// A worker may choose any failure category.
 TEST(ReclaimGrants, OnlyTheCapIsCalledTheCap) {
   Rehearsal stage;
   const ExecutionId failed = stage.create(grantable());
@@ -525,7 +525,7 @@ TEST(ReclaimGrants, ADeadlineEndsWhatIsGranted) {
   outcome_of<NotReclaimable>(stage.expect<ReclaimExecutionOutcome>(Rehearsal::redeem_command(grant)));
 }
 
-// A grant of one kind is no grant of the other.
+// A claim grant is not a reclaim grant, and vice versa.
 TEST(Grants, KindsAreNotMixedUp) {
   Rehearsal stage;
   const ExecutionId id = lost(stage, grantable());
@@ -540,7 +540,7 @@ TEST(Grants, KindsAreNotMixedUp) {
   EXPECT_TRUE(stage.facts(id).grant && stage.facts(other).grant);
 }
 
-// What a grant becomes is met by the clock at the end of its lease, not once more at that of the grant.
+// After redemption the clock processes the execution at the end of its lease, not also at the expiry of the grant.
 TEST(Grants, LeaveNoEarlyEntryBehind) {
   Rehearsal stage;
   const ExecutionId claimed = stage.create(grantable());
@@ -767,7 +767,7 @@ TEST(KeyRotations, AreBounded) {
   EXPECT_EQ(rotate(stage, 1000).keys.size(), 2u);
 }
 
-// Who rotates without grace wants to be rid of them: that must not be refused because there are too many.
+// A rotation without grace invalidates the older keys: it must not be refused because there are too many.
 TEST(KeyRotations, WithoutGraceAreNeverTooMany) {
   Rehearsal stage;
   for (std::size_t i = 0; i < limits::max_signing_keys; ++i) rotate(stage, 1000);

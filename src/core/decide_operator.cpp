@@ -9,7 +9,7 @@
 namespace flowfabric {
 namespace {
 
-// Replay starts over; what the last life left behind goes into the attempt history.
+// Replay starts again; the results from before it go into the attempt history.
 void archive_result(Transition& transition) {
   Facts& facts = transition.facts();
   if (facts.has_result && facts.result_is_inline && facts.attempt) {
@@ -182,7 +182,7 @@ Result<Reply> decide_one(Workspace& workspace, const RotateKeysCommand& command,
     if (key.expires_at == 0 || key.expires_at > until) key.expires_at = until;
     newest = std::max(newest, key.key_id);
   }
-  // With no grace the older ones are worth nothing from this moment on, so then there are never too many.
+  // Without grace the older keys are invalid from now on, so there are never too many.
   std::erase_if(keyring.keys, [&](const auto& key) { return key.expires_at <= context.now; });
   if (keyring.keys.size() >= limits::max_signing_keys) {
     return fail(Errc::overloaded, "there are " + std::to_string(keyring.keys.size()) +
@@ -208,7 +208,7 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, con
     return fail(Errc::not_terminal,
                 "only an ended execution can be removed; this one is " + std::string(to_string(public_state(facts))));
   }
-  // What ended just now is removed another time, so that its end is logged.
+  // An execution that ended in this command is removed later, so that its end is logged.
   if (slot->changed) return RemoveReply{false};
   // Tags may have changed since the execution was found by one.
   if (command.tag) {
@@ -228,8 +228,8 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, con
   return RemoveReply{slot->erased};
 }
 
-// An event needs a record to stand with: that of the namespace, or of the default one if it was about all of them. The
-// record says what it said before.
+// An event belongs to a record: that of the namespace, or of the default namespace if the run was for all. The content
+// of the record is unchanged.
 Result<Reply> decide_one(Workspace& workspace, const NoteRetentionCommand& command, const Context& context) {
   const RetentionRun& run = command.run;
   const std::string name_space = run.name_space.value_or("default");

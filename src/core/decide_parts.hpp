@@ -1,4 +1,4 @@
-// Shared between the decide_*.cpp files; nobody else includes this.
+// Shared between the decide_*.cpp files; not included elsewhere.
 #pragma once
 
 #include "core/decide.hpp"
@@ -8,7 +8,7 @@ namespace flowfabric {
 // decide_create.cpp
 Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, const Context& context);
 
-// decide_worker.cpp: what a worker does. Everything but the lease itself is fenced.
+// decide_worker.cpp: operations of a worker. All except the lease itself are fenced.
 Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RenewCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const ProgressCommand& command, const Context& context);
@@ -53,7 +53,7 @@ Result<Reply> decide_one(Workspace& workspace, const RegisterCommand& command, c
 Result<Reply> decide_one(Workspace& workspace, const HeartbeatCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const MarkDeadCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const DrainWorkerCommand& command, const Context& context);
-// Ends a worker whose TTL is over; returns whether it did.
+// Ends a worker whose TTL has passed; returns whether it did.
 bool settle_worker(Slot& slot, const Context& context);
 void worker_due(Slot& slot, bool holds_leases, const Context& context);
 
@@ -65,12 +65,12 @@ TimestampMs retention_end(Workspace& workspace, const Execution& execution, cons
 LaneState lane_state(Workspace& workspace, const std::string& lane);
 RetentionPolicy namespace_retention(Workspace& workspace, const std::string& name_space);
 
-// The slot of an execution that exists, with time caught up; or `not_found`.
+// The slot of an existing execution, with due transitions applied; or `not_found`.
 Result<Slot*> settled_execution(Workspace& workspace, const ExecutionId& id, const Context& context);
 
 Error already_terminal(const Execution& execution);
 
-// Whether a claim that keeps to one namespace may have it.
+// Whether a claim that is restricted to one namespace may take it.
 Result<void> check_namespace(const Spec& spec, const std::optional<std::string>& claimed);
 
 }  // namespace flowfabric

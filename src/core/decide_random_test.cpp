@@ -1,5 +1,5 @@
-// Random commands on a few executions, played in two ways that must come to the same: with a clock that is always in time
-// and with one that never comes, or one command at a time and many in a batch.
+// Random commands on a few executions, run in two ways that must give the same result: with a clock that is always on
+// time and with one that never runs, or one command at a time and many in a batch.
 #include <map>
 #include <tuple>
 
@@ -31,7 +31,7 @@ std::string in_words(const Result<Reply>& reply) {
   return text;
 }
 
-// What must not depend on the way it was played. Places in the queue and the times at which somebody noticed do.
+// The facts that must not depend on the way of running. Queue positions and detection times do.
 auto essence(const Facts& facts) {
   return std::tuple(facts.phase, facts.outcome, facts.priority, facts.delay_until, facts.delay_cause, facts.deadline_at,
                     facts.lease_epoch, facts.lease, facts.lost, facts.grant, facts.pending, facts.attempt_count,
@@ -56,7 +56,7 @@ CreateRequest random_request(const Entropy& dice, TimestampMs now) {
   return request;
 }
 
-// Somebody who does one thing after the other, with what the answers gave him.
+// Executes one operation after another, with the results of earlier ones.
 class Player {
  public:
   explicit Player(std::uint64_t seed) : dice_(seeded_entropy(seed)) {
@@ -69,7 +69,7 @@ class Player {
 
   std::int64_t pause() { return static_cast<std::int64_t>(dice_() % 5 == 0 ? dice_() % 90 : dice_() % 6); }
 
-  // What is done next; `which` says to which execution.
+  // The next command; `which` tells for which execution.
   Command next(std::size_t& which) {
     which = dice_() % executions;
     const ExecutionId& id = ids_[which];
@@ -135,7 +135,7 @@ class Player {
   std::vector<Grant> grants_;
 };
 
-// Time goes on, and the clock comes at every moment at which something is due.
+// Advances the time and runs the clock at every due time.
 void go_on_with_clock(Rehearsal& stage, const std::vector<ExecutionId>& ids, TimestampMs until) {
   for (;;) {
     TimestampMs next = 0;

@@ -1,4 +1,4 @@
-// Rules that take more than one command to see. Time has its own file, settle_test.cpp.
+// Rules that need more than one command. Time has its own file, settle_test.cpp.
 #include <gtest/gtest.h>
 
 #include "base/limits.hpp"
@@ -55,7 +55,7 @@ TEST(Repeats, FailAnswersWithTheFirstDecision) {
   EXPECT_TRUE(stage.last_events.empty());
   EXPECT_EQ(stage.refusal(FailCommand{fence, failure("other")}), Errc::stale_lease);
   EXPECT_EQ(stage.refusal(FailCommand{fence, failure("error", Retryable::never)}), Errc::stale_lease);
-  // Also when the retry has been claimed by someone else since.
+  // Also if the retry has been claimed by another worker since.
   stage.now = first.retry_at;
   stage.lease(id, 500, "w-2");
   EXPECT_EQ(stage.expect<FailReply>(FailCommand{fence, failure("error")}), first);
@@ -634,7 +634,7 @@ TEST(Creating, ASuppliedIdMakesRepeatsSafe) {
   request.id = Uuid{{9}};
   const auto first = stage.expect<Created>(stage.create_command(request));
   EXPECT_FALSE(first.duplicate);
-  request.delay_until = stage.now + 999;  // Times are not part of what makes a request the same.
+  request.delay_until = stage.now + 999;  // Times are not part of the request digest.
   const auto second = stage.expect<Created>(stage.create_command(request));
   EXPECT_TRUE(second.duplicate);
   EXPECT_EQ(second.execution_id, first.execution_id);
@@ -714,7 +714,7 @@ TEST(Creating, AnIdThatWasJustRemovedGetsAWholeNewRecord) {
   request.kind = "another";
   const auto reply = stage.decide_in(batch, stage.create_command(request));
   stage.commit(batch);
-  // Either it is refused for now, or what is stored is the new one and nothing of the old.
+  // Either it is refused for now, or the stored record is entirely the new one.
   if (!reply) return;
   EXPECT_EQ(stage.execution(id).spec.kind, "another");
   EXPECT_EQ(stage.history(id), std::vector{EventType::created});

@@ -1,5 +1,5 @@
-// The table: every state that an execution can be told apart in, against every command. A cell says what the caller
-// gets, what the execution is afterwards, and what has moved. A combination without a cell fails the test.
+// The table of every distinguishable state of an execution against every command. A cell has the reply, the state of
+// the execution afterwards, and the changes. A combination without a cell fails the test.
 #include <map>
 #include <set>
 #include <sstream>
@@ -24,8 +24,8 @@ constexpr std::uint32_t grant_ttl = 50;
 struct Stage {
   Rehearsal rehearsal;
   ExecutionId id;
-  Fence holder;  // of the present lease, or of the last one; made up where there never was one
-  Grant grant;   // that reserves it, or did; made up where there never was one
+  Fence holder;  // of the current or last lease; invented if there never was one
+  Grant grant;   // the current or last grant; invented if there never was one
   CreateRequest request;
 
   Fence stale() const {
@@ -90,7 +90,7 @@ Stage active(const CreateRequest& request = ordinary_request()) {
   return stage;
 }
 
-// The lease has run out and nobody has looked yet.
+// The lease has expired and has not been processed yet.
 Stage overdue(const CreateRequest& request = ordinary_request()) {
   Stage stage = active(request);
   stage.rehearsal.now += short_ttl;
@@ -206,7 +206,7 @@ Stage claim_granted() {
   return stage;
 }
 
-// The grant has run out and nobody has looked yet.
+// The grant has expired and has not been processed yet.
 Stage claim_grant_over() {
   Stage stage = claim_granted();
   stage.rehearsal.now += grant_ttl;
@@ -281,7 +281,7 @@ Command create_other(Stage& stage) {
 
 Command delay_by(const Stage& stage, const Fence& fence) { return DelayCommand{fence, stage.rehearsal.now + delay}; }
 
-// Of the worker that holds the lease, where one does.
+// Of the lease holder, if there is one.
 Command release_of(const Stage& stage, const std::string& instance) {
   return ReleaseCommand{stage.id, "default", instance, stage.rehearsal.now};
 }
@@ -410,7 +410,7 @@ std::string describe_reply(const Result<Reply>& reply, TimestampMs now) {
       *reply);
 }
 
-// Public state, then "ready" or the due time when there are entries, then "lost" when it can be found as a lost lease.
+// Public state, then "ready" or the due time if there are entries, then "lost" if it can be found as a lost lease.
 std::string describe_state(const Rehearsal& rehearsal, const ExecutionId& id) {
   if (!rehearsal.exists(id)) return "absent";
   std::string text(to_string(rehearsal.state(id)));
@@ -531,7 +531,7 @@ void check_events(const Rehearsal& rehearsal, PublicState before, const Executio
   EXPECT_EQ(endings, !was_terminal && is_now_terminal ? 1 : 0) << "exactly one terminal event";
 }
 
-// A refusal changes nothing but what time has brought about by itself.
+// A refused command changes nothing except for due transitions.
 void check_refusal(const Stage& before, const Rehearsal& now) {
   Rehearsal settled = before.rehearsal;
   if (!settled.exists(before.id)) {
@@ -547,7 +547,7 @@ void check_refusal(const Stage& before, const Rehearsal& now) {
   EXPECT_EQ(encode(now.facts(before.id)), encode(settled.facts(before.id)));
 }
 
-// A reply that is no error and yet a refusal.
+// A reply that is not an error but still a refusal.
 bool declines(const Reply& reply) {
   if (const auto* grant = std::get_if<IssueReclaimGrantOutcome>(&reply)) {
     return !std::holds_alternative<Granted>(*grant);
@@ -565,7 +565,7 @@ Seen play(const NamedStage& named, const NamedCommand& command) {
   const Result<Reply> reply = stage.rehearsal.run(made);
   const Rehearsal& now = stage.rehearsal;
   if (!reply || declines(*reply)) check_refusal(before, now);
-  Facts facts_now = facts_before;  // also of one that was removed
+  Facts facts_now = facts_before;  // also of a removed execution
   if (now.exists(stage.id)) {
     facts_now = now.facts(stage.id);
     check_facts(now, stage.id);
@@ -581,7 +581,7 @@ Seen play(const NamedStage& named, const NamedCommand& command) {
 struct Cell {
   const char* state;
   const char* command;
-  const char* reply;  // "!code" is a refusal
+  const char* reply;  // "!code" is an error
   const char* after;  // public state, ready entry, due entry relative to now
   const char* moves;  // counters and [events]
 };

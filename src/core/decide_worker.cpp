@@ -46,7 +46,7 @@ Release release_of(const Fence& fence, Release::Operation operation, std::uint64
   return release;
 }
 
-// Whether this very call has been answered before, so that a repeat after a lost reply gets the same answer.
+// Whether this call has been answered before, so that a repetition after a lost reply gets the same answer.
 bool is_repeat(const Facts& facts, const Release& now) {
   const Release& last = facts.release;
   return last.operation == now.operation && last.lease_id == now.lease_id && last.lease_epoch == now.lease_epoch &&

@@ -115,7 +115,7 @@ Result<void> admit_lanes(std::vector<std::string>& lanes) {
   return {};
 }
 
-// What grants and claims say about the worker.
+// The worker fields of grants and claims.
 template <class Request>
 Result<void> admit_worker(Request& request) {
   FF_TRY_VOID(admit_worker_id(request.worker_id));

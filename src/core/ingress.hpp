@@ -1,5 +1,5 @@
-// The one door: every request of every caller passes here before anything else sees it. Each function refuses bad input
-// with the field's name, what was wrong and what is allowed; nothing has been read or written by then.
+// Validation: every request of every caller is checked here first. Each function refuses invalid input with the name of
+// the field, what was wrong and what is allowed; nothing has been read or written by then.
 #pragma once
 
 #include <flowfabric/operations.hpp>
@@ -13,7 +13,7 @@ struct IngressLimits {
   std::size_t max_result_bytes = limits::default_max_payload_bytes;
 };
 
-// Also brings the required capabilities into canonical form: sorted, each once.
+// Also normalises the required capabilities: sorted, without duplicates.
 Result<void> admit(CreateRequest& request, const IngressLimits& limits);
 Result<void> admit(ClaimRequest& request);
 Result<void> admit(const ProgressReport& report);
@@ -28,7 +28,7 @@ Result<void> admit(const EventFilter& filter);
 Result<void> admit(const NamespaceInfo& info);
 Result<void> admit(const Policy& policy);
 
-// The fleet. Lanes and capabilities are brought into canonical form: sorted, each once.
+// The fleet. Lanes and capabilities are normalised: sorted, without duplicates.
 Result<void> admit(WorkerRegistration& registration);
 Result<void> admit(const HeartbeatRequest& request);
 Result<void> admit(const ListWorkersRequest& request);
@@ -53,7 +53,7 @@ Result<void> admit_delay(std::int64_t delay_ms);
 Result<void> admit_lease_ttl(std::uint32_t lease_ttl_ms);
 Result<void> admit_wait(std::uint32_t wait_ms);
 Result<void> admit_reason(std::string_view reason);
-Result<void> admit_handles(const std::vector<Handle>& handles);  // how many; each is verified by itself
+Result<void> admit_handles(const std::vector<Handle>& handles);  // the number only; each handle is verified later
 Result<void> admit_tag_key(std::string_view key, const std::string& field = "tags");
 
 }  // namespace flowfabric

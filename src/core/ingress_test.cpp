@@ -22,7 +22,7 @@ ClaimRequest good_claim() {
   return request;
 }
 
-// One change of a request and the field that it is refused by; an empty field means that it is admitted.
+// One change of a request and the field that the error names; an empty field means that it is accepted.
 template <class Request>
 struct Case {
   const char* what;
@@ -310,7 +310,7 @@ TEST(Ingress, Lists) {
 
 // ---- The fleet -----------------------------------------------------------------------------------------------------
 
-// What every request says about a worker. Requests differ in the rest.
+// The worker fields of every request. Requests differ in the rest.
 template <class Request>
 std::vector<Case<Request>> worker_cases() {
   return {

@@ -1,4 +1,4 @@
-// How a lease comes into being, whichever way an execution was given out.
+// Creates a lease, for all ways of handing out an execution.
 #include "base/check.hpp"
 #include "core/tokens.hpp"
 #include "core/transitions.hpp"

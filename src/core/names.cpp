@@ -1,4 +1,4 @@
-// One spelling for every enumerator. The arrays stand in the order of the enums.
+// One spelling for every enumerator. The arrays are in the order of the enums.
 #include <array>
 
 #include <flowfabric/types.hpp>

@@ -1,4 +1,5 @@
-// The policy as JSON. This is the only file that knows Boost.JSON, which is compiled into it whole: nothing to link.
+// The policy as JSON. This is the only file here that uses Boost.JSON, which is compiled into it completely, so nothing
+// is linked.
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/src.hpp>
 
@@ -16,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The policy itself needs three levels; deeper text is refused before it costs anything.
+// The policy itself needs three levels; deeper nesting is refused early.
 constexpr std::size_t max_depth = 8;
 
 tl::unexpected<Error> refuse_policy(const std::string& field, const std::string& message) {
@@ -44,7 +45,7 @@ class TreeBuilder {
   static constexpr std::size_t max_string_size = limits::max_policy_json_bytes;
 
   Node root;
-  std::string duplicate;  // the full name of a key that came twice
+  std::string duplicate;  // the full name of a repeated key
 
   bool on_document_begin(json::error_code&) { return true; }
   bool on_document_end(json::error_code&) { return true; }
@@ -82,7 +83,7 @@ class TreeBuilder {
     return true;
   }
   bool on_uint64(std::uint64_t value, json::string_view, json::error_code&) {
-    // Above every range there is; the greatest signed number is so as well.
+    // Larger than every range; so is the greatest signed number.
     Node& node = add(Node::Kind::whole_number);
     node.number = INT64_MAX;
     node.text = std::to_string(value);
@@ -135,7 +136,7 @@ class TreeBuilder {
     return text;
   }
 
-  // A node on this stack does not move: its parent gets no further child before it is closed.
+  // A node on this stack does not move: its parent gets no other child before it is closed.
   std::vector<Node*> open_;
   std::vector<std::string> keys_;  // the key being read in each open object, empty in an array
   std::string gathered_;
@@ -198,7 +199,7 @@ Result<std::int64_t> read_number(const Node& node, const std::string& path, std:
   return node.number;
 }
 
-// The ranges are those of `admit`, which has the last word; here they keep a number from being cut to its field.
+// The ranges are those of `admit`, which checks them too; here they prevent truncation of a number.
 template <auto member, std::int64_t min, std::int64_t max, class Owner>
 Result<void> read_count(const Node& node, const std::string& path, Owner& into) {
   FF_TRY(value, read_number(node, path, min, max));
@@ -213,7 +214,7 @@ Result<void> read_duration(const Node& node, const std::string& path, Owner& int
   return {};
 }
 
-// The enumerators' names stand in the order of their values, which start at zero.
+// The names are in the order of the enumerators, which start at zero.
 template <class Enum>
 Result<Enum> read_choice(const Node& node, const std::string& path, std::span<const std::string_view> names) {
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -1,7 +1,7 @@
-// What is stored about things: the facts, and their encodings.
+// The stored records: the facts, and their encodings.
 //
-// An execution is two parts. The Spec is written once, when it is created. The Facts change with every transition.
-// Nothing here is a label: states that users see are derived from the facts (core/state.hpp).
+// An execution has two parts. The Spec is written once, at creation. The Facts change with every transition. Facts are
+// not labels: states that users see are derived from the facts (core/state.hpp).
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct Spec {
   std::string kind;
   std::string creator;
   std::string payload_encoding;
-  std::string payload;  // empty when it lies in a satellite
+  std::string payload;  // empty if it is in a satellite
   std::uint64_t payload_bytes = 0;
   std::vector<std::string> required_capabilities;  // sorted, unique
   RouteNo route = 0;  // of the lane and the capabilities; computed, never read from the store
   Policy policy;
-  RetentionPolicy namespace_retention;  // the namespace's default when it was created
-  std::int64_t deadline_span_ms = 0;    // deadline - created_at, for replay to arm it again
+  RetentionPolicy namespace_retention;  // the namespace's default at creation
+  std::int64_t deadline_span_ms = 0;    // deadline - created_at, to set it again on replay
   std::optional<Uuid> flow;
   TimestampMs created_at = 0;
   std::uint64_t request_digest = 0;
@@ -43,7 +43,7 @@ struct Spec {
 
 enum class DelayCause : std::uint8_t { none, submitted, worker, backoff, reclaim_grace };
 
-// The attempt that the next claim will start. Absent when the next claim goes on with the current attempt.
+// The attempt that the next claim will start. Absent if the next claim continues the current attempt.
 struct PendingAttempt {
   AttemptType type = AttemptType::initial;
   std::optional<std::uint32_t> previous_attempt_index;
@@ -53,8 +53,8 @@ struct PendingAttempt {
   friend bool operator==(const PendingAttempt&, const PendingAttempt&) = default;
 };
 
-// The last operation by which a holder gave up its lease, with the answer it got: the same fence repeating the same
-// operation gets the same answer again.
+// The last operation by which a holder released its lease, with its reply: the same fence repeating the same operation
+// gets the same reply again.
 struct Release {
   enum class Operation : std::uint8_t { none, complete, fail, delay, cancel, release };
   Operation operation = Operation::none;
@@ -68,7 +68,7 @@ struct Release {
   friend bool operator==(const Release&, const Release&) = default;
 };
 
-// The last lease that was lost, for the holder that comes back and for those who look for lost leases.
+// The last lost lease, for its former holder and for listings of lost leases.
 struct LostLease {
   LeaseLoss cause = LeaseLoss::none;
   std::uint64_t lease_epoch = 0;  // the epoch that was lost
@@ -76,12 +76,12 @@ struct LostLease {
   std::string worker_id;
   std::string worker_instance_id;
   std::uint32_t attempt_index = 0;
-  TimestampMs lost_at = 0;  // when it ran out, or was revoked
+  TimestampMs lost_at = 0;  // when it expired or was revoked
 
   friend bool operator==(const LostLease&, const LostLease&) = default;
 };
 
-// A reservation for one worker. While it stands nobody else can claim the execution; the clock removes it.
+// A reservation for one worker. While it exists no other worker can claim the execution; the clock removes it.
 struct HeldGrant {
   GrantKind kind = GrantKind::claim;
   std::string grant_id;  // SHA-256 of the grant key
@@ -99,7 +99,7 @@ struct Facts {
   Phase phase = Phase::runnable;
   Outcome outcome = Outcome::none;
   std::int32_t priority = 0;
-  std::uint32_t gates = 0;  // a set of blockers besides time; none exist yet
+  std::uint32_t gates = 0;  // a set of blockers other than time; none exist yet
   TimestampMs delay_until = 0;
   DelayCause delay_cause = DelayCause::none;
   TimestampMs deadline_at = 0;
@@ -110,14 +110,14 @@ struct Facts {
   std::optional<HeldGrant> grant;
 
   std::optional<PendingAttempt> pending;
-  std::optional<Attempt> attempt;  // the current or last one; earlier ones are satellites
+  std::optional<Attempt> attempt;  // the current or last attempt; earlier ones are satellites
   std::uint32_t attempt_count = 0;
   std::uint32_t retry_count = 0;
   std::uint32_t reclaim_count = 0;
   std::uint32_t replay_count = 0;
 
-  std::uint64_t ready_sequence = 0;  // its place in the ready index, 0 when it is not there
-  TimestampMs armed_due = 0;         // its entry in the due index, 0 when there is none; never later than what is due
+  std::uint64_t ready_sequence = 0;  // its position in the ready index, 0 if it is not there
+  TimestampMs armed_due = 0;  // its entry in the due index, 0 if there is none; never later than the next due time
 
   TimestampMs started_at = 0;
   TimestampMs finished_at = 0;
@@ -156,7 +156,7 @@ struct NamespaceRecord {
   NamespaceInfo info;
 };
 
-// Remembers which execution an idempotency key made.
+// The execution that an idempotency key created.
 struct IdempotencyRecord {
   ExecutionId execution_id;
   std::uint64_t request_digest = 0;
@@ -170,12 +170,13 @@ struct KeyringRecord {
     std::uint32_t key_id = 0;
     std::string secret;
     TimestampMs created_at = 0;
-    TimestampMs expires_at = 0;  // 0: never, as long as it is the newest
+    TimestampMs expires_at = 0;  // 0: never, while it is the newest
   };
   std::vector<SigningKey> keys;
 };
 
-// The keys of the HTTP API, oldest first. Of a secret only its SHA-256 is kept: it is random, so nothing slower is needed.
+// The keys of the HTTP API, oldest first. Only the SHA-256 of a secret is stored: the secret is random, so no slower
+// hash is needed.
 struct ApiKeysRecord {
   struct ApiKey {
     ApiKeyInfo info;
@@ -184,10 +185,10 @@ struct ApiKeysRecord {
   std::vector<ApiKey> keys;
 };
 
-// A registered worker instance. It stays for a day after its end, so that its events do.
+// A registered worker instance. It is kept for a day after its end, together with its events.
 struct WorkerRecord {
   WorkerInfo info;  // `state` is live, marked_dead or ttl_swept; lapsed is never stored
-  // Leases that this instance got until then are to be taken away; 0 when there is nothing to do.
+  // Leases that this instance got until then are to be released; 0 if there is nothing to do.
   TimestampMs release_until = 0;
   TimestampMs armed_due = 0;
 
@@ -202,10 +203,10 @@ Key lane_key(std::string_view lane);
 Key namespace_key(std::string_view name_space);
 Key keyring_key();
 Key api_keys_key();
-// Keys of workers order by (namespace, instance id).
+// Keys of workers are ordered by (namespace, instance id).
 Key worker_key(std::string_view name_space, std::string_view worker_instance_id);
 std::uint16_t worker_partition(std::string_view worker_instance_id);
-// The key of an idempotency record is a hash of (namespace, key); executions made with one live in its partition.
+// The key of an idempotency record is a hash of (namespace, key); executions created with it are in its partition.
 Key idempotency_key(std::string_view name_space, std::string_view key);
 ExecutionId execution_id_of(const Key& key);
 // "execution fp7-...", "lane mail": what messages call a record. Any bytes will do as a key.
@@ -236,12 +237,12 @@ Result<Event> decode_event(std::string_view bytes);
 EventType event_type_of(std::uint8_t stored);
 Result<Execution> decode_execution(const Record& record);
 
-// Executions are large and the most often read: this decodes it, a fresh one, where it is to stay. After an error
-// it is of no use.
+// Executions are large and the most often read records: this decodes into a fresh object in its final place. After an
+// error the object must not be used.
 Result<void> decode_execution_into(Execution& execution, const Record& record);
 
-// A digest of everything in a request that makes it "the same request". Times are left out: a client that repeats a
-// request computes them anew.
+// A digest of everything that identifies a request. Times are left out: a client that repeats a request computes them
+// again.
 std::uint64_t request_digest(const CreateRequest& request);
 
 }  // namespace flowfabric

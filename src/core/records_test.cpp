@@ -184,7 +184,7 @@ WorkerRecord full_worker() {
   return record;
 }
 
-// Every kind of record as bytes, with a function that decodes and says whether that worked.
+// Every kind of record as bytes, with a function that decodes it and tells whether that worked.
 struct Sample {
   std::string name;
   std::string bytes;
@@ -224,7 +224,7 @@ std::vector<Sample> samples() {
   };
 }
 
-// Bytes in their own block of memory, so that a sanitizer sees one byte read too far.
+// Bytes in a separate allocation, so that a sanitizer detects reading one byte too far.
 std::vector<char> alone(std::string_view bytes) { return {bytes.begin(), bytes.end()}; }
 
 Result<std::string> decode_alone(const Sample& sample, std::string_view bytes) {
@@ -321,7 +321,7 @@ TEST(Records, WhatHasOneLayoutOnlyRefusesTheSecond) {
 
 // ---- Layout 1 ------------------------------------------------------------------------------------------------------
 
-// Bytes as the program wrote them before there were grants, worker namespaces and expiring keys.
+// Bytes as written before grants, worker namespaces and expiring keys existed.
 const char facts_of_layout_1[] =
     "010305ffff03ffffffff0f020404ffffffffffffffffff010104111e2b3845525f6c798693a0adbac703017703772d31040a0c0e0208010301"
     "0906726561736f6e0377686f0101020f1c293643505d6a7784919eabb8c5030603017703772d31080a0c0e10120100037768790377686f0108"
@@ -332,7 +332,7 @@ const char event_of_layout_1[] =
     "01110201ff0105121f2c394653606d7a8794a1aebbc8057370616365046c616e65046b696e640102030b060377686f0377687908";
 const char keyring_of_layout_1[] = "0102010566697273740207007365636f6e64";
 
-// What layout 1 has no room for is as if it had never been.
+// Fields that layout 1 does not have get their default values.
 Facts facts_before_layout_2() {
   Facts facts = full_facts();
   facts.lease->worker_namespace.clear();
@@ -417,7 +417,7 @@ TEST(Records, RandomBytesGiveCorruptionOrAValue) {
 
 // ---- Values that no enum has ---------------------------------------------------------------------------------------
 
-// Where the two encodings differ is where the enum stands: then every value above the last is tried there.
+// Where the two encodings differ is the enum: every value above the last is tried there.
 template <class T, class Decode>
 void expect_bound(const T& lowest, const T& greatest, std::uint8_t last, Decode decode, const char* what) {
   const std::string a = encode(lowest);
@@ -578,7 +578,7 @@ TEST(Keys, OfIdempotencyDependOnBothNames) {
   EXPECT_EQ(idempotency_key("a", "b").partition(), partition_of(idempotency_key("a", "b").id()));
 }
 
-// Pages of workers are pages of keys, so the order of the keys is the order of the names.
+// Pages of workers are pages of keys, so keys must be ordered like the names.
 TEST(Keys, OfWorkersOrderByNamespaceThenInstance) {
   const std::pair<const char*, const char*> ordered[] = {{"a", "w"}, {"a", "w-1"},     {"a", "w-10"}, {"a", "w-2"},
                                                          {"a", "x"}, {"a b", "w"},     {"ab", "a"},   {"ab", "w"},

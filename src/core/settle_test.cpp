@@ -1,4 +1,4 @@
-// What time brings about: the same whatever the order and the lateness in which the clock comes by.
+// Due transitions: the same for any order and delay of the clock.
 #include <tuple>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ CreateRequest settled() {
   return request;
 }
 
-// A world in which several things fall due, at times relative to the claim; 0 is "never".
+// A case in which several things become due, at times relative to the claim; 0 is "never".
 struct World {
   std::int64_t lease = 500;
   std::int64_t timeout = 0;
@@ -23,9 +23,9 @@ struct World {
   std::int64_t grace = 0;
   std::uint32_t max_reclaims = 1000;
   OnLeaseLost on_lease_lost = OnLeaseLost::requeue;
-  // The lease is revoked at once and a grant issued for what is left: a reclaim grant that runs so long.
+  // The lease is revoked at once and a reclaim grant of this duration is issued.
   std::int64_t reclaim_grant = 0;
-  // Not claimed at all: a claim grant that runs so long instead.
+  // Not claimed: a claim grant of this duration instead.
   std::int64_t claim_grant = 0;
 };
 
@@ -60,12 +60,12 @@ Played claimed(const World& world) {
     stage.expect<RevokeReply>(RevokeCommand{played.id, {}, {}});
     const GrantCommand ask =
         Rehearsal::grant_command(GrantKind::reclaim, played.id, static_cast<std::uint32_t>(world.reclaim_grant));
-    stage.expect<IssueReclaimGrantOutcome>(ask);  // refused where the cap has ended it
+    stage.expect<IssueReclaimGrantOutcome>(ask);  // refused if the cap has ended it
   }
   return played;
 }
 
-// The clock comes by at every due time up to `until`, then everyone looks at `until`.
+// The clock runs at every due time up to `until`, then everything is examined at `until`.
 Facts stepped(const World& world, std::int64_t until) {
   Played played = claimed(world);
   Rehearsal& stage = played.rehearsal;
@@ -77,7 +77,7 @@ Facts stepped(const World& world, std::int64_t until) {
   return stage.facts(played.id);
 }
 
-// The clock comes by once, at `until`.
+// The clock runs once, at `until`.
 Facts late(const World& world, std::int64_t until) {
   Played played = claimed(world);
   played.rehearsal.now = played.claimed_at + until;
@@ -105,7 +105,7 @@ std::vector<World> worlds() {
   return all;
 }
 
-// The same with a grant in play that runs out before, at and after what else falls due.
+// The same with a grant that expires before, at and after the other due times.
 std::vector<World> granted_worlds() {
   std::vector<World> all;
   for (const World& world : worlds()) {
@@ -165,7 +165,7 @@ TEST(Lateness, DoesNotChangeWhatIsClaimableWhen) {
   EXPECT_EQ(different, 0) << "for example " << first;
 }
 
-// Whoever looks at a grant, it is gone at the same moment, and what comes back is the same.
+// A grant ends at the same moment for every observer, and the execution returns to the same state.
 TEST(Lateness, OfTheClockDoesNotProlongAGrant) {
   for (const World& world : granted_worlds()) {
     for (const bool clock_first : {false, true}) {
@@ -459,7 +459,7 @@ TEST(Retention, TheNamespacesDefaultAtCreationCounts) {
   EXPECT_EQ(stage.due(id), stage.now + 70);
 }
 
-// An execution that the clock ends must be seen to have ended, however short it is kept.
+// The end of an execution by the clock must be visible, even with a very short retention.
 TEST(Retention, OfZeroStillLeavesTheTerminalEventToBeSeen) {
   Rehearsal stage;
   CreateRequest request = settled();

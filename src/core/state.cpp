@@ -15,7 +15,7 @@ PublicState terminal_state(Outcome outcome) {
     case Outcome::cancelled: return PublicState::cancelled;
     case Outcome::expired: return PublicState::expired;
     case Outcome::skipped: return PublicState::skipped;
-    // A terminal execution without an outcome cannot be made; shown as failed so that somebody looks at it.
+    // A terminal execution without an outcome cannot exist; it would be shown as failed, to be noticed.
     case Outcome::none:
     case Outcome::failed: return PublicState::failed;
   }
@@ -242,7 +242,7 @@ TimestampMs next_due(const Facts& facts) {
   if (facts.phase == Phase::terminal) return facts.retain_until;
   consider(facts.deadline_at);
   if (facts.grant) consider(facts.grant->expires_at);
-  // A grant holds off what would put the execution up for everybody.
+  // A grant prevents transitions that would make the execution claimable for others.
   if (facts.phase == Phase::runnable && !facts.grant) consider(facts.delay_until);
   if (facts.phase == Phase::active && facts.lease) {
     consider(facts.lease->expires_at);
@@ -252,7 +252,7 @@ TimestampMs next_due(const Facts& facts) {
 }
 
 TimestampMs next_due(const WorkerRecord& worker) {
-  // Where the entry of a worker that lapsed stands already: the clock goes on to the others that are due, and comes again.
+  // Where the entry of a lapsed worker already is: the clock continues with other due entries, and returns to it.
   if (worker.release_until != 0) return worker.release_until;
   if (worker.info.state == WorkerState::live) return worker.info.expires_at;
   return worker.info.ended_at + limits::dead_worker_retention_ms;

@@ -1,4 +1,5 @@
-// What users see, as pure functions of the facts. Nothing here is stored except the listing, which is only a projection.
+// The states that users see, as pure functions of the facts. Nothing here is stored except the listing, which is a
+// projection.
 #pragma once
 
 #include <vector>
@@ -10,14 +11,14 @@ namespace flowfabric {
 PublicState public_state(const Facts& facts);
 StateVector state_vector(const Execution& execution, LaneState lane);
 
-// What `explain` cannot know from the execution itself.
+// Input of `explain` that is not part of the execution.
 struct Surroundings {
   LaneInfo lane;
   std::uint64_t ahead = 0;            // ready executions of its route that would be served first
-  bool capable_worker_lives = false;  // a registered worker that serves the lane and offers what is required
+  bool capable_worker_lives = false;  // a registered worker that serves the lane and offers the required capabilities
   TimestampMs now = 0;
 };
-// The complete list of what keeps the execution from running; empty while it runs.
+// The complete list of reasons why the execution is not running; empty while it is running.
 std::vector<Reason> explain(const Execution& execution, const Surroundings& surroundings);
 
 ExecutionSummary summarize(const Execution& execution);
@@ -27,11 +28,11 @@ Listing listing_of(const Execution& execution);
 std::optional<ReadyEntry> ready_entry(const Execution& execution);
 // The route under which that entry stands.
 Route route_of(const Spec& spec);
-// The next moment at which time alone changes it; 0 when time does not.
+// The next time at which time alone changes it; 0 if there is none.
 TimestampMs next_due(const Facts& facts);
 TimestampMs next_due(const WorkerRecord& worker);
 
-// Its lease is lost and nobody has followed: a reclaim, or the end of the grace, is what it waits for.
+// Its lease is lost and it has not been claimed since: it waits for a reclaim or for the end of the grace period.
 bool has_lost_lease(const Facts& facts);
 // The group in the due index by which an execution is found: the holder of its lease, or `lost_leases_group`, ranked by
 // the time of the loss.
@@ -43,7 +44,7 @@ struct Grouping {
 };
 Grouping grouping(const Facts& facts);
 
-// As it is at `now`: a worker whose TTL is over is shown as lapsed, although the clock has not come by.
+// The state at `now`: a worker whose TTL has passed is shown as lapsed, even if the clock has not processed it yet.
 WorkerInfo worker_info(const WorkerRecord& worker, TimestampMs now);
 
 }  // namespace flowfabric

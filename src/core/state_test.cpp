@@ -47,7 +47,7 @@ Execution ended(Outcome outcome) {
 
 LaneInfo lane(LaneState state, const std::string& reason = {}) { return {"default", state, 0, "ops", reason}; }
 
-// Where nobody who could do special work is registered.
+// No worker with special capabilities is registered.
 Surroundings around(const LaneInfo& info, std::uint64_t ahead = 0, TimestampMs at = now) {
   return {info, ahead, false, at};
 }

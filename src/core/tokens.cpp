@@ -33,7 +33,7 @@ struct Token {
   std::string signature;
 };
 
-// Parts a token into what was signed and the signature; nothing when it cannot be one.
+// Splits a token into the signed part and the signature; nothing if it is malformed.
 std::optional<Token> part(std::string_view text, std::size_t max_chars, std::size_t signature_bytes) {
   if (text.empty() || text.size() > max_chars) return std::nullopt;
   const auto bytes = from_base64url(text);
@@ -47,7 +47,7 @@ void put_execution_id(Encoder& out, const ExecutionId& id) {
   out.uuid(id.uuid);
 }
 
-// Nothing when the partition does not exist.
+// Nothing if the partition does not exist.
 std::optional<ExecutionId> get_execution_id(Decoder& in) {
   const std::uint32_t partition = in.u32();
   const Uuid uuid = in.uuid();

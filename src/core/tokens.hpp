@@ -20,7 +20,7 @@
 
 namespace flowfabric {
 
-// What a grant key says.
+// The content of a grant key.
 struct GrantClaims {
   GrantKind kind = GrantKind::claim;
   ExecutionId execution_id;
@@ -48,14 +48,14 @@ struct SessionClaims {
   friend bool operator==(const SessionClaims&, const SessionClaims&) = default;
 };
 
-// Whether the worker that shows a grant is the one it was made for. The instance may be another.
+// Whether the worker that presents a grant is the one for which it was issued. The instance may differ.
 Result<void> admit_grant(const GrantClaims& claims, GrantKind kind, const RedeemRequest& request);
 
 // 32 bytes.
 std::string grant_id_of(std::string_view grant_key);
 
-// Signs with the newest key and verifies with any that is still good at `now`. Immutable after construction, so safe to
-// share between threads.
+// Signs with the newest key and verifies with any key that is still accepted at `now`. Immutable after construction, so
+// safe to share between threads.
 class TokenSigner {
  public:
   explicit TokenSigner(const KeyringRecord& keyring);
@@ -65,7 +65,7 @@ class TokenSigner {
   Result<HandleClaims> verify_handle(std::string_view handle, TimestampMs now) const;
 
   std::string sign_grant(const GrantClaims& claims) const;
-  // Says nothing about the grant's own expiry.
+  // Does not check the expiry of the grant.
   Result<GrantClaims> verify_grant(std::string_view grant_key, TimestampMs now) const;
 
   std::string sign_session(const SessionClaims& claims) const;
@@ -73,7 +73,7 @@ class TokenSigner {
   Result<SessionClaims> verify_session(std::string_view session, TimestampMs now) const;
 
   std::uint32_t newest_key_id() const { return keys_.back().key_id; }
-  // Whether a text names a key that we do not have: another engine may have made it since.
+  // Whether the token names a known key. If not, another engine may have created the key since.
   bool knows_key_of(std::string_view token) const;
 
  private:
@@ -82,7 +82,7 @@ class TokenSigner {
     TimestampMs expires_at;
     std::unique_ptr<Signer> signer;
   };
-  // Why the signature is not good; null when it is.
+  // Why the signature is invalid; null if it is valid.
   const char* fault(std::uint32_t key_id, std::string_view bytes, std::string_view signature, TimestampMs now) const;
 
   std::vector<Key> keys_;

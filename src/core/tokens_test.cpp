@@ -12,7 +12,7 @@ namespace {
 constexpr TimestampMs today = 1000000;
 const KeyringRecord one_key = {{{1, "the first secret", 0, 0}}};
 const KeyringRecord two_keys = {{{1, "the first secret", 0, 0}, {2, "the second secret", 0, 0}}};
-// The first one is accepted up to a moment.
+// The first key expires.
 const KeyringRecord expiring = {{{1, "the first secret", 0, today}, {2, "the second secret", 0, 0}}};
 
 Fence some_fence() {
@@ -53,7 +53,7 @@ void expect_grant_refused(const TokenSigner& signer, const std::string& grant_ke
   EXPECT_EQ(claims.error().field, "grant_key");
 }
 
-// Everything that a flipped bit makes of a text.
+// All texts that differ in one bit.
 std::vector<std::string> with_a_flipped_bit(const std::string& token) {
   const std::string bytes = *from_base64url(token);
   std::vector<std::string> all;
@@ -155,7 +155,7 @@ TEST(Handles, TextAroundThemIsRefused) {
   for (const auto& text : with_text_around(some_handle(signer))) expect_refused(signer, text);
 }
 
-// Signed as handles are, with the key that they are signed with.
+// Signed like a handle, with the key for handles.
 std::string signed_handle(const std::string& bytes) {
   return to_base64url(bytes + Signer("the first secret").sign(bytes).substr(0, 16));
 }
@@ -253,7 +253,7 @@ TEST(GrantKeys, TextAroundThemIsRefused) {
   for (const auto& text : with_text_around(signer.sign_grant(some_claims()))) expect_grant_refused(signer, text);
 }
 
-// Signed as grant keys are, with the key that they are signed with.
+// Signed like a grant key, with the key for grants.
 std::string signed_grant(const std::string& bytes) {
   return to_base64url(bytes + Signer("the first secret").sign(bytes));
 }
@@ -300,7 +300,7 @@ TEST(Tokens, AHandleIsNoGrantAndAGrantIsNoHandle) {
   for (const GrantKind kind : {GrantKind::claim, GrantKind::reclaim}) {
     expect_refused(signer, signer.sign_grant(some_claims(kind)));
   }
-  // Nor when one is signed in the way of the other.
+  // Nor if one is signed like the other.
   const std::string handle = *from_base64url(some_handle(signer));
   expect_grant_refused(signer, signed_grant(handle.substr(0, handle.size() - 16)));
   expect_refused(signer, signed_handle(grant_bytes('G', 0, 0)));
@@ -336,7 +336,7 @@ TEST(Tokens, KnowWhetherTheirKeyIsKnown) {
   EXPECT_TRUE(after.knows_key_of(some_handle(before)));
   EXPECT_FALSE(before.knows_key_of(some_handle(after)));
   EXPECT_FALSE(before.knows_key_of(after.sign_grant(some_claims())));
-  // What can never be one is not worth a look at the store.
+  // A text that can never be a token must not cause a read of the store.
   for (const std::string& text : {std::string(), std::string("A"), std::string("!"), std::string(1000000, '!')}) {
     EXPECT_TRUE(before.knows_key_of(text)) << text.substr(0, 10);
   }
@@ -407,7 +407,7 @@ TEST(Sessions, WhatIsForgedOrOfAnotherKindIsRefused) {
   expect_grant_refused(signer, session);
 }
 
-// One to four changes: of a byte, of the length, or a piece put elsewhere.
+// One to four changes: of a byte, of the length, or a part moved.
 std::string mutated(std::string bytes, const Entropy& entropy) {
   for (std::uint64_t n = 1 + entropy() % 4; n > 0; --n) {
     const std::size_t at = bytes.empty() ? 0 : entropy() % bytes.size();
@@ -439,7 +439,7 @@ TEST(Tokens, MutatedTextIsRefused) {
   }
 }
 
-// Behind a good signature the decoders meet whatever there is: they give a value or refuse, and never more.
+// With a valid signature the decoders get arbitrary bytes: they return a value or an error.
 TEST(Tokens, MutatedBytesUnderAGoodSignatureGiveAValueOrARefusal) {
   const TokenSigner signer(one_key);
   const std::string handle = *from_base64url(some_handle(signer));

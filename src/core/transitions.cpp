@@ -22,7 +22,7 @@ std::optional<std::int64_t> kept_for(const RetentionPolicy& policy, Outcome outc
   return std::nullopt;
 }
 
-// Leaves whatever index or wait it is in.
+// Removes it from every index and wait.
 void leave_queue(Facts& facts) {
   facts.ready_sequence = 0;
   facts.delay_until = 0;
@@ -63,19 +63,19 @@ std::int64_t retry_delay_ms(const Policy& policy, std::uint32_t retry_count, con
   return static_cast<std::int64_t>(entropy() % (static_cast<std::uint64_t>(delay) + 1));
 }
 
-// Whether the event stands for a change of state, or only for one of properties.
+// Whether the event records a change of state, or only of properties.
 bool is_transition(EventType type) {
   return type != EventType::tags_changed && type != EventType::step_recorded && type != EventType::priority_changed &&
          type != EventType::grant_issued && type != EventType::grant_expired;
 }
 
-// One due transition, the earliest; false when nothing is due.
+// Applies the earliest due transition; false if nothing is due.
 bool settle_once(Slot& slot, const Context& context) {
   Facts& facts = slot.execution()->facts;
   if (facts.phase == Phase::terminal) return false;
   const TimestampMs due = next_due(facts);
   if (due == 0 || due > context.now) return false;
-  // At equal times the stronger consequence wins: the deadline, then the attempt's timeout, then the lease.
+  // At equal times the stronger effect is applied first: the deadline, then the attempt's timeout, then the lease.
   if (facts.deadline_at == due) {
     Transition transition(slot, context);
     finish(transition, Outcome::expired, EventType::expired, AttemptState::ended_failure, clock_actor, "deadline");
@@ -182,7 +182,7 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
             std::string reason) {
   Facts& facts = transition.facts();
   FF_CHECK(facts.phase != Phase::terminal);
-  // A holder that is ended by someone else must be fenced from here on.
+  // A holder whose execution is ended by another caller must be fenced from now on.
   if (facts.lease && outcome != Outcome::success) ++facts.lease_epoch;
   end_attempt(facts, attempt_end, transition.now());
   leave_queue(facts);

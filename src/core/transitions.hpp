@@ -1,7 +1,7 @@
-// The moves that operations are made of. Each is the only place that does what it does: there is one way to become
-// claimable, one way to lose a lease, one way to decide on a retry, one way to end.
+// The transitions of which operations consist. Each exists only here: there is one function to become claimable, one to
+// lose a lease, one to decide on a retry, one to end.
 //
-// Functions here change an execution that has been checked already; they cannot fail.
+// These functions change an execution that has already been checked; they cannot fail.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,15 @@ namespace flowfabric {
 
 class TokenSigner;
 
-// Everything a decision may use besides the records. The same context and records give the same decision.
+// Everything that a decision may use in addition to the records. The same context and records give the same decision.
 struct Context {
   TimestampMs now = 0;                           // the store's clock, read once for the batch
   std::function<std::uint64_t()> next_sequence;  // ascending enqueue numbers, never 0
   Entropy entropy;
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
   bool release_on_worker_death = true;
-  const TokenSigner* signer = nullptr;  // for what is signed: leases and grants
-  bool note_stretches = false;          // somebody wants to know what took how long: see Stretch
+  const TokenSigner* signer = nullptr;  // signs leases and grants
+  bool note_stretches = false;          // tracing is on: see Stretch
   // Refuses an execution on a new route when there are too many routes. Empty: there is no limit.
   std::function<Result<void>(RouteNo route, const std::string& name_space)> admit_route{};
 };
@@ -38,10 +38,10 @@ class Transition {
   const Context& context() const { return context_; }
   TimestampMs now() const { return context_.now; }
 
-  // Appends the event of this transition: from the state at construction to the present one.
+  // Appends the event of this transition: from the state at construction to the current one.
   void record(EventType type, std::string actor, std::string reason, TimestampMs next_at = 0);
   void add_satellite(SatelliteKind kind, std::uint32_t n, std::string body);
-  void touch();  // a change that is no transition: progress, tags, renewal
+  void touch();  // a change that is not a transition: progress, tags, renewal
 
  private:
   void note_stretches(EventType type, const std::string& actor);
@@ -49,16 +49,16 @@ class Transition {
   Slot& slot_;
   const Context& context_;
   PublicState before_;
-  // The lease that it was under at construction; 0: none.
+  // The lease at construction; 0: none.
   TimestampMs held_since_ = 0;
   std::uint64_t held_epoch_ = 0;
 };
 
-// Runnable now, or at `delay_until` when that lies ahead.
+// Runnable now, or at `delay_until` if that is in the future.
 void make_runnable(Transition& transition, TimestampMs delay_until, DelayCause cause);
 
-// The one end of every execution: releases the lease, ends the attempt, leaves the indexes, starts retention, and
-// records `type`.
+// The only way in which an execution ends: releases the lease, ends the attempt, leaves the indexes, starts retention,
+// and records `type`.
 void finish(Transition& transition, Outcome outcome, EventType type, AttemptState attempt_end, std::string actor,
             std::string reason);
 
@@ -68,13 +68,13 @@ inline constexpr const char* reclaim_cap_category = "max_reclaims_exceeded";
 // Ends an execution without a lease that was reclaimed as often as allowed. `who` allows it: the policy, or a caller.
 void fail_at_reclaim_cap(Transition& transition, std::uint32_t cap, const std::string& who, const std::string& actor);
 
-// The one loss of every lease. Raises the epoch, interrupts the attempt, and ends the execution at the cap of reclaims, or
-// does what the policy says: requeue, or wait for a manual reclaim. A grace counts from `since`, the moment of the loss, not from when it was
-// noticed.
+// The only way in which a lease is lost. Increases the epoch, interrupts the attempt, and ends the execution at the cap
+// of reclaims, or follows the policy: requeue, or wait for a manual reclaim. A grace period starts at `since`, the time
+// of the loss, not when it was noticed.
 void lose_lease(Slot& slot, const Context& context, LeaseLoss cause, const std::string& actor,
                 const std::string& reason, TimestampMs since);
 
-// Ends the running attempt as failed and decides what follows. A backoff counts from `since`.
+// Ends the running attempt as failed and decides what follows. A backoff starts at `since`.
 struct RetryWish {
   FailRequest::Retryable retryable = FailRequest::Retryable::by_policy;
   std::optional<std::int64_t> after_ms{};  // instead of the policy's backoff
@@ -93,8 +93,8 @@ ClaimedExecution lease_out(Transition& transition, const Holder& holder, EventTy
 // The handle of the lease that is held, signed with the newest key; empty without a signer.
 Handle handle_of(const Execution& execution, const TokenSigner* signer);
 
-// Applies everything that time has brought about by `now`, in order of due time, so that no decision depends on whether
-// the clock loop came by first. Returns whether anything changed. Retention is not included.
+// Applies all transitions that are due at `now`, in order of due time, so that no decision depends on whether the clock
+// loop ran first. Returns whether anything changed. Retention is not included.
 bool settle(Slot& slot, const Context& context);
 
 // How long an execution with this outcome is kept.
@@ -104,7 +104,7 @@ std::int64_t retention_ms(const Policy& policy, const RetentionPolicy& of_namesp
 // The delay before retry number `retry_count` (0: the first), without jitter. Saturates at the policy's maximum.
 std::int64_t backoff_ms(const RetryPolicy& policy, std::uint32_t retry_count);
 
-// The current attempt becomes history when another one takes its place.
+// Moves the current attempt to the history when another one replaces it.
 void archive_attempt(Transition& transition);
 
 }  // namespace flowfabric

@@ -8,7 +8,7 @@
 namespace flowfabric {
 namespace {
 
-// The due entry that was written together with a record.
+// The due entry that was written with a record.
 std::optional<DueEntry> armed_entry(const Key& key, TimestampMs armed_due, const Grouping& grouping = {}) {
   if (armed_due == 0) return std::nullopt;
   return DueEntry{armed_due, key, grouping.group, grouping.rank};
@@ -61,15 +61,15 @@ Result<void> decode_into(Slot& slot, const Record& record) {
   return fail(Errc::corruption, "a stored key has an unknown kind");
 }
 
-// Renewals and heartbeats are frequent and move a due time further away. They leave the entry where it is, as long as it
-// does not lie before `earliest`; the clock re-arms when it meets the entry. Everything else moves it at once.
+// Renewals and heartbeats are frequent and move a due time later. They leave the entry where it is, unless it is before
+// `earliest`; the clock moves it when it processes the entry. All other changes move it at once.
 TimestampMs lazily(const Slot& slot, TimestampMs due, TimestampMs earliest) {
   if (slot.rearm_exactly || !slot.indexed_due) return due;
   const TimestampMs indexed = slot.indexed_due->due_at;
   return indexed >= earliest && indexed <= due ? indexed : due;
 }
 
-// A heartbeat that comes in time moves the entry itself, so that the clock never meets it.
+// A heartbeat in time moves the entry itself, so that the clock never processes it.
 TimestampMs due_of_worker(const Slot& slot, const WorkerRecord& worker) {
   const TimestampMs due = next_due(worker);
   const bool lives = worker.info.state == WorkerState::live && worker.release_until == 0;
@@ -163,7 +163,7 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
   if (execution == nullptr) return std::nullopt;
   const Grouping grouped = grouping(execution->facts);
   TimestampMs due = next_due(execution->facts);
-  // A new lease moves the entry to another group in any case: then it goes where it belongs at once.
+  // A new lease moves the entry to another group anyway, so it gets its exact time at once.
   const bool same_lease =
       slot.indexed_due && slot.indexed_due->group == grouped.group && slot.indexed_due->rank == grouped.rank;
   if (execution->facts.lease && same_lease) due = lazily(slot, due, 0);
@@ -240,7 +240,7 @@ PlannedCommit Workspace::plan(std::uint64_t first_version) {
   plan.sets.reserve(order_.size());
   for (Slot* slot : order_) {
     if (!slot->changed) continue;
-    if (slot->erased && slot->version == 0) continue;  // made and removed within the batch
+    if (slot->erased && slot->version == 0) continue;  // created and removed within the batch
     std::uint32_t& index = set_index[slot->set];
     if (index == Slot::unplanned) {
       index = static_cast<std::uint32_t>(plan.sets.size());

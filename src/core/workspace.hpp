@@ -1,8 +1,8 @@
-// The records that one batch works on, as they are while it is being decided.
+// The records of one batch while it is being decided.
 //
-// The engine admits what it loaded; decisions change records in place, so a later command of the batch sees what an
-// earlier one did; at the end the workspace turns the differences into change sets. A slot also exists for a key that
-// was looked up and found absent, so that absence is known and can be guarded.
+// The engine admits loaded records; decisions change records in place, so a later command of the batch sees the changes
+// of an earlier one; at the end the workspace turns the differences into change sets. A slot also exists for a key that
+// was looked up and not found, so that its absence is known and can be guarded.
 //
 // Pure data, no I/O; used by one thread.
 #pragma once
@@ -19,17 +19,17 @@
 
 namespace flowfabric {
 
-// Something that took time and has ended: the turn of a worker, from getting a lease to giving it up or losing it, or a
-// whole life of the execution, from its creation to an end.
+// A finished period: the time of a worker with a lease, from getting it to releasing or losing it, or the time of an
+// execution from its creation to an end.
 struct Stretch {
   EventType ended_by = EventType::created;
   TimestampMs from = 0;
   TimestampMs to = 0;
-  std::uint32_t replay_count = 0;  // which life it is, or belongs to
-  std::uint64_t lease_epoch = 0;   // of a turn
-  std::optional<Attempt> attempt;  // that a turn belongs to, as the turn left it; absent: a life
-  std::optional<Failure> failure;  // why it ended, when it failed
-  std::string actor;               // who ended it
+  std::uint32_t replay_count = 0;  // the number of replays before it
+  std::uint64_t lease_epoch = 0;   // of a lease
+  std::optional<Attempt> attempt;  // the attempt of a lease period, as it was at the end; absent: a whole execution
+  std::optional<Failure> failure;  // the failure, if it failed
+  std::string actor;               // the actor that ended it
 };
 
 struct Slot {
@@ -37,26 +37,27 @@ struct Slot {
   std::uint64_t version = 0;  // as loaded; 0: absent
   std::string last_entry;     // as loaded
   std::uint64_t place = 0;    // as loaded
-  // An execution has its own room: it is several times as large as anything else, and every slot would be as large.
+  // An execution is allocated separately: it is several times as large as the other types, and would make every slot as
+  // large.
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
                KeyringRecord, ApiKeysRecord, WorkerRecord>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;
   bool erased = false;
-  bool rearm_exactly = false;  // the clock has seen the due entry: replace it even by a later one
+  bool rearm_exactly = false;  // the clock has seen the due entry: replace it, even by a later one
 
   std::vector<Event> events;
   std::vector<Satellite> satellites;
-  std::vector<Stretch> stretches;  // when the context asks for them
+  std::vector<Stretch> stretches;  // if the context asks for them
 
-  // What the indexes hold for this record now.
+  // The current index entries of this record.
   std::optional<ReadyEntry> indexed_ready;
   std::optional<DueEntry> indexed_due;
 
-  std::uint32_t set = 0;  // slots that must commit together share one
+  std::uint32_t set = 0;  // slots that must commit together have the same number
   static constexpr std::uint32_t unplanned = UINT32_MAX;
-  std::uint32_t planned = unplanned;  // where that set stands in the plan, once there is one and this has changed
+  std::uint32_t planned = unplanned;  // the position of that set in the plan, if there is one and this slot has changed
 
   const Execution* execution() const {
     const auto* held = std::get_if<std::unique_ptr<Execution>>(&record);
@@ -66,7 +67,7 @@ struct Slot {
   WorkerRecord* worker() { return std::get_if<WorkerRecord>(&record); }
 };
 
-// A loaded record, decoded. One that cannot be decoded is refused with `corruption`.
+// Decodes a loaded record. An invalid record is refused with `corruption`.
 Result<std::unique_ptr<Slot>> decode_slot(const Record& record);
 
 // Which due entry the record should have.
@@ -79,11 +80,10 @@ struct PlannedCommit {
 
 class Workspace {
  public:
-  // Takes a loaded record in; a key that is known already keeps what it has. A record that cannot be decoded is refused
-  // with `corruption`.
+  // Adds a loaded record; a known key keeps its slot. An invalid record is refused with `corruption`.
   Result<Slot*> admit(const Record& record);
   Slot& admit(std::unique_ptr<Slot> slot);
-  // Notes that these keys were looked up; those not admitted are absent.
+  // Notes that these keys were looked up; those that were not admitted are absent.
   void note_looked_up(const Key& key);
   // Notes that a record exists and cannot be decoded. Whoever needs it is refused with the error (core/decide.hpp).
   void note_damaged(const Record& record, const Error& error);
@@ -97,11 +97,11 @@ class Workspace {
   // In order of arrival.
   const std::vector<Slot*>& slots() const { return order_; }
 
-  // Says that two slots commit together or not at all.
+  // Makes two slots commit together or not at all.
   void tie(Slot& a, Slot& b);
 
-  // What has changed. Comes once, at the end: it takes along what the slots no longer need. Records that come into being
-  // get `first_version`; it must differ from batch to batch (see RootChange).
+  // The changes. Called once, at the end: it moves data out of the slots. New records get `first_version`, which must
+  // differ from batch to batch (see RootChange).
   PlannedCommit plan(std::uint64_t first_version = 1);
 
  private:

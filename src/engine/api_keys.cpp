@@ -18,7 +18,7 @@ std::int64_t steady_ms() {
 
 }  // namespace
 
-// The lock is held while reading: those who come meanwhile want the same record.
+// The lock is held while reading: callers that arrive meanwhile need the same record.
 Result<TimestampMs> ApiKeyCache::refresh(Store& store) {
   const std::int64_t now = steady_ms();
   if (!known_ || now - known_->read_at_ms >= max_age_ms) {

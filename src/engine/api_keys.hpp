@@ -1,4 +1,4 @@
-// The keys of the HTTP API as this engine last read them.
+// A cache of the keys of the HTTP API.
 #pragma once
 
 #include <mutex>
@@ -10,14 +10,13 @@
 
 namespace flowfabric {
 
-// Safe from any thread. What it knows is at most a second old, and however many secrets are tried, it reads once a
-// second.
+// Safe from any thread. Its data is at most a second old, and it reads once per second for any number of secrets.
 class ApiKeyCache {
  public:
   Result<ApiKeyInfo> whose(Store& store, const std::string& secret);
   // The same by the id of the key.
   Result<ApiKeyInfo> with_id(Store& store, const std::string& key_id);
-  // After a change that this engine made itself.
+  // After a change by this engine.
   void forget();
 
  private:

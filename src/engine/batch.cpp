@@ -26,13 +26,13 @@ void add_missing(std::vector<Key>& keys, std::vector<Key> more) {
   }
 }
 
-// A batch may name thousands of keys; the quadratic check above is for a command's own few.
+// A batch may have thousands of keys; the quadratic check above is for the few keys of one command.
 void remove_duplicates(std::vector<Key>& keys) {
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
-// What a claim does with an execution that was found for it.
+// The command of a claim for an execution that was found.
 Command hand_out(const QueuedClaim& claim, const ExecutionId& id) {
   const ClaimRequest& request = claim.request;
   if (claim.grant_ttl_ms == 0) {
@@ -84,11 +84,11 @@ bool suits(const Execution& execution, const ReadyEntry& entry) {
   return false;
 }
 
-// What claims want of one route: by the namespace that they keep to, or of any.
+// The number of executions that claims want of one route: by the namespace to which they are restricted, or of any.
 using Wanted = std::map<std::optional<std::string>, std::uint64_t>;
 
-// Claims of any namespace and of a single one may take each other's finds. So each search brings as many as all want that
-// may take from it; else somebody would leave empty-handed although there is more.
+// Unrestricted and restricted claims may take each other's results. Therefore each search returns as many as all claims
+// want that may take from it; otherwise a claim could stay empty although there is more.
 void add_demands(RouteNo route, const Wanted& wanted, std::vector<RouteDemand>& demands) {
   std::uint64_t by_all = 0;
   for (const auto& [name_space, count] : wanted) by_all += count;
@@ -185,7 +185,7 @@ ReadRequest Batch::first_request() {
   for (ClaimState& state : claims_) {
     state.queued->seen = runtime_.parking_.signature(state.queued->request);
     state.covered = runtime_.routes_.covered(state.queued->request.lanes, state.queued->request.capabilities);
-    // A claim that comes again looks a little further, past what it could not take.
+    // A repeated claim searches a little further, past the entries that it could not take.
     const std::uint64_t wanted = state.queued->request.max_executions + static_cast<std::uint64_t>(state.queued->stale);
     for (const RouteNo route : state.covered) demand[route][state.queued->request.name_space] += wanted;
     std::vector<Key> lanes;
@@ -255,13 +255,13 @@ Result<void> Batch::read_for_commands() {
     const bool grew = runtime_.routes_.add(reply.routes, runtime_.steady_ms());
     if (request.want_routes) runtime_.routes_seen_.at(&session_) = reply.routes_seen;
     if (!grew || !new_routes_matter(reply.routes) || round == max_route_rounds) return take_in(reply, request);
-    // Another engine has made routes that these claims cover: search again with them, so that work which was there
-    // before the claim came is found.
+    // Another engine has created routes that these claims cover: search again with them, so that work that existed
+    // before the claim is found.
     session_.release();
   }
 }
 
-// What was read ahead, or else what a search finds. Which it should be is certain when the store has told the time.
+// Takes entries that were read ahead, or else searches. The decision is final when the store has returned the time.
 Result<void> Batch::read_due() {
   sweep_limit_ = runtime_.sweep_limit();
   from_ahead_ = runtime_.ahead_.has_due(runtime_.store_now());
@@ -322,13 +322,13 @@ void Batch::take_due(const ReadReply& reply) {
   for (const DueCandidate& candidate : reply.due) {
     Slot* slot = take(candidate.record);
     if (slot == nullptr) continue;
-    // The index is what the clock saw; whatever the record believes, this entry is to be replaced.
+    // The clock saw this index entry; it must be replaced, whatever the record contains.
     slot->indexed_due = candidate.entry;
     clock_commands_.emplace_back(DueCommand{candidate.entry.key});
   }
 }
 
-// Those among the workers that are due whose leases are to be taken away.
+// The due workers whose leases must be released.
 Batch::DeadWorkers Batch::dead_workers() {
   DeadWorkers dead;
   for (std::size_t i = 0; i < clock_commands_.size(); ++i) {
@@ -345,7 +345,7 @@ Batch::DeadWorkers Batch::dead_workers() {
 void Batch::release_lease_of(const std::vector<DeadWorker>& workers, const DueCandidate& found) {
   const Slot* slot = take(found.record);
   if (slot == nullptr) return;
-  // The batch has met it before, and it has changed since: the next sweep sees it as it is.
+  // The batch already has the record, and it has changed since: the next sweep gets the current version.
   if (slot->version != found.record.version) {
     for (const DeadWorker& one : workers) still_holds_leases(one);
     return;
@@ -366,7 +366,7 @@ void Batch::still_holds_leases(const DeadWorker& worker) {
   std::get<DueCommand>(clock_commands_[worker.command]).holds_leases = true;
 }
 
-// Workers that are found dead lose their leases, a batch at a time. A worker is done with when none were found.
+// Dead workers lose their leases, a batch at a time. A worker is finished when none were found.
 Result<void> Batch::find_leases_of_the_dead() {
   DeadWorkers dead = dead_workers();
   while (!dead.empty()) {
@@ -376,8 +376,8 @@ Result<void> Batch::find_leases_of_the_dead() {
     FF_TRY(reply, session_.read(request));
     for (const DueCandidate& found : reply.grouped) release_lease_of(dead[found.entry.group], found);
     if (reply.grouped.size() < request.group_limit) return {};
-    // The groups before the last one were seen to their ends, and so was the last if its oldest leases, which come first,
-    // were followed by some that stay: a worker may hold many that it got since it came back.
+    // The groups before the last one were read completely, and so was the last if its oldest leases, which come first,
+    // were followed by some that are kept: a worker may hold many leases that it got since it registered again.
     const DueEntry& last = reply.grouped.back().entry;
     dead.erase(dead.begin(), dead.find(last.group));
     const auto& workers = dead.begin()->second;
@@ -385,7 +385,7 @@ Result<void> Batch::find_leases_of_the_dead() {
         std::all_of(workers.begin(), workers.end(), [&](const DeadWorker& one) { return one.until < last.rank; });
     if (stays) dead.erase(dead.begin());
     if (stays && clock_commands_.size() < 2 * limits::max_due_batch) continue;
-    // Another sweep goes on with the rest.
+    // Another sweep continues with the rest.
     for (const auto& [group, rest] : dead) {
       for (const DeadWorker& one : rest) still_holds_leases(one);
     }
@@ -425,7 +425,7 @@ void Batch::decide_command(CommandState& state) {
   for (const Key& key : state.touched) offer_newly_ready(key);
 }
 
-// In order of service; what is there already, because two demands have found it, stays as it is.
+// In order of service; an entry that two demands have found is kept once.
 void Batch::offer(ReadyEntry entry) {
   auto& line = offers_[entry.route];
   const auto where = std::lower_bound(line.begin(), line.end(), entry,
@@ -433,7 +433,7 @@ void Batch::offer(ReadyEntry entry) {
   if (where == line.end() || where->entry != entry) line.insert(where, Offer{std::move(entry)});
 }
 
-// What this batch makes claimable can be claimed by a later claim of the same batch, in the same commit.
+// Executions that this batch makes claimable can be claimed by a later claim of the same batch, in the same commit.
 void Batch::offer_newly_ready(const Key& key) {
   if (claims_.empty() || key.kind() != RecordKind::execution) return;
   Slot* slot = workspace_.find(key);
@@ -487,7 +487,7 @@ void Batch::decide_claim(ClaimState& state) {
     const Key key = offer->entry.key;
     const Slot& slot = workspace_.at(key);
     if (slot.erased || !suits(*slot.execution(), offer->entry)) continue;
-    // A refusal means that the execution moved on within this batch, or that time has; the next one is tried.
+    // An error means that the execution has changed within this batch or by time; the next one is tried.
     auto reply = decide(workspace_, hand_out(*state.queued, execution_id_of(key)), context_);
     if (!reply) {
       offer_newly_ready(key);
@@ -505,7 +505,7 @@ void Batch::decide_claim(ClaimState& state) {
   }
 }
 
-// Everything this batch leases, through claims or grants.
+// All leases of this batch, through claims or grants.
 std::vector<ClaimedExecution*> Batch::given_out() {
   std::vector<ClaimedExecution*> all;
   for (ClaimState& state : claims_) {
@@ -521,7 +521,7 @@ std::vector<ClaimedExecution*> Batch::given_out() {
   return all;
 }
 
-// Large payloads lie beside the record; a claim brings them along. Those made in this batch are still in the workspace.
+// Large payloads are stored separately; a claim loads them. Those created in this batch are still in the workspace.
 Result<void> Batch::load_payloads() {
   constexpr auto kind = static_cast<std::uint8_t>(SatelliteKind::payload);
   std::vector<SatelliteName> names;
@@ -607,7 +607,7 @@ void Batch::answer() {
   if (sweeping_) runtime_.sweep_finished(more_is_due_, barren);
   use_new_keys();
   const Wakeup unused = unused_offers();
-  // Claims first: a worker that starts a moment earlier is worth more than a submitter who knows a moment earlier.
+  // Claims first: an earlier start of a worker is worth more than an earlier reply to a submitter.
   for (ClaimState& state : claims_) answer_claim(state);
   std::vector<Work> again;
   for (CommandState& state : commands_) answer_command(state, again);
@@ -615,13 +615,13 @@ void Batch::answer() {
   runtime_.after_commit(plan_, verdicts_, unused);
 }
 
-// If somebody else is at work on the same things, it is better to search for what nobody holds.
+// If another engine works on the same entries, it is better to search for entries that are not locked.
 void Batch::note_what_became_of_ahead(std::size_t committed) {
   runtime_.statistics_.swept_ahead += committed;
   if (committed < verdicts_.size()) runtime_.ahead_.distrust(context_.now);
 }
 
-// What became of the change to a record; nothing when there was none.
+// The verdict on the change of a record; nothing if there was none.
 std::optional<Verdict> Batch::verdict_on(const Slot& slot) const {
   if (slot.planned == Slot::unplanned) return std::nullopt;
   return verdicts_[slot.planned];
@@ -632,7 +632,7 @@ std::optional<Verdict> Batch::verdict_on(const Key& key) const {
   return slot == nullptr ? std::nullopt : verdict_on(*slot);
 }
 
-// Everything is counted before it is answered: who has an answer finds it in the figures.
+// Everything is counted before it is answered: a caller that has its answer finds it in the metrics.
 void Batch::count_batch(std::string_view outcome) {
   runtime_.metrics_.batch_ended(sweeping_, outcome, size(), watch_.nanoseconds());
 }
@@ -645,15 +645,14 @@ void Batch::count_commits() {
   }
 }
 
-// Before anybody is told of the rotation: from the answer on, what the old keys signed is to be refused.
+// Before the rotation is answered: from the answer on, tokens of expired keys must be refused.
 void Batch::use_new_keys() {
   if (verdict_on(keyring_key()) != Verdict::committed) return;
   runtime_.set_signer(std::get<KeyringRecord>(workspace_.at(keyring_key()).record));
 }
 
-// Candidates that were reserved but not taken: others may have passed them over meanwhile and parked. The same goes for
-// those whose guard failed: what changed them may have left them claimable, and the claim that they were meant for may
-// be content with others.
+// Candidates that were reserved but not taken: other claims may have skipped them and parked. The same applies to those
+// whose guard failed: they may still be claimable, and the claim that they were meant for may have taken others.
 Wakeup Batch::unused_offers() const {
   const auto is_left = [&](const Offer& offer) {
     const auto verdict = verdict_on(offer.entry.key);
@@ -661,7 +660,7 @@ Wakeup Batch::unused_offers() const {
   };
   Wakeup wakeup;
   for (const auto& [route, line] : offers_) {
-    if (paused_routes_.contains(route)) continue;  // nobody could take these
+    if (paused_routes_.contains(route)) continue;  // no claim could take these
     for (const Offer& offer : line) {
       if (is_left(offer)) ++wakeup.ready[{route, offer.entry.name_space}];
     }
@@ -669,7 +668,7 @@ Wakeup Batch::unused_offers() const {
   return wakeup;
 }
 
-// A create stands once its execution is committed, whatever became of a change to its lane in the same batch.
+// A create is valid once its execution is committed, regardless of the change to its lane in the same batch.
 bool Batch::create_stands(const CommandState& state) const {
   const auto* create = std::get_if<CreateCommand>(&state.queued->command);
   if (create == nullptr || !*state.reply || std::get<Created>(**state.reply).duplicate) return false;
@@ -692,8 +691,8 @@ void Batch::answer_command(CommandState& state, std::vector<Work>& again) {
   state.queued->done(std::move(*state.reply));
 }
 
-// Nothing was left for this claim, but only because the search stopped where it did: others of the batch took what it
-// brought, or it could not be leased.
+// Nothing was left for this claim only because the search was limited: other claims of the batch took the results, or
+// they could not be leased.
 bool Batch::may_have_missed_work(const ClaimState& state) const {
   const ClaimRequest& request = state.queued->request;
   return std::any_of(state.covered.begin(), state.covered.end(), [&](RouteNo route) {
@@ -705,7 +704,7 @@ bool Batch::may_have_missed_work(const ClaimState& state) const {
   });
 }
 
-// Who was woken for one thing and took another, because it was better, leaves the first to the next one who waits.
+// A claim that was woken for one entry and took a better one passes the wake-up on to the next waiting claim.
 void Batch::pass_on_wakeup(const ClaimState& state, const std::vector<ClaimedExecution>& won) {
   const auto& woken_for = state.queued->woken_for;
   if (!woken_for) return;

@@ -1,4 +1,4 @@
-// One batch of one writer: load, decide each, commit; then, once that is durable, answer.
+// One batch of one writer: load, decide each, commit; then, once that is durable, reply.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@ class Batch {
 
   // Reads, decides and commits. The session is free for the next batch when this returns.
   void write();
-  // Waits until that is durable. Another thread may do this part.
+  // Waits until the commit is durable. Another thread may do this part.
   void settle();
-  // Tells everybody what has become of their work.
+  // Sends the replies.
   void answer();
   bool sweeping() const { return sweeping_; }
 
  private:
-  // What a piece of work has come to, until the commit confirms it.
+  // The result of a command until the commit confirms it.
   struct CommandState {
     std::unique_ptr<QueuedCommand> queued;
     std::vector<Key> touched;
@@ -32,7 +32,7 @@ class Batch {
   struct ClaimState {
     ClaimPtr queued;
     std::vector<RouteNo> covered;
-    std::vector<ClaimedExecution> taken;  // or, when reservations are wanted:
+    std::vector<ClaimedExecution> taken;  // or, if reservations are wanted:
     std::vector<Grant> grants;
     std::vector<Key> taken_keys;
     std::uint64_t payload_bytes = 0;  // of what it has taken
@@ -44,13 +44,13 @@ class Batch {
     bool used = false;
   };
 
-  // What the clock brings about. Nobody waits for it, and what does not commit the next sweep meets again.
+  // Commands of the clock. No caller waits for them, and the next sweep repeats those that do not commit.
   using ClockCommand = std::variant<DueCommand, ReleaseCommand>;
 
   struct DeadWorker {
-    std::size_t command;  // that the clock has for it, a DueCommand
+    std::size_t command;  // the DueCommand of the clock for it
     const WorkerRecord* worker;
-    TimestampMs until;  // leases that it got until then are to be taken away
+    TimestampMs until;  // leases that it got until then must be released
   };
   using DeadWorkers = std::map<std::uint64_t, std::vector<DeadWorker>>;  // by the group of their leases
 
@@ -108,20 +108,19 @@ class Batch {
   std::vector<std::variant<std::size_t, ClaimState*>> order_;
   bool sweeping_ = false;
   std::uint32_t sweep_limit_ = 0;
-  bool from_ahead_ = false;  // it has what was read ahead, and has not searched
+  bool from_ahead_ = false;  // it uses entries that were read ahead, and has not searched
   std::size_t due_found_ = 0;
-  bool more_is_due_ = false;  // and no other sweep sees to it
+  bool more_is_due_ = false;  // and no other sweep handles it
 
   PlannedCommit plan_;
   std::vector<Verdict> verdicts_;  // one for each set of the plan
-  Result<void> outcome_;           // of all of it
+  Result<void> outcome_;           // of the whole batch
 
   Workspace workspace_;
   std::shared_ptr<const TokenSigner> signer_;
   Context context_;
   std::map<RouteNo, std::vector<Offer>> offers_;  // each in order of service
-  // The search brought as many as were asked for: there may be more behind them. By route, and by namespace if one was
-  // asked for.
+  // The search returned as many as were requested: there may be more. By route, and by namespace if one was requested.
   std::set<std::pair<RouteNo, std::optional<std::string>>> cut_off_;
   std::uint64_t claimed_bytes_ = 0;  // payloads that all its claims have taken
   std::set<RouteNo> paused_routes_;

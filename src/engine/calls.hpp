@@ -1,4 +1,4 @@
-// How a public call waits for its answer. For the engine_*.cpp files.
+// How a public call waits for its reply. For the engine_*.cpp files.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace flowfabric {
 
-// Where a caller waits for one answer.
+// A caller waits here for one reply.
 template <class T>
 class Answer {
  public:
@@ -29,7 +29,7 @@ class Answer {
   Gate given_;
 };
 
-// Many answers, one wait.
+// Many replies, one wait.
 template <class T>
 class Answers {
  public:

@@ -1,7 +1,7 @@
-// The one clock: turns due times into commands, and lets waiting callers go when their time is up.
+// The clock: turns due times into commands, and ends waits whose time is over.
 //
-// It sleeps until the earliest due time it knows of. What it knows comes from this engine's own commits, from the
-// announcements of others, and from asking the store after a sweep and once in a keep-alive period.
+// It sleeps until the earliest due time it knows of. It learns due times from this engine's own commits, from
+// notifications of others, and by asking the store after a sweep and once per keep-alive period.
 #include <algorithm>
 #include <limits>
 #include <tuple>
@@ -28,13 +28,13 @@ void Runtime::ring() {
   if (options_.alarm) options_.alarm();
 }
 
-// Wakes the clock only if it would sleep past that moment.
+// Wakes the clock only if it would sleep beyond that time.
 void Runtime::ring_before(std::int64_t steady_ms) {
   if (steady_ms < next_tick_ms_) ring();
 }
 
-// `asked_ms` is when the question was put. The answer may have taken long, and a clock that is believed to be ahead only
-// sweeps too early and learns better, while one believed to be behind lets things wait.
+// `asked_ms` is the time of the request. The reply may have taken long. A clock that seems to be ahead only sweeps too
+// early and corrects itself, while one that seems to be behind delays due entries.
 void Runtime::note_store_time(TimestampMs now, std::int64_t asked_ms) { store_offset_ms_ = now - asked_ms; }
 
 TimestampMs Runtime::store_now() const { return steady_ms() + store_offset_ms_; }
@@ -49,7 +49,7 @@ void Runtime::note_due(TimestampMs due_at) {
   ring();
 }
 
-// Whether something is due that a sweep, which is in the queue then, will deal with.
+// Whether something is due that a sweep, which is then in the queue, will process.
 bool Runtime::sweep_if_due() {
   const std::lock_guard lock(clock_mutex_);
   if (sweeps_ > 0) return true;
@@ -65,8 +65,9 @@ std::optional<DuePosition> Runtime::sweep_place() {
   return sweep_place_;
 }
 
-// Sweeps go round: each goes on where the last one ended, until all is seen that was due when the round began. What a visit
-// leaves due has its next one in the next round, when everything else has had its first.
+// Sweeps work in rounds: each continues where the last one ended, until everything that was due at the start of the
+// round has been processed. An entry that is still due after its visit is processed again in the next round, after all
+// others had their first visit.
 void Runtime::note_sweep(bool full, const ReadReply& reply) {
   due_lag_ms_ = reply.due.empty() ? 0 : lag(reply.due.front().entry, reply.now_ms());
   const std::lock_guard lock(clock_mutex_);
@@ -77,7 +78,7 @@ void Runtime::note_sweep(bool full, const ReadReply& reply) {
   if (last.due_at <= round_began_) sweep_place_ = DuePosition{last.due_at, last.key};
 }
 
-// The same for a sweep that took what was read ahead: the next that has to search goes on behind all that was.
+// The same for a sweep with entries that were read ahead: the next sweep that searches continues after all of them.
 void Runtime::note_sweep_ahead(const DueEntry& first, const DueEntry& last, TimestampMs now) {
   due_lag_ms_ = lag(first, now);
   const std::lock_guard lock(clock_mutex_);
@@ -87,8 +88,9 @@ void Runtime::note_sweep_ahead(const DueEntry& first, const DueEntry& last, Time
   sweep_place_ = DuePosition{last.due_at, last.key};
 }
 
-// A sweep has found as much as it may take. If nobody else wants the writers, the next one need not wait until this one is
-// durable: what it has found is its own, so another finds the rest. False: there is none, the end of this one sees to it.
+// A sweep has found as many entries as it may take. If no commands need the writers, the next sweep need not wait until
+// this one is durable: the entries found are reserved, so another sweep finds the rest. False: no sweep was started,
+// the end of this one handles it.
 bool Runtime::sweep_on() {
   {
     const std::lock_guard lock(queue_mutex_);
@@ -106,7 +108,7 @@ void Runtime::sweep_finished(bool more, bool barren) {
   {
     const std::lock_guard lock(clock_mutex_);
     --sweeps_;
-    // Others were faster with all of it, or the store is away, or records are unreadable: do not spin.
+    // Others were faster, or the store cannot be reached, or records are invalid: avoid a busy loop.
     sweep_pause_ms_ = barren ? std::clamp(2 * sweep_pause_ms_, stalled_sweep_pause_ms, longest_sweep_pause_ms) : 0;
     if (barren) sweep_not_before_ms_ = steady_ms() + sweep_pause_ms_;
     if (more) {
@@ -131,8 +133,8 @@ void Runtime::on_foreign_wakeup(const Wakeup& wakeup) {
   ring();
 }
 
-// A batch has failed. Claims in it used up wake-ups that others might have had, and when the outcome is unknown, there
-// may be work and due times that nobody was told of. All who wait look again as soon as the store answers.
+// A batch has failed. Claims in it used wake-ups that others could have used, and if the outcome is unknown, there may
+// be work and due times that were not announced. All waiting callers check again as soon as the store answers.
 void Runtime::batch_failed(const Error& error) {
   note_store_error(error);
   {
@@ -220,12 +222,12 @@ bool Runtime::ask_store_for_next_due() {
     ask_not_before_ms_ = steady_ms() + store_retry_pause_ms;
     return false;
   }
-  // What was committed while we asked may or may not be in the answer; it has been noted meanwhile.
+  // A commit during the request may or may not be included in the reply; it was noted separately.
   next_due_ = std::min(due->value_or(never), noted_due_);
   return true;
 }
 
-// For news that never came.
+// In case notifications were lost.
 void Runtime::look_at_everything() {
   waiting_.want_health();
   enqueue_claims(parking_.wake_all());
@@ -247,7 +249,7 @@ void Runtime::forget_idle_routes(std::int64_t now) {
 }
 
 std::int64_t Runtime::tick() {
-  next_tick_ms_ = never;  // whoever parks from here on rings: we may have looked already
+  next_tick_ms_ = never;  // claims that park from now on ring: they may have been checked already
   handle_foreign_news();
   const std::int64_t now = steady_ms();
   read_keys_again();
@@ -259,7 +261,7 @@ std::int64_t Runtime::tick() {
   bool look = false;
   {
     const std::lock_guard lock(clock_mutex_);
-    // Sweeps ask for the next due time too, but that is no look at what others have done: a busy engine needs both.
+    // Sweeps also ask for the next due time, but that does not show the changes of others: a busy engine needs both.
     const bool keep_alive = now - last_look_ms_ >= options_.keep_alive_ms;
     ask = (ask_next_due_ || keep_alive) && sweeps_ == 0 && now >= ask_not_before_ms_;
     look = ask && (keep_alive || look_again_);
@@ -286,7 +288,7 @@ std::int64_t Runtime::tick() {
   return wait;
 }
 
-// Reads some of what will be due soon, while nothing is. Returns whether it wants to go on with that at once.
+// Reads entries that will be due soon, while nothing is due. Returns whether it should continue at once.
 bool Runtime::read_ahead() {
   TimestampMs next_due = never;
   {

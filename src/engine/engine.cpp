@@ -1,4 +1,4 @@
-// The public face: validates, turns calls into commands, blocks for the answer.
+// The public interface: validates, turns calls into commands, blocks for the reply.
 #include "engine/engine_impl.hpp"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 namespace flowfabric {
 namespace {
 
-// Answers a call that does not get as far as the queue.
+// Answers a call that does not reach the queue.
 template <class T>
 void refuse(const OperationTimer& timer, const Engine::Done<T>& done, const Error& error) {
   const Result<T> refusal = tl::unexpected(error);
@@ -41,7 +41,7 @@ void submit_as(Runtime& runtime, const OperationTimer& timer, Command command, E
 
 Engine::Impl::~Impl() {
   stop();
-  // Other engines' news come in until it is gone and ring the clock, so it goes before the bell.
+  // Notifications of other engines arrive until it is destroyed and ring the clock, so it is destroyed before the bell.
   runtime.reset();
 }
 
@@ -71,14 +71,14 @@ void Engine::Impl::write(std::size_t i) {
   }
 }
 
-// It only waits for the disk; the writers do the rest, so that what a batch has touched stays in one core's cache.
+// It only waits for the disk; the writers do the rest, so that the data of a batch stays in the cache of one core.
 void Engine::Impl::settle() {
   pthread_setname_np(pthread_self(), "ff-settler");
   while (runtime->settle()) {
   }
 }
 
-// For those who wait. It does not share a thread with the clock, because a read may take its time.
+// For waiting callers. It does not share a thread with the clock, because a read may take long.
 void Engine::Impl::read() {
   pthread_setname_np(pthread_self(), "ff-reader");
   for (;;) {

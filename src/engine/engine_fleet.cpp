@@ -1,4 +1,4 @@
-// The engine's public face towards the fleet: workers, grants, keys, retention.
+// The public interface for the fleet: workers, grants, keys, retention.
 #include "base/check.hpp"
 #include "core/ingress.hpp"
 #include "engine/calls.hpp"
@@ -21,7 +21,7 @@ ListRequest ended_executions(const RetentionRun& run) {
   return request;
 }
 
-// Removes a page of them; adds to `removed`.
+// Removes a page of executions; adds to `removed`.
 Result<void> remove_all(Runtime& runtime, const std::vector<ExecutionSummary>& executions, const ListRequest& selected,
                         bool dry_run, std::uint64_t& removed) {
   if (executions.empty()) return {};
@@ -35,7 +35,7 @@ Result<void> remove_all(Runtime& runtime, const std::vector<ExecutionSummary>& e
     if (answer) {
       removed += answer->removed ? 1 : 0;
     } else if (answer.error().code != Errc::not_found && answer.error().code != Errc::not_terminal) {
-      end = tl::unexpected(answer.error());  // those two: someone else has removed or replayed it meanwhile
+      end = tl::unexpected(answer.error());  // otherwise another caller has removed or replayed it
     }
   }
   return end;
@@ -66,7 +66,7 @@ Result<RegisterWorkerReply> Engine::register_worker(WorkerRegistration registrat
   });
 }
 
-// The renewals that it carries are counted as such.
+// Its renewals are counted as renewals.
 void Engine::heartbeat_async(HeartbeatRequest request, Done<HeartbeatReply> done) {
   const auto timer = impl_->timer("heartbeat_worker");
   const auto renewals = impl_->timer("renew");
@@ -216,7 +216,7 @@ Result<std::uint64_t> Engine::run_retention(const RetentionRun& run, Operator by
     std::uint64_t removed = 0;
     const Result<void> end = remove_ended(*impl_->runtime, run, removed);
     if (run.dry_run) return end ? Result<std::uint64_t>(removed) : tl::unexpected(end.error());
-    // What was removed before something went wrong stands in the log as well.
+    // Removals before an error are logged as well.
     const auto noted = call(*impl_->runtime, NoteRetentionCommand{run, removed, std::move(by)});
     if (!end) return tl::unexpected(end.error());
     if (!noted) return tl::unexpected(noted.error());

@@ -1,4 +1,4 @@
-// Engine = Runtime + threads. Kept apart from the public header so that no internal type shows there.
+// Engine = Runtime + threads. Separate from the public header so that internal types are not visible there.
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// The engine's reads, and the waits for an end or for events.
+// The engine's reads, and the waits for the end of an execution or for events.
 #include <map>
 
 #include "base/check.hpp"

@@ -1,4 +1,4 @@
-// Reads of the fleet: workers, leases that ran out, signing keys.
+// Reads of the fleet: workers, expired leases, signing keys.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -27,11 +27,11 @@ std::string worker_cursor(const WorkerInfo& last) {
   return to_base64url(out.take());
 }
 
-// The key after which to go on.
+// The key after which the scan continues.
 Result<std::string> scan_start(const ListWorkersRequest& request) {
   if (request.cursor.empty()) {
     if (!request.name_space) return std::string();
-    // Everything of the namespace comes after its name and a zero.
+    // All keys of the namespace come after its name and a zero.
     return static_cast<char>(RecordKind::worker) + *request.name_space + '\0';
   }
   const auto bytes = from_base64url(request.cursor);
@@ -106,7 +106,7 @@ Result<std::optional<LeasePosition>> decode_lease_cursor(std::uint8_t version, c
   return std::optional<LeasePosition>{position};
 }
 
-// The lease of this execution that has run out by `as_of`, or that was lost and not followed.
+// The lease of this execution that has expired by `as_of`, or that was lost and not claimed again.
 std::optional<ExpiredLease> expired_lease(const Execution& execution, TimestampMs as_of) {
   const Facts& facts = execution.facts;
   ExpiredLease found;
@@ -134,7 +134,7 @@ std::optional<ExpiredLease> expired_lease(const Execution& execution, TimestampM
   return found;
 }
 
-// Gathers the first `limit` leases after a position, whatever order they are offered in.
+// Collects the first `limit` leases after a position, in any order of arrival.
 class FirstLeases {
  public:
   FirstLeases(const ListExpiredLeasesRequest& request, TimestampMs as_of, std::optional<LeasePosition> after)
@@ -159,7 +159,7 @@ class FirstLeases {
     return {};
   }
 
-  // Nothing that expires at `expires_at` or later can still be among the first.
+  // No lease that expires at `expires_at` or later can still be among the first.
   bool complete_before(TimestampMs expires_at) const {
     return found_.size() > request_.limit && found_.rbegin()->first.at < expires_at;
   }
@@ -181,7 +181,7 @@ class FirstLeases {
     const LeasePosition position = position_of(lease);
     if (after_ && position <= *after_) return;
     found_.insert_or_assign(position, lease);
-    // One more than asked for, to know whether there is more.
+    // One more than requested, to know whether there are more.
     if (found_.size() > request_.limit + 1) found_.erase(std::prev(found_.end()));
   }
 
@@ -191,7 +191,7 @@ class FirstLeases {
   std::map<LeasePosition, ExpiredLease> found_;
 };
 
-// Leases that nobody has taken back yet. Their due entries come no later than they expire.
+// Leases that have not been released yet. Their due entries are not later than their expiry.
 Result<void> offer_unswept(Store& store, FirstLeases& first) {
   std::optional<DuePosition> after;
   for (;;) {
@@ -202,7 +202,8 @@ Result<void> offer_unswept(Store& store, FirstLeases& first) {
   }
 }
 
-// Leases that were lost and not followed. Their group is in the order of the reply, so it is entered at the cursor.
+// Leases that were lost and not claimed again. Their group has the order of the reply, so the scan starts at the
+// cursor.
 Result<void> offer_lost(Store& store, FirstLeases& first) {
   std::optional<Store::GroupPosition> after;
   if (first.after()) after = Store::GroupPosition{first.after()->at, first.after()->key};

@@ -1,4 +1,4 @@
-// What is not counted but looked up when somebody asks for the figures.
+// Metrics that are not counted but computed on request.
 #include "engine/reads.hpp"
 #include "engine/runtime.hpp"
 
@@ -11,7 +11,7 @@ using observe::Sample;
 constexpr std::uint64_t max_ready_counted = 100000;
 constexpr std::size_t max_lanes_shown = 250;
 
-// A store that is away leaves a gap in the curves. Its errors are counted where they meet somebody.
+// If the store cannot be reached, there is a gap in the graphs. Its errors are counted elsewhere.
 std::vector<Sample> ready_executions(Store& store, const RouteTable& routes) {
   std::vector<Sample> samples;
   const auto lanes = reads::ready_by_lane(store, routes, max_ready_counted);

@@ -1,4 +1,4 @@
-// One call a period: a heartbeat with all the renewals that it carries.
+// One call per period: a heartbeat with all its renewals.
 #include <atomic>
 
 #include "base/check.hpp"
@@ -7,7 +7,7 @@
 namespace flowfabric {
 namespace {
 
-// A heartbeat and the renewals that it carries, until all have been answered.
+// A heartbeat and its renewals, until all have been answered.
 struct Heartbeat {
   HeartbeatReply reply;
   std::vector<ExecutionId> executions;
@@ -24,7 +24,7 @@ struct Heartbeat {
     done(std::move(reply));
   }
 
-  // Whether the worker should stop: not when the store is away or the handle is nonsense.
+  // Whether the worker should stop: not if the store is unavailable or the handle is malformed.
   static bool is_lost(const Result<RenewVerdict>& verdict) {
     if (verdict) return false;
     switch (verdict.error().code) {

@@ -9,17 +9,17 @@ using observe::Label;
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
 
-// Lanes and kinds are what users make of them; nobody can look at more curves than this.
+// Users choose lanes and kinds; more series than this are of no use.
 constexpr std::size_t max_lanes = 250;
 constexpr std::size_t max_lanes_and_kinds = 1000;
 
-// The clock takes leases away from dead workers only; everyone else is an operator.
+// The clock releases leases of dead workers only; every other actor is an operator.
 std::string_view cause_of_loss(const Event& event) {
   if (event.type == EventType::lease_expired) return "expired";
   return event.actor == "clock" ? "worker_dead" : "revoked";
 }
 
-// Enqueue numbers are made of the store's time: see Runtime::next_sequence.
+// Enqueue numbers are computed from the store's time: see Runtime::next_sequence.
 std::int64_t enqueued_at_us(const ReadyEntry& entry) { return static_cast<std::int64_t>(entry.sequence >> 10); }
 
 }  // namespace
@@ -102,7 +102,7 @@ void EngineMetrics::committed(const Slot& slot, TimestampMs now) {
   if (slot.rearm_exactly && slot.indexed_due) {
     due_lag_.observe(std::max<std::int64_t>(now - slot.indexed_due->due_at, 0) * ns_per_ms);
   }
-  if (slot.erased) return;  // and its events with it
+  if (slot.erased) return;  // together with its events
   for (const Event& event : slot.events) {
     count(event, slot);
     if (event.type == EventType::claimed || event.type == EventType::resumed) count_start(slot, now);
@@ -129,8 +129,8 @@ void EngineMetrics::count_end(const Event& event, const Spec& spec) {
   lifetime_.with(outcome).observe(std::max<std::int64_t>(event.at - spec.created_at, 0) * ns_per_ms);
 }
 
-// Claimed as soon as it was made, or out of the ready index. What came through a grant left the index when that was
-// issued; how long it had waited by then is not known any more.
+// Claimed when it was created, or out of the ready index. An execution claimed through a grant left the index when the
+// grant was issued; how long it had waited is not known any more.
 void EngineMetrics::count_start(const Slot& slot, TimestampMs now) {
   if (slot.version == 0) return start_delay_.observe(0);
   if (!slot.indexed_ready) return;

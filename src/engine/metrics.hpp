@@ -1,6 +1,6 @@
-// What the engine counts. docs/operating.md says what each name means; names and labels stand in metrics.cpp.
+// The counters of the engine. docs/operating.md describes each metric; names and labels are in metrics.cpp.
 //
-// Nothing here has any influence on what the engine does. Thread-safe.
+// Metrics never affect the behaviour of the engine. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ class EngineMetrics {
 
   // A call has ended, with an error or (null) without.
   void operation_ended(std::string_view operation, const Error* error, std::int64_t nanoseconds);
-  // A batch has ended: "committed", "unchanged" or an error's code. `pieces` are the commands and claims in it.
+  // A batch has ended: "committed", "unchanged" or an error code. `pieces` is the number of commands and claims in it.
   void batch_ended(bool sweep, std::string_view outcome, std::size_t pieces, std::int64_t nanoseconds);
-  // What a committed record brought about, at `now` by the store's clock.
+  // Counts the effects of a committed record, at `now` by the store's clock.
   void committed(const Slot& slot, TimestampMs now);
 
   observe::Registry registry;
   observe::Histogram& commit_duration;
-  observe::Counter& requeued;  // commands and claims that lost a race and are tried again
+  observe::Counter& requeued;  // commands and claims that lost a race and are repeated
 
  private:
   void count(const Event& event, const Slot& slot);
@@ -49,7 +49,7 @@ class EngineMetrics {
   observe::Family<observe::Counter>& worker_deaths_;
 };
 
-// Counts one call of the engine's public face, from here to ended().
+// Counts one call of the public interface, from here to ended().
 class OperationTimer {
  public:
   // `operation` must be a literal.

@@ -26,7 +26,7 @@ std::uint64_t& Parking::moved(const ReadyLine& work) {
   return line_moved_[(std::hash<std::string>{}(work.name_space) + work.route) % line_moved_.size()];
 }
 
-// Each part only grows, so an equal sum means that no part has moved.
+// Each part only increases, so an equal sum means that no part has changed.
 std::uint64_t Parking::signature_locked(const ClaimRequest& request) {
   std::uint64_t sum = everything_moved_ + routes_.generation();
   for (const RouteNo route : routes_.covered(request.lanes, request.capabilities)) {
@@ -66,7 +66,7 @@ bool Parking::could_take(const Entry& entry, RouteNo route) const {
   return routes_.is_covered(route, entry.claim->request.lanes, entry.claim->request.capabilities);
 }
 
-// From there on the first in the queue who could take it.
+// The first claim in the queue from there on that could take it.
 Parking::Queue::const_iterator Parking::next(const Queue& queue, Queue::const_iterator from, RouteNo route) const {
   return std::find_if(from, queue.end(), [&](const EntryPtr& entry) { return could_take(*entry, route); });
 }

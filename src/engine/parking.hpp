@@ -1,10 +1,10 @@
-// Where claims wait for work. Who waits for an end or for events: engine/waiting.hpp.
+// Claims that wait for work. For callers that wait for ends or events: engine/waiting.hpp.
 //
-// No wake-up is lost: a claim notes the `signature` of its routes before it searches, and parking fails when the
-// signature has moved since, because then work may have appeared between the search and the parking. Who is woken for
-// something and takes something else passes the wake-up on (Batch::pass_on_wakeup).
+// No wake-up is lost: a claim notes the `signature` of its routes before it searches, and parking fails if the
+// signature has changed since, because work may have appeared between the search and the parking. A claim that is woken
+// for one entry and takes another passes the wake-up on (Batch::pass_on_wakeup).
 //
-// Thread-safe. Woken claims are returned to the caller, who queues them again.
+// Thread-safe. Woken claims are returned to the caller, which queues them again.
 #pragma once
 
 #include <array>
@@ -29,35 +29,35 @@ class Parking {
  public:
   explicit Parking(const RouteTable& routes) : routes_(routes) {}
 
-  // A number that grows whenever something happens that may give this claim work.
+  // A number that increases whenever this claim may have got work.
   std::uint64_t signature(const ClaimRequest& request);
-  // False: something has happened since `claim->seen`, or the car park is full; search again or give up.
+  // search_again: something has changed since `claim->seen`. full: too many claims are parked.
   enum class Parked { yes, search_again, full, withdrawn };
   Parked park(const ClaimPtr& claim);
 
-  // `count` entries became claimable there: at most that many claims that could take them are taken out, who came first
-  // first.
+  // `count` entries became claimable: removes and returns at most that many claims that could take them, in order of
+  // arrival.
   std::vector<ClaimPtr> wake(const ReadyLine& work, std::size_t count);
   // Takes the claim out; false when it is not here.
   bool withdraw(const ClaimPtr& claim);
   std::vector<ClaimPtr> wake_lane(const std::string& lane);
   std::vector<ClaimPtr> wake_all();
-  // Claims whose time is up.
+  // Claims whose wait is over.
   std::vector<ClaimPtr> take_expired_claims(std::int64_t now_ms);
 
   std::size_t parked_claims() const;
   // How many entries all queues and the index of deadlines have, for tests: nothing may stay behind.
   std::size_t places() const;
-  // When the next claim runs out of time; 0: none.
+  // When the next wait ends; 0: none.
   std::int64_t next_deadline_ms() const;
 
  private:
   struct Entry;
   using EntryPtr = std::shared_ptr<Entry>;
-  // In order of arrival. Those who keep to a namespace stand apart from the others: so work never walks past claims that
-  // could not take it because of that.
+  // In order of arrival. Claims restricted to a namespace are in separate queues, so that a wake-up never walks past
+  // claims that could not take the entry for that reason.
   using Queue = std::list<EntryPtr>;
-  using QueueName = std::pair<std::string, std::optional<std::string>>;  // a lane, and a namespace if they keep to one
+  using QueueName = std::pair<std::string, std::optional<std::string>>;  // a lane, and a namespace if restricted
   using Queues = std::map<QueueName, Queue>;
   using Deadlines = std::multimap<std::int64_t, EntryPtr>;
   // A claim that is parked, and everywhere it stands: whoever is taken out is out of all of it at once.
@@ -79,7 +79,7 @@ class Parking {
 
   const RouteTable& routes_;
   mutable std::mutex mutex_;
-  std::uint64_t everything_moved_ = 0;  // lanes resumed, routes added, notices missed
+  std::uint64_t everything_moved_ = 0;  // lanes resumed, routes added, notifications missed
   // Entries that became claimable, by route, and by route and namespace. Of both there may be very many; some share a number,
   // and then search once too often.
   std::array<std::uint64_t, 1024> route_moved_{}, line_moved_{};

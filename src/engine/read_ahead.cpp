@@ -27,31 +27,31 @@ bool ReadAhead::note_entries(std::int64_t more) {
   return before < options_.page && before + more >= options_.page;
 }
 
-// What was looked at may hold a few entries that are due now and then; a look beyond it comes in time all the same.
+// The range already read may have some single due entries; a look beyond it is still in time.
 TimestampMs ReadAhead::next_look(TimestampMs next_due) const {
   if (next_due == never || entries_ < options_.page) return never;
   return std::max({next_due - options_.lead_ms, looked_until_ - options_.lead_ms, distrust_until_.load()});
 }
 
 bool ReadAhead::look(TimestampMs next_due, TimestampMs now) {
-  // A clock that was set back.
+  // The clock was set back.
   looked_until_ = std::min(looked_until_, now + options_.lead_ms + options_.stride_ms);
   distrust_until_ = std::min(distrust_until_.load(), now + options_.distrust_ms);
   if (!place_) {
     if (next_look(next_due) > now) return false;
-    // What is due already belongs to the sweeps.
+    // Entries that are already due belong to the sweeps.
     const TimestampMs from = std::max({next_due, looked_until_ + 1, now + 1});
     looked_until_ = now + options_.lead_ms + options_.stride_ms;
     if (from > looked_until_) return false;
     place_ = DuePosition{from, Key{}};
     last_was_dense_ = false;
   }
-  // When the time has come, whatever is not here yet is not worth waiting for.
+  // At the due time, pages that are not here yet are not waited for.
   if (has_due(now) || !read_page()) place_.reset();
   return place_.has_value();
 }
 
-// A whole page within a short time; or what is left of it after such a page.
+// A whole page within a short time, or the rest after such a page.
 bool ReadAhead::is_dense(const std::vector<DueEntry>& entries) const {
   if (entries.empty() || (entries.size() < options_.page && !last_was_dense_)) return false;
   return entries.back().due_at - entries.front().due_at <= options_.dense_ms;
@@ -65,7 +65,7 @@ bool ReadAhead::is_full() const {
 bool ReadAhead::read_page() {
   if (is_full()) return false;
   const auto entries = store_.due_entries(place_, looked_until_, options_.page);
-  if (!entries) return false;  // whoever needs the store says so
+  if (!entries) return false;  // other users of the store report the error
   last_was_dense_ = is_dense(*entries);
   if (last_was_dense_) {
     auto page = load(*entries);
@@ -91,8 +91,8 @@ Result<ReadAhead::Page> ReadAhead::load(const std::vector<DueEntry>& entries) {
     const auto found = by_key.find(entry->key.bytes);
     if (found == by_key.end()) continue;
     auto slot = decode_slot(*found->second);
-    // Entry and record were read one after the other. What has moved in between, and what nobody can read, is left to a
-    // sweep that searches.
+    // Entry and record were read one after the other. Entries that have moved in between and invalid records are left
+    // to a sweep that searches.
     if (!slot || (*slot)->indexed_due != *entry) continue;
     page.slots.push_back(std::move(*slot));
     page.bytes += found->second->fixed.size() + found->second->body.size();
@@ -100,7 +100,7 @@ Result<ReadAhead::Page> ReadAhead::load(const std::vector<DueEntry>& entries) {
   return page;
 }
 
-// Several engines read the same things ahead. Each begins somewhere else, so that they meet late.
+// Several engines read the same pages ahead. Each starts with another one, so that they collide late.
 void ReadAhead::keep(Page page) {
   if (page.slots.empty()) return;
   const std::lock_guard lock(mutex_);

@@ -14,7 +14,7 @@ namespace {
 constexpr TimestampMs start = 1'000'000;
 constexpr TimestampMs never = std::numeric_limits<TimestampMs>::max();
 
-// Workers whose entries stand in the due index, and a clock that stands still.
+// Workers with entries in the due index, and a stopped clock.
 class ReadAheadTest : public testing::Test {
  protected:
   ReadAheadTest() {
@@ -31,7 +31,7 @@ class ReadAheadTest : public testing::Test {
     return *ahead_;
   }
 
-  // `count` workers that lapse then.
+  // `count` workers that lapse at that time.
   void lapse_at(TimestampMs due, int count) {
     std::vector<ChangeSet> sets;
     for (int i = 0; i < count; ++i) {
@@ -58,7 +58,7 @@ class ReadAheadTest : public testing::Test {
     EXPECT_EQ(*verdicts, std::vector<Verdict>(sets.size(), Verdict::committed));
   }
 
-  // Looks as often as it wants to; returns how often that was.
+  // Looks as often as it asks for; returns the number of looks.
   int look(TimestampMs next_due, TimestampMs now) {
     int looks = 1;
     while (ahead().look(next_due, now)) ++looks;
@@ -95,7 +95,7 @@ TEST_F(ReadAheadTest, looks_when_the_next_that_is_due_is_near_and_not_when_there
   EXPECT_EQ(ahead().next_look(never), never);
   EXPECT_EQ(ahead().next_look(start + 1000), start + 700);
   look(start + 1000, start + 700);
-  // It has seen until start + 1200.
+  // It has read until start + 1200.
   EXPECT_EQ(ahead().next_look(start + 1000), start + 900);
   EXPECT_EQ(ahead().next_look(start + 5000), start + 4700);
 }
@@ -215,7 +215,7 @@ TEST_F(ReadAheadTest, a_clock_that_is_set_back_does_not_blind_it) {
   look(start + 100'000, start + 99'700);
   ahead().distrust(start + 99'700);
   lapse_at(start + 8000, 10);
-  look(start + 8000, start);  // learns of the time
+  look(start + 8000, start);  // learns the time
   look(start + 8000, start + 7700);
   EXPECT_EQ(ahead().take(start + 8000, 100).size(), 10u);
 }
@@ -231,7 +231,7 @@ TEST_F(ReadAheadTest, leaves_out_what_cannot_be_decoded_and_what_has_moved) {
   WorkerRecord moved;
   moved.info.name_space = "default";
   moved.info.worker_instance_id = "moved";
-  moved.armed_due = start + 5000;  // but its entry stands elsewhere
+  moved.armed_due = start + 5000;  // but its entry is elsewhere
   ChangeSet odd;
   put(moved, start + 1000, odd);
   commit({broken, odd});

@@ -50,7 +50,7 @@ Result<std::string> decode_log_cursor(const std::string& cursor) {
   return bytes->substr(1);
 }
 
-// The store speaks of positions, our callers of cursors.
+// The store uses positions, callers use cursors.
 Error with_cursor(Error error) {
   if (error.code == Errc::invalid_argument) return bad_cursor();
   if (error.code != Errc::cursor_expired) return error;
@@ -137,7 +137,7 @@ void describe_facts(const Execution& execution, ExecutionDescription& out) {
   out.cancelled_by = facts.cancelled_by;
 }
 
-// Each question is a way to the store and back, so only what `explain` will look at is asked for.
+// Each read is a round trip to the store, so only what `explain` needs is read.
 Result<Surroundings> surroundings_of(Store& store, const Execution& execution) {
   const Spec& spec = execution.spec;
   const Phase phase = execution.facts.phase;
@@ -178,7 +178,7 @@ ExecutionSummary damaged_summary(const ListedRecord& listed, const Error& error)
   return summary;
 }
 
-// An attempt becomes history when the next one starts, so history is what lies before the current one.
+// An attempt becomes history when the next one starts, so the history is everything before the current attempt.
 Result<std::vector<Attempt>> attempts_of(Store& store, const Execution& execution, std::uint32_t from,
                                          std::uint32_t limit) {
   const auto& current = execution.facts.attempt;
@@ -385,7 +385,7 @@ Result<std::map<std::string, std::uint64_t>> ready_by_lane(Store& store, const R
                                                            std::uint64_t limit) {
   std::map<std::string, std::uint64_t> lanes;
   for (const Route& route : routes.some(max_counted_routes)) {
-    // After all that there can be on a route.
+    // After every possible entry of a route.
     const ReadyEntry end{route.number, limits::min_priority, INT64_MAX, Key{"\xff"}};
     FF_TRY(count, store.count_ready_before(end, limit));
     lanes[route.lane] += count;

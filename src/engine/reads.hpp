@@ -20,7 +20,7 @@ Result<std::map<ExecutionId, std::string>> namespaces(Store& store, const std::v
 Result<ExecutionDescription> describe(Store& store, const ExecutionId& id);
 Result<ExecutionResult> result(Store& store, const ExecutionId& id);
 Result<ExecutionResult> result_of(Store& store, const Execution& execution);
-// What one attempt ended with; the outcome is `none` unless it succeeded.
+// The result of one attempt; the outcome is `none` unless it succeeded.
 Result<ExecutionResult> attempt_result(Store& store, const ExecutionId& id, std::uint32_t attempt_index);
 Result<ExecutionContext> context(Store& store, const ExecutionId& id);
 Result<std::vector<Attempt>> attempts(Store& store, const ExecutionId& id, std::uint32_t from, std::uint32_t limit);
@@ -39,7 +39,7 @@ Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes);
 Result<NamespaceInfo> name_space(Store& store, const std::string& name);
 // Those that have settings, by name.
 Result<std::vector<NamespaceInfo>> all_namespaces(Store& store);
-// How many executions of each lane can be claimed: of the first thousand routes, counted up to `limit` each.
+// The number of claimable executions per lane: of the first thousand routes, counted up to `limit` each.
 Result<std::map<std::string, std::uint64_t>> ready_by_lane(Store& store, const RouteTable& routes, std::uint64_t limit);
 
 // fleet_reads.cpp
@@ -49,7 +49,7 @@ struct LiveWorkers {
   std::uint64_t draining = 0;
 };
 Result<LiveWorkers> count_workers(Store& store);
-// Whether a registered worker that lives serves the execution's lane and offers what it requires.
+// Whether a live registered worker serves the execution's lane and offers the required capabilities.
 Result<bool> capable_worker_lives(Store& store, const Spec& spec, TimestampMs now);
 Result<ListWorkerLeasesReply> worker_leases(Store& store, const ListWorkerLeasesRequest& request);
 Result<ListExpiredLeasesReply> expired_leases(Store& store, const ListExpiredLeasesRequest& request);

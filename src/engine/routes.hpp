@@ -1,4 +1,4 @@
-// The routes that this engine knows: which capabilities each asks for, and so which of them a worker covers.
+// The routes that this engine knows: their required capabilities, and which of them a worker covers.
 //
 // A number never changes its meaning, so what stands here is always true; it may only lack routes that others have stored
 // since, or still have routes that nobody uses. Thread-safe.
@@ -27,7 +27,7 @@ class RouteTable {
   std::vector<RouteNo> covered(const std::vector<std::string>& lanes, const std::vector<std::string>& offered) const;
   // Whether this route is one of those. Lanes and capabilities come sorted.
   bool is_covered(RouteNo number, const std::vector<std::string>& lanes, const std::vector<std::string>& offered) const;
-  // The lane of a route; empty when unknown.
+  // The lane of a route; empty if unknown.
   std::string lane_of(RouteNo number) const;
   std::vector<std::string> lanes() const;
   bool has_lane(const std::string& lane) const;

@@ -25,7 +25,7 @@ Error queue_is_full() { return Error{Errc::overloaded, "the command queue is ful
 
 Error shutting_down() { return Error{Errc::shutting_down, "the engine is stopping", {}, {}}; }
 
-// The record that decides where a create is placed: the idempotency key if there is one, else the execution itself.
+// The record that determines the partition of a create: the idempotency key if there is one, else the execution itself.
 std::uint16_t placement(const CreateRequest& request, const Uuid& uuid) {
   if (request.idempotency_key.empty()) return partition_of(uuid);
   return idempotency_key(request.name_space, request.idempotency_key).partition();
@@ -127,7 +127,7 @@ Result<void> Runtime::create_keyring(Session& session, TimestampMs now) {
   return {};
 }
 
-// For keys that another engine has made.
+// For keys that another engine has created.
 Result<void> Runtime::reload_keyring() {
   FF_TRY(records, store_->load({keyring_key()}));
   if (records.empty()) return fail(Errc::corruption, "the signing keys are missing from the store");
@@ -153,7 +153,7 @@ std::shared_ptr<const TokenSigner> Runtime::signer() {
   return signer_;
 }
 
-// Several threads may have read the keys; the newest win.
+// Several threads may have read the keys; the newest are used.
 void Runtime::set_signer(const KeyringRecord& keyring) {
   auto signer = std::make_shared<const TokenSigner>(keyring);
   const std::lock_guard lock(signer_mutex_);
@@ -161,8 +161,8 @@ void Runtime::set_signer(const KeyringRecord& keyring) {
   if (signer_ == nullptr || signer->newest_key_id() >= signer_->newest_key_id()) signer_ = std::move(signer);
 }
 
-// A token with a key that we do not know may come from an engine that has rotated the keys. Forged ones must not make us
-// ask the store all the time.
+// A token with an unknown key may come from an engine that has rotated the keys. Forged tokens must not cause reads of
+// the store all the time.
 bool Runtime::may_reload_for(const TokenSigner& signer, std::string_view token) {
   if (signer.knows_key_of(token)) return false;
   std::int64_t asked = keyring_asked_ms_;
@@ -251,7 +251,7 @@ void Runtime::submit_create(CreateRequest request, CommandDone done) {
   command.id_is_supplied = request.id.has_value();
   command.id.uuid = request.id ? *request.id : time_ordered_uuid(store_now(), id_order_++, options_.entropy);
   command.id.partition = placement(request, command.id.uuid);
-  // Only a request that can be repeated is ever compared; hashing a large payload for nothing would be dear.
+  // Only a repeatable request is ever compared; hashing a large payload needlessly would be expensive.
   if (command.id_is_supplied || !request.idempotency_key.empty()) command.request_digest = request_digest(request);
   command.request = std::move(request);
   enqueue(make_work(std::move(command), std::move(done)), false);
@@ -314,9 +314,9 @@ void Runtime::wait_for_events(EventFilter filter, std::string cursor, std::uint3
   waiting_.for_events(std::move(filter), std::move(cursor), limit, steady_ms() + wait_ms, std::move(done));
 }
 
-// A batch costs its dozen statements whether it has five commands or fifty. So while one writer is at work, another
-// starts only when enough is waiting to be worth a batch of its own; else what waits goes into the next batch of the
-// first. A writer that sweeps is not counted: nobody waits for its batch. Called with queue_mutex_ held.
+// A batch costs a dozen statements with five commands or with fifty. So while one writer is working, another starts
+// only when enough commands wait for a separate batch; otherwise they go into the next batch of the first writer. A
+// writer that sweeps is not counted: no caller waits for its batch. Called with queue_mutex_ held.
 bool Runtime::batch_may_start() const {
   const std::size_t waiting = queue_.size() + queued_sweeps_;
   if (waiting == 0) return false;
@@ -375,7 +375,7 @@ void Runtime::enqueue_claims(std::vector<ClaimPtr> claims) {
   for (ClaimPtr& claim : claims) enqueue(std::move(claim), true);
 }
 
-// While one batch becomes durable another is written; so when none is on its way, half of a long queue goes first.
+// While one batch becomes durable another is written; so if none is in progress, half of a long queue goes first.
 // Called with queue_mutex_ held.
 std::size_t Runtime::commands_to_take() const {
   const bool halve = settles_apart() && busy_writers_ == 0 && queue_.size() >= 2 * limits::worthwhile_batch_commands;
@@ -410,14 +410,14 @@ std::vector<Work> Runtime::take_commands() {
     queue_.pop_front();
     if (ends_batch(batch.back())) break;
   }
-  // Whoever is patient goes along with those who are not.
+  // Patient commands are added to a batch of others.
   for (Work& work : patient_) batch.push_back(std::move(work));
   patient_.clear();
   patience_ends_ms_ = std::numeric_limits<std::int64_t>::max();
   return batch;
 }
 
-// A parked claim joins the batch whose create it waits for: the execution is made and leased in one commit.
+// A parked claim joins the batch whose create it waits for: the execution is created and leased in one commit.
 void Runtime::join_parked_claims(std::vector<Work>& batch) {
   const bool alone = std::any_of(batch.begin(), batch.end(),
                                  [](const Work& work) { return ends_batch(work) || contended_record(work); });
@@ -489,14 +489,14 @@ std::unique_ptr<Batch> Runtime::take_settled() {
   return batch;
 }
 
-// At the end the writers wait for one another's batches. Called with queue_mutex_ held.
+// At the end the writers wait for each other's batches. Called with queue_mutex_ held.
 void Runtime::note_answered() {
   if (--unanswered_ == 0 && interrupted_) queue_wake_.notify_all();
 }
 
 void Runtime::answer(Batch& batch) {
   batch.answer();
-  // What has come meanwhile this writer sees for itself.
+  // This writer sees new work itself.
   const std::lock_guard lock(queue_mutex_);
   if (!batch.sweeping()) --busy_writers_;
   batch_moved_ms_ = steady_ms();
@@ -511,7 +511,7 @@ bool Runtime::settle() {
   }
   if (batches.empty()) return false;
   for (const auto& batch : batches) batch->settle();
-  // A writer answers those who wait. For a sweep nobody does, and the writer may be at the next one.
+  // A writer answers waiting callers. A sweep has none, and the writer may be working on the next one.
   std::vector<std::unique_ptr<Batch>> sweeps;
   {
     const std::lock_guard lock(queue_mutex_);
@@ -554,7 +554,7 @@ void Runtime::wait_for_work(std::size_t) {
 }
 
 void Runtime::answer_unserved(const ClaimPtr& claim) {
-  // What is due by now may be work: a claim does not go away empty because the clock comes a moment later.
+  // Due entries may be work: a claim does not return empty because the clock is a moment late.
   if (!claim->waited_for_clock && sweep_if_due()) {
     claim->waited_for_clock = true;
     {
@@ -588,7 +588,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
       wakeup.log_advanced = true;
       const auto type = static_cast<EventType>(entry.type);
       if (type == EventType::lane_changed) wakeup.lanes_changed.push_back(entry.lane);
-      if (type == EventType::keys_rotated) wakeup.everything = true;  // the other engines read the keys again
+      if (type == EventType::keys_rotated) wakeup.everything = true;  // the other engines reload the keys
     }
   }
   if (ahead_.note_entries(more_due)) ring();
@@ -604,8 +604,8 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
   if (wakeup.log_advanced || !wakeup.ready.empty() || plan.earliest_due != 0) store_->announce(wakeup);
 }
 
-// Enqueue numbers follow the store's clock, so that work of several engines is served in the order in which it came, and
-// never repeat within this engine.
+// Enqueue numbers follow the store's clock, so that work of several engines is served in order of arrival, and never
+// repeat within this engine.
 std::uint64_t Runtime::next_sequence(std::int64_t now_us) {
   const std::uint64_t by_clock = static_cast<std::uint64_t>(now_us) << 10;
   std::uint64_t last = last_sequence_.load();

@@ -1,11 +1,11 @@
 // The engine without threads: queues, batches, parking, the clock. `Engine` runs it with threads; tests and the
 // simulator drive it step by step on virtual time.
 //
-// Way of a command: submit -> writer queue -> pump (read, decide, commit: engine/batch.cpp) -> settle -> reply. A reply
-// leaves only after the commit that makes it true is durable.
+// The path of a command: submit -> writer queue -> pump (read, decide, commit: engine/batch.cpp) -> settle -> reply. A
+// reply is sent only after its commit is durable.
 //
-// Threads: submit*, wait_for_*, the reads and the wake-up callback may be called from anywhere; pump(i) by one thread per
-// writer i; settle and tick by one thread each; look by any that has time to read.
+// Threads: submit*, wait_for_*, the reads and the wake-up callback may be called from any thread; pump(i) by one thread
+// per writer i; settle and tick by one thread each; look by any thread that may block on reads.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ namespace flowfabric {
 
 struct RuntimeOptions {
   IngressLimits ingress;
-  std::uint32_t writers = 0;  // 0: what the store prefers
+  std::uint32_t writers = 0;  // 0: the store's default
   std::size_t max_queued_commands = limits::max_queued_commands;
   std::int64_t default_retention_ms = 7LL * 24 * 3600 * 1000;
   bool release_on_worker_death = true;
@@ -46,15 +46,15 @@ struct RuntimeOptions {
   std::size_t quiet_namespace_routes = limits::quiet_namespace_routes;
   ReadAheadOptions read_ahead;
   Entropy entropy = system_entropy();
-  // A clock that never goes back, in milliseconds; only differences matter.
+  // A monotonic clock in milliseconds; only differences matter.
   std::function<std::int64_t()> steady_ms;
-  // Somebody calls `settle` on a thread of its own.
+  // `settle` is called on a separate thread.
   bool settle_apart = false;
-  // Called, from any thread, when `tick` is wanted earlier than it said.
+  // Called from any thread when `tick` should be called earlier than it returned.
   std::function<void()> alarm;
   // Called once, from a thread of the engine, when nothing can be written until the store is opened again.
   std::function<void(const Error&)> on_failure;
-  // Takes the spans of executions and attempts; null: nobody wants them.
+  // Receives the spans of executions and attempts; null: tracing is off.
   std::shared_ptr<observe::Tracer> tracer;
 };
 
@@ -63,7 +63,7 @@ struct RuntimeStatistics {
   std::atomic<std::uint64_t> commands{0};
   std::atomic<std::uint64_t> stale{0};
   std::atomic<std::uint64_t> sweeps{0};
-  std::atomic<std::uint64_t> swept_ahead{0};  // entries that a sweep did not have to search for
+  std::atomic<std::uint64_t> swept_ahead{0};  // entries for which a sweep did not have to search
 };
 
 class Batch;
@@ -75,7 +75,7 @@ class Runtime {
 
   // ---- Commands. `done` is called exactly once, from pump, tick, stop, or from submit itself when it is refused.
   void submit(Command command, CommandDone done);
-  // The same for what can wait a little to share a commit with others: heartbeats.
+  // The same for commands that can wait a little to share a commit with others: heartbeats.
   void submit_patiently(Command command, CommandDone done);
   void submit_create(CreateRequest request, CommandDone done);
   // The claim, for `withdraw`; null when it is refused.
@@ -85,7 +85,7 @@ class Runtime {
   void withdraw(const ClaimPtr& claim);
   void submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone done);
   void submit_heartbeat(HeartbeatRequest request, HeartbeatDone done);
-  // `done` is called once, from look, tick, stop, or from the call itself when it is refused.
+  // `done` is called once, from look, tick, stop, or from the call itself if it is refused.
   void wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, EndDone done);
   void wait_for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
                        EventsDone done);
@@ -102,29 +102,29 @@ class Runtime {
 
   // ---- Driving.
   std::size_t writers() const { return writers_.size(); }
-  // Runs one batch of writer i if something is queued. Returns whether it did. If batches are settled apart, it answers
-  // one that is settled, or else writes one.
+  // Runs one batch of writer i if something is queued. Returns whether it did. If batches are settled on another
+  // thread, it answers a settled one, or else writes one.
   bool pump(std::size_t i);
-  // Whether commits become durable after they are written, and `settle` has a thread of its own to wait for that.
+  // Whether commits become durable after they are written, and `settle` has a separate thread to wait for that.
   bool settles_apart() const { return options_.settle_apart && store_->settles_later(); }
-  // Waits for written batches and settles them; those who wait are answered by pump, sweeps end here. Returns false after
-  // `end_settling`, when there are none.
+  // Waits for written batches and settles them; waiting callers are answered by pump, sweeps end here. Returns false
+  // after `end_settling`, when there are none.
   bool settle();
   void end_settling();
   // Blocks until there is work for writer i or `interrupt_waits` is called.
   void wait_for_work(std::size_t i);
-  // Reads for some of those who wait, if it is their turn. Returns whether it did.
+  // Reads for some of the waiting callers, if it is their turn. Returns whether it did.
   bool look() { return waiting_.look(); }
-  // Blocks until it is somebody's turn or `interrupt_waits` is called.
+  // Blocks until a caller's turn comes or `interrupt_waits` is called.
   void wait_for_turn() { waiting_.wait_for_turn(); }
-  // Does what time asks for; returns how many milliseconds may pass before the next call.
+  // Does what is due; returns the milliseconds until the next call.
   std::int64_t tick();
 
-  // From here on everything new is refused; what is queued stays and is pumped out.
+  // From now on new work is refused; queued work is still processed.
   void refuse_new_work();
   void interrupt_waits();
   bool queues_empty() const;
-  // Answers whatever is still queued or parked with shutting_down.
+  // Answers everything that is still queued or parked with shutting_down.
   void refuse_everything();
 
   // ---- For reads.
@@ -175,7 +175,7 @@ class Runtime {
   void ring_before(std::int64_t steady_ms);
   void note_store_time(TimestampMs now, std::int64_t asked_ms);
   TimestampMs store_now() const;
-  // What a commit means to those who wait.
+  // Wakes the callers that a commit concerns.
   void after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup);
   void on_foreign_wakeup(const Wakeup& wakeup);
   void batch_failed(const Error& error);
@@ -187,7 +187,7 @@ class Runtime {
   void forget_idle_routes(std::int64_t now);
   bool ask_store_for_next_due();
   std::int64_t time_to_next_tick(std::int64_t now);
-  // `full`: it found as much as it looked for, so there may be more.
+  // `full`: it found as many entries as it asked for, so there may be more.
   std::optional<DuePosition> sweep_place();
   void note_sweep(bool full, const ReadReply& reply);
   void note_sweep_ahead(const DueEntry& first, const DueEntry& last, TimestampMs now);
@@ -214,20 +214,20 @@ class Runtime {
   std::map<Session*, std::string>
       routes_seen_;  // an entry for each writer, which only its thread touches after the start
 
-  // All writers share one queue: whoever is free takes everything that waits.
+  // All writers share one queue: a free writer takes everything that waits.
   mutable std::mutex queue_mutex_;
   std::condition_variable queue_wake_;
   std::deque<Work> queue_;
-  std::vector<Work> patient_;  // goes with the next batch, or by itself when its patience ends
+  std::vector<Work> patient_;  // goes with the next batch, or separately when its patience ends
   std::size_t queued_sweeps_ = 0;
   std::size_t busy_writers_ = 0;     // with commands
   std::int64_t batch_moved_ms_ = 0;  // when one of them last began or ended a batch
   bool commands_since_sweep_ = false;
 
-  // Batches that are written and wait to become durable, and those that are and wait to be answered; under queue_mutex_.
+  // Batches that are written and wait to become durable, and durable ones that wait to be answered; under queue_mutex_.
   std::condition_variable settle_wake_;
   std::deque<std::unique_ptr<Batch>> unsettled_, settled_;
-  std::size_t unanswered_ = 0;  // in either, or on their way from one to the other
+  std::size_t unanswered_ = 0;  // in either, or between them
   bool all_is_settled_ = false;
 
   std::atomic<std::int64_t> patience_ends_ms_{std::numeric_limits<std::int64_t>::max()};
@@ -239,23 +239,24 @@ class Runtime {
   std::atomic<std::uint64_t> last_sequence_{0};
   std::atomic<std::uint16_t> id_order_{0};
 
-  // The clock. next_due_ is the earliest due time that we know of, noted_due_ the earliest committed since we last asked.
+  // The clock. next_due_ is the earliest known due time, noted_due_ the earliest one committed since the store was last
+  // asked.
   std::mutex clock_mutex_;
   TimestampMs next_due_ = std::numeric_limits<TimestampMs>::max();
   TimestampMs noted_due_ = std::numeric_limits<TimestampMs>::max();
   bool ask_next_due_ = true;
-  std::atomic<bool> look_again_{false};  // a batch failed: all who wait look again
-  int sweeps_ = 0;                       // queued or on their way
+  std::atomic<bool> look_again_{false};  // a batch failed: all waiting callers check again
+  int sweeps_ = 0;                       // queued or in progress
   std::int64_t sweep_not_before_ms_ = 0;
   std::int64_t sweep_pause_ms_ = 0;          // after the last sweep, if it could do nothing
   std::atomic<std::int64_t> due_lag_ms_{0};  // how late the last sweep was
-  std::optional<DuePosition> sweep_place_;   // where the next sweep goes on; none: at the beginning
-  TimestampMs round_began_ = 0;              // when a sweep began there last
+  std::optional<DuePosition> sweep_place_;   // where the next sweep continues; none: at the beginning
+  TimestampMs round_began_ = 0;              // when a sweep last started there
   std::int64_t ask_not_before_ms_ = 0;
-  std::int64_t last_look_ms_ = 0;  // when we last looked at everything
+  std::int64_t last_look_ms_ = 0;  // when everything was last checked
   std::optional<Wakeup> foreign_;
   std::atomic<std::int64_t> next_tick_ms_{
-      std::numeric_limits<std::int64_t>::max()};  // when tick said it wants to be called, by the steady clock
+      std::numeric_limits<std::int64_t>::max()};  // when tick wants to be called, by the steady clock
 
   Health health_;
   std::atomic<bool> failure_told_{false};

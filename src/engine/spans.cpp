@@ -13,7 +13,7 @@ using observe::TraceContext;
 
 std::int64_t nanoseconds(TimestampMs at) { return at * 1'000'000; }
 
-// Span ids follow from what a span is about, so that parent and child agree although different servers end them.
+// Span ids are computed from the subject of a span, so that parent and child match although different servers end them.
 SpanId span_id(const ExecutionId& id, std::string_view what, std::uint64_t number) {
   const Sha256 digest = sha256(to_string(id) + " " + std::string(what) + " " + std::to_string(number));
   SpanId span{};
@@ -24,7 +24,8 @@ SpanId span_id(const ExecutionId& id, std::string_view what, std::uint64_t numbe
 SpanId id_of_life(const ExecutionId& id, const Stretch& stretch) { return span_id(id, "life", stretch.replay_count); }
 SpanId id_of_turn(const ExecutionId& id, const Stretch& stretch) { return span_id(id, "turn", stretch.lease_epoch); }
 
-// Under the submitter's span, if he had one. Else the execution is a trace of its own, and named so that it can be found.
+// Under the submitter's span, if there is one. Otherwise the execution is a separate trace, whose id is derived from
+// the execution.
 TraceContext context_of(const Execution& execution, const observe::Tracer& tracer) {
   if (const auto given = observe::read_traceparent(execution.spec.traceparent)) return *given;
   TraceContext own{execution.id.uuid.bytes, {}, true};
@@ -45,7 +46,7 @@ bool is_failure(EventType type) {
 }
 
 void describe(Span& span, const Stretch& stretch, const Execution& execution) {
-  span.attributes.reserve(13);  // as many as there can be
+  span.attributes.reserve(13);  // the maximum number
   span.start_ns = nanoseconds(stretch.from);
   span.end_ns = nanoseconds(stretch.to);
   span.add("flowfabric.execution.id", to_string(execution.id));

@@ -1,5 +1,5 @@
-// What a committed record brought about, as spans: one for each turn of a worker and one for each life of the execution.
-// docs/operating.md says what they look like.
+// The effects of a committed record as spans: one for each lease period of a worker and one for each run of the
+// execution. docs/operating.md describes them.
 #pragma once
 
 #include "core/workspace.hpp"

@@ -1,4 +1,4 @@
-// Commands in, spans out: what the state machine calls a turn or a life, and how the spans of it belong together.
+// Commands in, spans out: the lease periods and runs that the state machine reports, and the relation of their spans.
 #include "engine/spans.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class EngineSpans : public testing::Test {
     id_ = stage.create(request);
     return id_;
   }
-  // Runs commands as one batch; returns the spans of it in the order of "name outcome".
+  // Runs commands as one batch; returns its spans in the order of "name outcome".
   std::vector<Span> batch(const std::vector<Command>& commands) {
     Workspace workspace;
     for (const Command& command : commands) {

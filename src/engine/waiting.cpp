@@ -15,8 +15,8 @@ constexpr std::size_t ends_in_a_look = 256;
 constexpr std::int64_t first_pause_ms = 2;
 constexpr std::int64_t longest_pause_ms = 256;
 constexpr std::int64_t reader_retry_pause_ms = 1000;
-// News of other engines concern anybody. So many looks after them are worth a millisecond of pause before the next news
-// are heard: a busy neighbour must not make us read all the time.
+// Notifications of other engines may concern every waiter. This many looks after one justify a pause of a millisecond
+// before the next notification is handled: a busy neighbour must not cause reads all the time.
 constexpr std::size_t ends_for_a_pause_ms = 20;
 constexpr std::size_t events_for_a_pause_ms = 4;
 
@@ -223,7 +223,7 @@ bool Waiting::look_at_ends() {
   return true;
 }
 
-// Nothing while it goes on. What is gone has ended and been removed by retention, or never was.
+// Nothing while it is running. A missing record means that it has ended and was removed by retention, or never existed.
 Waiting::EndFound Waiting::end_of(const Record* record, const ExecutionId& id) {
   if (record == nullptr) return fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id");
   const auto execution = decode_execution(*record);
@@ -235,7 +235,7 @@ Waiting::EndFound Waiting::end_of(const Record* record, const ExecutionId& id) {
 void Waiting::finish_end_look(Ticket ticket, EndFound end) {
   std::unique_lock lock(mutex_);
   const auto found = waiters_.find(ticket);
-  if (found == waiters_.end()) return;  // its time was up, or the engine stops
+  if (found == waiters_.end()) return;  // its time is over, or the engine stops
   Waiter& waiter = found->second;
   if (end) {
     const Waiter answered = take(found);
@@ -255,7 +255,7 @@ void Waiting::finish_end_look(Ticket ticket, EndFound end) {
   ring_before_(until_ms);
 }
 
-// Who has been looked at before is patient with a store that is away for a while.
+// A waiter that was examined before tolerates a store that is unavailable for a while.
 void Waiting::finish_failed_end_look(Ticket ticket, const Error& error) {
   std::int64_t retry_ms = 0;
   {

@@ -1,10 +1,11 @@
-// Callers who wait for what commits bring: the end of an execution, or events. They have no thread of their own.
+// Callers that wait for the results of commits: the end of an execution, or events. They need no thread.
 //
-// A *look* reads the store and says whether what a caller waits for is there. The first look is taken at once, the next
-// one only when something has been committed that may concern the caller. Looks are not taken by those who write:
-// Engine has a thread for them, tests take them by hand.
+// A *look* reads the store and checks whether the awaited result is there. The first look happens at once, the next one
+// only when something has been committed that may concern the caller. Writers do not look: Engine has a thread for it,
+// tests call it directly.
 //
-// No news is lost: a caller is registered before its first look, and news that come during a look lead to another one.
+// No notification is lost: a caller is registered before its first look, and a notification during a look leads to
+// another one.
 //
 // A store may hold back events that are committed (on PostgreSQL, while a transaction that began earlier is open, in any
 // database of the cluster). Callers that have read everything up to there are *held back*: no news concern them until the
@@ -41,34 +42,34 @@ using EventsDone = std::function<void(Result<EventPage>)>;
 
 class Waiting {
  public:
-  // `ring_before` is told when `on_time` is wanted.
+  // `ring_before` is told when `on_time` is needed.
   Waiting(Store& store, std::function<std::int64_t()> steady_ms, std::function<void(std::int64_t)> ring_before);
 
-  // Both look at least once, however short the time.
+  // Both look at least once, even with a very short time.
   void for_end(const ExecutionId& id, std::int64_t until_ms, EndDone done);
   void for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::int64_t until_ms, EventsDone done);
 
   // This engine has committed.
   void note_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts);
-  // Other engines may have committed anything.
+  // Other engines may have committed something.
   void note_anything();
 
-  // Looks after some of those whose turn it is; false when there are none.
+  // Looks for some of the waiters whose turn it is; false if there are none.
   bool look();
   // The next look asks the store whether its log is delayed, and logs it if it is. Somebody calls this now and then.
   void want_health();
-  // Blocks until it is somebody's turn or `interrupt` is called.
+  // Blocks until a waiter's turn comes or `interrupt` is called.
   void wait_for_turn();
   void interrupt();
 
   void on_time(std::int64_t now_ms);
-  // When `on_time` is wanted next; 0: never.
+  // When `on_time` is needed next; 0: never.
   std::int64_t next_time_ms() const;
 
-  // How many wait.
+  // The number of waiters.
   std::size_t size() const { return count_; }
 
-  // Answers all who wait, and whoever comes later. Events are answered with an empty page and the cursor reached.
+  // Answers all waiters, and all later ones. Events are answered with an empty page and the cursor reached.
   void send_everybody_away();
 
  private:
@@ -88,14 +89,14 @@ class Waiting {
   enum class State : std::uint8_t { queued, looking, parked };
   struct Waiter {
     std::variant<End, Events> wanted;
-    std::string root;  // the key of the one record that concerns it; empty: any may
+    std::string root;  // the key of the only record that concerns it; empty: any record may
     std::int64_t until_ms = 0;
     std::int64_t timer_ms = 0;  // its entry in timers_; 0: none
     State state = State::queued;
     bool held_back = false;  // it is in held_back_
-    bool looked_at = false;  // from the first look on its time may run out
-    bool news = false;       // came during the look
-    std::uint64_t seen = 0;  // what news_for said when the look began
+    bool looked_at = false;  // its time can end only after the first look
+    bool news = false;       // arrived during the look
+    std::uint64_t seen = 0;  // the value of news_for when the look began
   };
   using EndFound = std::optional<Result<ExecutionResult>>;
   struct EndLook {
@@ -145,10 +146,10 @@ class Waiting {
   bool closed_ = false;
   Ticket last_ticket_ = 0;
   std::unordered_map<Ticket, Waiter> waiters_;
-  std::atomic<std::size_t> count_{0};                             // of waiters_, for a look without the lock
-  std::unordered_map<std::string, std::vector<Ticket>> by_root_;  // whom news of one record concerns
-  std::vector<Ticket> parked_on_any_;                             // may hold some that are gone
-  std::deque<Ticket> end_queue_;                                  // may hold some that are gone
+  std::atomic<std::size_t> count_{0};                             // of waiters_, to read without the lock
+  std::unordered_map<std::string, std::vector<Ticket>> by_root_;  // the waiters that one record concerns
+  std::vector<Ticket> parked_on_any_;                             // may contain waiters that are gone
+  std::deque<Ticket> end_queue_;                                  // may contain waiters that are gone
   std::deque<Ticket> events_queue_;                               // the same
   std::set<std::pair<std::int64_t, Ticket>> timers_;
   std::set<Ticket> held_back_;
@@ -158,8 +159,8 @@ class Waiting {
   bool end_of_log_wanted_ = false;
   bool health_wanted_ = false;
   LogHealthReport health_report_;
-  std::uint64_t commits_ = 0;  // news of any kind
-  std::uint64_t foreign_ = 0;  // news of which nobody knows whom they concern
+  std::uint64_t commits_ = 0;  // notifications of any kind
+  std::uint64_t foreign_ = 0;  // notifications without a known record
   bool foreign_pending_ = false;
   std::int64_t foreign_not_before_ms_ = 0;
 };

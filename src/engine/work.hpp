@@ -1,4 +1,4 @@
-// What waits in a writer's queue.
+// The entries of a writer's queue.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ struct QueuedCommand {
 struct QueuedClaim {
   ClaimRequest request;
   ClaimDone done;
-  // Not 0: the best execution is not leased but reserved for this long. `granted` gets the grant, `done` nothing or an
+  // Not 0: the first execution is not leased but reserved for this long. `granted` gets the grant, `done` nothing or an
   // error.
   std::uint32_t grant_ttl_ms = 0;
   std::string capability_hash;  // that the reservation carries
@@ -39,18 +39,18 @@ struct QueuedClaim {
   std::int64_t wait_until_ms = 0;  // by the engine's steady clock
   int stale = 0;
   bool waited_for_clock = false;
-  std::uint64_t seen = 0;              // what Parking::signature said before the search
-  std::optional<ReadyLine> woken_for;  // what made it claimable again that it searches
+  std::uint64_t seen = 0;              // the value of Parking::signature before the search
+  std::optional<ReadyLine> woken_for;  // what became claimable and caused the new search
   std::atomic<bool> withdrawn{false};  // the caller has gone: it is given nothing more
   std::weak_ptr<void> parked{};        // its entry in Parking, for Parking alone
 };
 
-// The clock's turn: handle what is due.
+// A turn of the clock: process what is due.
 struct QueuedSweep {};
 
 using Work = std::variant<std::unique_ptr<QueuedCommand>, std::shared_ptr<QueuedClaim>, QueuedSweep>;
 
-// Roughly how many bytes of user data a piece of work moves.
+// The approximate number of bytes of user data that a piece of work moves.
 std::size_t work_bytes(const Work& work);
 
 }  // namespace flowfabric

@@ -5,7 +5,7 @@
 namespace flowfabric::net {
 namespace {
 
-// Extensions and trailers mean nothing to us, so nobody may send many of them.
+// Extensions and trailers are ignored, so their size is limited.
 constexpr std::uint32_t max_size_digits = 16;
 constexpr std::uint32_t max_extension_bytes = 256;
 constexpr std::uint32_t max_trailer_bytes = 8 * 1024;
@@ -103,7 +103,7 @@ BodyReader::State BodyReader::take_framing_byte(char c) {
       if (c == '\r') return expect(c, '\r', Place::trailer_lf);
       return is_control(c) || ++framing_bytes_ > max_trailer_bytes ? State::malformed : State::reading;
     case Place::trailer_lf:
-      // An empty name still counts, or one could send line ends for ever.
+      // An empty name counts too; otherwise a client could send line ends without limit.
       if (++framing_bytes_ > max_trailer_bytes) return State::malformed;
       return expect(c, '\n', Place::trailer_start);
     case Place::last_lf: return c == '\n' ? State::done : State::malformed;

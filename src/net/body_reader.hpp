@@ -1,7 +1,7 @@
-// Takes the body of a message out of the bytes that arrive. Pure, and sans I/O: it holds no bytes itself.
+// Extracts the body of a message from the arriving bytes. Pure, without I/O: it stores no bytes itself.
 //
-// Beast has a chunk parser too, but it wants each chunk header as a whole in one buffer, and with assertions on it aborts
-// when "0\r\n" and "\r" arrive apart. This one looks at every byte once and does not care how they are split.
+// Beast has a chunk parser too, but it requires each chunk header as a whole in one buffer, and with assertions on it
+// aborts when "0\r\n" and "\r" arrive separately. This one reads every byte once, and the bytes can be split anywhere.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class BodyReader {
   BodyReader(Framing framing, std::uint64_t limit);
 
   State state() const { return state_; }
-  // Removes what belongs to this message from the front of `input` and appends the body's part of it to `body`.
+  // Removes the bytes of this message from the front of `input` and appends the bytes of the body to `body`.
   State take(std::string_view& input, std::string& body);
-  // The other side will send no more. Only a body that ends with the connection is done by this.
+  // The other side will send no more. Completes only a body that ends with the connection.
   State finish();
 
  private:

@@ -25,7 +25,7 @@ ssize_t receive(int socket, char* into, std::size_t capacity) {
   return count;
 }
 
-// A write to a connection that is gone must not raise SIGPIPE: a library has no business with the process's signals.
+// A write to a closed connection must not raise SIGPIPE: a library must not change the process's signals.
 ssize_t transmit(int socket, const char* from, std::size_t size) {
   ssize_t count = 0;
   do count = send(socket, from, size, MSG_NOSIGNAL);
@@ -33,7 +33,7 @@ ssize_t transmit(int socket, const char* from, std::size_t size) {
   return count;
 }
 
-// What OpenSSL reads from and writes to. Its own socket BIO would write without MSG_NOSIGNAL.
+// The I/O of OpenSSL. Its own socket BIO would write without MSG_NOSIGNAL.
 struct SocketEnd {
   int socket = -1;
   bool at_end = false;
@@ -124,7 +124,7 @@ bool Channel::open_client(int socket, const TlsContext& context, const std::stri
   SSL* session = tls_->session;
   SSL_set_connect_state(session);
   const bool address = is_address(host);
-  // A server that serves several names chooses its certificate by this; an address is not allowed there.
+  // A server with several names chooses its certificate by this; an address is not allowed here.
   if (!address && SSL_set_tlsext_host_name(session, host.c_str()) != 1) return false;
   if (!verify) return true;
   if (address) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host.c_str()) == 1;

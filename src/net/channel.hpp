@@ -1,8 +1,8 @@
-// Bytes over a connected socket that does not block, plain or with TLS: one code path for both.
+// Bytes over a connected non-blocking socket, plain or with TLS: one code path for both.
 //
-// Every call does what can be done now and says what to wait for when it can do no more, so whoever uses it waits for
-// readiness and needs no buffer while waiting. TLS sits directly on the socket (asio::ssl::stream keeps about 70 kB of
-// buffers for a connection, idle or not). Does not own the socket. One thread at a time.
+// Every call does what is possible now and returns what to wait for, so the caller waits for readiness and needs no
+// buffer while waiting. TLS works directly on the socket (asio::ssl::stream keeps about 70 kB of buffers per
+// connection, idle or not). Does not own the socket. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -30,18 +30,18 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
 
   void open_plain(int socket);
-  // False when OpenSSL has no memory.
+  // False if OpenSSL has no memory.
   bool open_server(int socket, const TlsContext& context);
-  // `host` is the name or address that the certificate must be for; empty checks nothing.
+  // `host` is the name or address that the certificate must have; empty: no check.
   bool open_client(int socket, const TlsContext& context, const std::string& host, bool verify);
 
   bool secure() const { return tls_ != nullptr; }
   Outcome handshake();  // done at once without TLS
   Outcome read(char* into, std::size_t capacity);
   Outcome write(std::string_view bytes);
-  // Takes what arrives and forgets it, without deciphering.
+  // Reads arriving bytes and discards them, without decryption.
   Outcome discard(char* scratch, std::size_t capacity);
-  // Says that nothing more will come from here. Best effort.
+  // Signals the end of the output. Best effort.
   void finish_writing();
   // Why the last call failed.
   std::string failure() const;

@@ -12,11 +12,12 @@
 namespace flowfabric::net {
 namespace {
 
-// A connection that always has something to do lets the others have their turn after so many steps.
+// A busy connection lets the others continue after this many steps.
 constexpr int steps_per_turn = 32;
-// How long a client that was told to go may take to read why.
+// How long a client may take to read the error before its connection is closed.
 constexpr std::chrono::milliseconds linger_timeout{1000};
-// Below this, a body is copied behind its head to leave in one segment; above, the copy costs more than a second write.
+// Below this size, a body is copied behind its header to be sent in one segment; above, the copy costs more than a
+// second write.
 constexpr std::size_t joined_body_bytes = std::size_t{16} * 1024;
 constexpr std::size_t body_reserve_bytes = std::size_t{64} * 1024;
 
@@ -25,10 +26,10 @@ constexpr int keepalive_interval_s = 15;
 constexpr int keepalive_probes = 4;
 
 void set_option(int socket, int level, int name, int value) {
-  ::setsockopt(socket, level, name, &value, sizeof value);  // best effort: the connection works without
+  ::setsockopt(socket, level, name, &value, sizeof value);  // best effort: the connection works without it
 }
 
-// Parked requests and quiet streams send nothing, so only the kernel can notice a client whose machine is gone.
+// Parked requests and idle streams send nothing, so only the kernel can detect a client whose machine is gone.
 void set_socket_options(int socket) {
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -37,7 +38,7 @@ void set_socket_options(int socket) {
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes);
 }
 
-// Gives the memory back, which assigning an empty value does not.
+// Frees the memory, which assigning an empty value does not.
 template <class T>
 void release(T& value) {
   T().swap(value);
@@ -57,7 +58,7 @@ Connection::Connection(std::shared_ptr<Loop> loop, Socket socket, bool refused)
 void Connection::start() {
   boost::system::error_code failure;
   const auto peer = socket_.remote_endpoint(failure);
-  if (failure) return cut();  // it left before we looked
+  if (failure) return cut();  // the client disconnected before
   remote_address_ = peer.address().to_string(failure);
   std::ignore = socket_.native_non_blocking(true, failure);
   if (failure) return cut();
@@ -125,7 +126,7 @@ bool Connection::step_handshake() {
   return true;
 }
 
-// Waits for what the phase needs, and only for that: a socket that is always ready for something unwanted would spin.
+// Waits only for what the phase needs: a socket that is always ready for something else would cause a busy loop.
 void Connection::arm() {
   const bool reads = phase_ != Phase::sending && !input_ended_ && !readable_;
   const bool writes = output_pending() && !writable_;
@@ -159,14 +160,14 @@ void Connection::wait_writable() {
 
 Connection::Received Connection::receive(std::string_view& bytes) {
   if (!readable_ || input_ended_) return Received::nothing;
-  // A head is erased from the front of what was read, so what follows it should not be long.
+  // A header is erased from the front of the input, so the bytes after it should be few.
   const std::size_t wanted = phase_ == Phase::body ? loop_->scratch_bytes() : options().max_header_bytes;
   const std::size_t capacity = std::min(wanted, loop_->scratch_bytes());
   const Channel::Outcome outcome = channel_.read(loop_->scratch(), capacity);
   read_waits_to_write_ = outcome.status == Channel::Status::want_write;
   switch (outcome.status) {
     case Channel::Status::done:
-      // A plain read that did not fill the buffer took all there was; asking again would only cost a system call.
+      // A plain read that did not fill the buffer took everything; another read would only cost a system call.
       if (!channel_.secure() && outcome.bytes < capacity) readable_ = false;
       loop_->state().received_bytes.fetch_add(outcome.bytes, std::memory_order_relaxed);
       bytes = {loop_->scratch(), outcome.bytes};
@@ -199,12 +200,12 @@ bool Connection::step_input() {
     case Received::broken: cut(); return false;
     case Received::bytes: break;
   }
-  if (phase_ == Phase::body) take_body(fresh);  // straight from the scratch buffer
+  if (phase_ == Phase::body) take_body(fresh);  // directly from the scratch buffer
   input_.append(fresh);
   return true;
 }
 
-// The client sends no more, and what it sent is not a whole request.
+// The client sends no more, and the request is incomplete.
 bool Connection::handle_input_end() {
   if (phase_ == Phase::idle && input_.empty()) {
     channel_.finish_writing();
@@ -215,10 +216,10 @@ bool Connection::handle_input_end() {
   return true;
 }
 
-// Returns true when the phase has changed.
+// Returns true if the phase has changed.
 bool Connection::parse_head() {
   if (phase_ == Phase::idle) {
-    // Some clients end a body with a line end that they did not count; RFC 9112 asks for patience with that.
+    // Some clients send a line end after a body that is not part of its length; RFC 9112 recommends ignoring it.
     std::size_t blank = 0;
     while (input_.compare(blank, 2, "\r\n") == 0) blank += 2;
     input_.erase(0, blank);
@@ -238,7 +239,7 @@ bool Connection::parse_head() {
     return true;
   }
   if (verdict == HeadScanner::Verdict::incomplete) {
-    if (first_look) set_timeout(options().header_timeout);  // of the whole head: a drop each second does not help
+    if (first_look) set_timeout(options().header_timeout);  // for the whole header: single bytes do not extend it
     return false;
   }
   auto head = parse_request_head(std::string_view(input_).substr(0, scanner_.end()));
@@ -282,12 +283,12 @@ void Connection::accept_head(RequestHead head) {
   if (!has_body) return dispatch();
   phase_ = Phase::body;
   set_timeout(options().body_timeout);
-  // Not all at once: an announcement is cheap for whoever makes it.
+  // Not all at once: a client can announce a large body at no cost.
   incoming_->head.request.body.reserve(std::min(announced, body_reserve_bytes));
   if (invite) send("HTTP/1.1 100 Continue\r\n\r\n");
 }
 
-// Returns true when the body is over, one way or another.
+// Returns true if the body is complete or was refused.
 bool Connection::take_body(std::string_view& bytes) {
   std::string& body = incoming_->head.request.body;
   const std::size_t before = body.size();
@@ -334,8 +335,8 @@ void Connection::run_handler(const std::shared_ptr<PendingExchange>& exchange) {
   exchange->fail(broken_handler());
 }
 
-// While a request is handled, the only thing to do is to notice that the client leaves. What it sends meanwhile is the
-// next request; as much of it is kept as fits into a head, and then nothing is read until it is its turn.
+// While a request is handled, the connection only detects that the client disconnects. Bytes that arrive belong to the
+// next request; up to the size of a header is kept, and then nothing is read until it is processed.
 bool Connection::read_ahead() {
   if (input_.size() >= options().max_header_bytes) {
     readable_ = true;  // do not wait
@@ -375,7 +376,7 @@ bool Connection::client_is_there() {
 
 void Connection::send(std::string bytes) {
   if (bytes.empty()) return;
-  // What is sent is dropped, also from a stream whose output never runs dry.
+  // Sent bytes are removed, also from a stream that always has output.
   out_.erase(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(out_next_));
   out_next_ = 0;
   out_.push_back(std::move(bytes));
@@ -411,7 +412,7 @@ bool Connection::flush() {
   return true;
 }
 
-// Whichever comes first: the client has been silent for too long, or the writer has waited for too long.
+// Whichever comes first: the client has received nothing for too long, or the writer has waited for too long.
 void Connection::time_output() {
   if (!output_pending()) {
     drain_by_ = Clock::time_point::max();
@@ -422,7 +423,8 @@ void Connection::time_output() {
 }
 
 void Connection::deliver(Answer answer) {
-  // A handler that answers at once is followed by step_working(); no recursion however many requests are pipelined.
+  // A handler that answers at once is followed by step_working(); there is no recursion with any number of pipelined
+  // requests.
   if (loop_->on_thread() && in_handler_) {
     answer_ = std::make_unique<Answer>(std::move(answer));
     return;
@@ -469,7 +471,7 @@ void Connection::begin_answer() {
   }
 }
 
-// Answers without the handler and ends the connection: after a fault nobody can tell where the next request starts.
+// Answers without the handler and closes the connection: after a fault the start of the next request is unknown.
 void Connection::refuse(const Fault& fault) {
   loop_->state().faults.fetch_add(1, std::memory_order_relaxed);
   incoming_.reset();
@@ -510,8 +512,8 @@ void Connection::become_idle() {
   set_timeout(options().idle_timeout);
 }
 
-// Closing with unread input makes the kernel send a reset, which can overtake the answer. So: say that nothing more
-// comes, and read until the client has gone too, but not for long.
+// Closing with unread input makes the kernel send a reset, which can overtake the response. Therefore: shut down the
+// output, and read until the client has closed too, for a limited time.
 void Connection::begin_linger() {
   channel_.finish_writing();
   if (input_ended_) return cut();
@@ -549,13 +551,13 @@ void Connection::accept_stream_data(PendingStream& stream) {
 
 void Connection::time_stream(std::shared_ptr<PendingStream> stream, std::chrono::milliseconds patience) {
   loop_->post([self = shared_from_this(), stream = std::move(stream), patience] {
-    if (self->phase_ != Phase::streaming || !self->output_pending()) return;  // it has drained meanwhile
+    if (self->phase_ != Phase::streaming || !self->output_pending()) return;  // it has drained in the meantime
     self->drain_by_ = Clock::now() + patience;
     self->loop_->set_deadline(*self, std::min(self->silence_ends_, self->drain_by_));
   });
 }
 
-// False when nobody has lost patience.
+// False if no writer has timed out.
 bool Connection::tell_impatient_writer() {
   if (Clock::now() < drain_by_ || Clock::now() >= silence_ends_) return false;
   drain_by_ = Clock::time_point::max();
@@ -564,8 +566,8 @@ bool Connection::tell_impatient_writer() {
   return true;
 }
 
-// A client that says it sends no more has gone as far as a stream is concerned: most that do have closed, and only the
-// next event would tell.
+// For a stream, a client that shuts down its output counts as disconnected: most of them have closed, and otherwise
+// only the next event would show it.
 bool Connection::step_streaming() {
   if (!flush()) return false;
   if (stream_ended_ && !output_pending()) {
@@ -610,7 +612,7 @@ void Connection::cut_from_anywhere() {
 
 void Connection::cut() {
   if (phase_ == Phase::closed) return;
-  const auto self = shared_from_this();  // the loop's may be the last one
+  const auto self = shared_from_this();  // the loop's reference may be the last one
   const DeliveryReport undelivered = std::move(report_);
   phase_ = Phase::closed;
   clear_deadline();

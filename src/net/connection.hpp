@@ -1,8 +1,8 @@
-// One client connection, from accept to close. Lives on one I/O thread.
+// One client connection, from accept to close. Stays on one I/O thread.
 //
-// It is a state machine over a Channel that never blocks: step() does one thing of the current phase and says whether
-// something moved; when nothing can move any more, arm() asks to be told when the socket is ready. There is no buffer
-// while it waits between requests.
+// A state machine over a Channel that never blocks: step() does one step of the current phase and returns whether
+// anything changed; when nothing more can be done, arm() waits until the socket is ready. It has no buffer while it
+// waits between requests.
 #pragma once
 
 #include <memory>
@@ -20,13 +20,13 @@ namespace flowfabric::net {
 
 class Connection final : public ExchangeHost, public Deadline, public std::enable_shared_from_this<Connection> {
  public:
-  // A refused connection is told 503 and closed.
+  // A refused connection is answered 503 and closed.
   Connection(std::shared_ptr<Loop> loop, Socket socket, bool refused);
 
   void start();
   void on_deadline();
   void close_if_idle();
-  // Ends it now, whatever it does.
+  // Closes it now, in any phase.
   void cut();
 
   void deliver(Answer answer) override;
@@ -37,13 +37,13 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
  private:
   enum class Phase {
     handshake,  // of TLS
-    idle,       // no byte of a request is here
-    head,       // a part of a head is here
-    body,       // the head was good, its body is coming
-    working,    // the handler has it
-    sending,    // the answer is on its way
-    streaming,  // its head is; more comes from a ResponseStream
-    lingering,  // all is said, the client is given time to read it
+    idle,       // no byte of a request has arrived
+    head,       // a part of a header has arrived
+    body,       // the header is valid, the body is arriving
+    working,    // the handler has the request
+    sending,    // the response is being sent
+    streaming,  // the header was sent; the body comes from a ResponseStream
+    lingering,  // everything is sent, the client has time to read it
     closed,
   };
 
@@ -54,7 +54,7 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
     BodyCharge charge;
   };
 
-  // Pumping: all return whether something moved.
+  // Steps: all return whether anything changed.
   void pump();
   bool step();
   bool step_handshake();
@@ -82,7 +82,7 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
 
   // Output.
   void send(std::string bytes);
-  bool flush();  // false when the connection is gone
+  bool flush();  // false if the connection is closed
   void time_output();
   bool output_pending() const { return out_next_ < out_.size(); }
   void begin_answer();
@@ -105,9 +105,9 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
   bool pumping_ = false;
   bool in_handler_ = false;
   bool input_ended_ = false;  // the client sends no more
-  bool readable_ = true;      // a read may bring something
+  bool readable_ = true;      // a read may return bytes
   bool writable_ = true;
-  bool read_waits_to_write_ = false;  // TLS may have to write before it can read, and the other way round
+  bool read_waits_to_write_ = false;  // TLS may have to write before it can read, and vice versa
   bool write_waits_to_read_ = false;
   bool waiting_readable_ = false;
   bool waiting_writable_ = false;
@@ -115,17 +115,17 @@ class Connection final : public ExchangeHost, public Deadline, public std::enabl
   RequestTraits traits_{};
   HeadScanner scanner_;
   std::string remote_address_;
-  std::string input_;  // received and not yet taken
+  std::string input_;  // received and not yet processed
   std::unique_ptr<Incoming> incoming_;
   std::weak_ptr<PendingExchange> exchange_;
   std::weak_ptr<PendingStream> stream_;
-  std::unique_ptr<Answer> answer_;  // given, but not begun
+  std::unique_ptr<Answer> answer_;  // given, but not yet sent
   DeliveryReport report_;           // of the answer that is on its way
   std::vector<std::string> out_;
   std::size_t out_next_ = 0;                               // in out_
   std::size_t out_offset_ = 0;                             // in out_[out_next_]
-  Clock::time_point silence_ends_{};                       // when a client that takes nothing is cut
-  Clock::time_point drain_by_ = Clock::time_point::max();  // when the writer of the stream loses its patience
+  Clock::time_point silence_ends_{};                       // when a client that receives nothing is disconnected
+  Clock::time_point drain_by_ = Clock::time_point::max();  // when the writer of the stream times out
 };
 
 }  // namespace flowfabric::net

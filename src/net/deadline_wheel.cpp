@@ -39,10 +39,10 @@ Clock::time_point DeadlineWheel::set(Deadline& deadline, Clock::time_point due) 
 
 void DeadlineWheel::turn(Clock::time_point now, const std::function<void(Deadline&)>& expired) {
   const std::int64_t current = (now - origin_) / tick_length;
-  // After a long pause one full round meets everything.
+  // After a long pause one full round reaches every slot.
   for (std::int64_t tick = std::max(turned_ + 1, current - slots + 1); tick <= current; ++tick) {
     turned_ = tick;
-    Deadline pending;  // what is set meanwhile may land in this slot's next round
+    Deadline pending;  // deadlines set meanwhile may belong to the next round of this slot
     pending.previous = pending.next = &pending;
     Deadline& anchor = slot(tick);
     while (anchor.next != &anchor) {

@@ -1,9 +1,9 @@
 // Deadlines of very many connections, for one thread.
 //
 // A hashed wheel of lists: setting, moving and clearing a deadline costs a few instructions, and one timer serves all.
-// A deadline is never met early and at most about one tick late. A deadline that moves back stays where it is linked;
-// the wheel looks at it when its slot comes and links it again. That is the usual move (every request moves the idle
-// deadline of its connection), and it costs one store.
+// A deadline is never met early and at most about one tick late. A deadline that moves later stays linked; the wheel
+// examines it when its slot comes and links it again. This is the usual move (every request moves the idle deadline of
+// its connection), and it costs one store.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace flowfabric::net {
 
 using Clock = std::chrono::steady_clock;
 
-// To be a base or a member of what has the deadline. Must be cleared before it is destroyed.
+// To be used as a base or a member. Must be cleared before it is destroyed.
 struct Deadline {
   Clock::time_point due{};
   std::int64_t tick = 0;  // the slot it is linked in
@@ -28,18 +28,18 @@ struct Deadline {
 class DeadlineWheel {
  public:
   static constexpr std::chrono::milliseconds tick_length{16};
-  static constexpr std::int64_t slots = 1024;  // about 16 s; what is due later goes round
+  static constexpr std::int64_t slots = 1024;  // about 16 s; later deadlines go round
 
   explicit DeadlineWheel(Clock::time_point now);
   DeadlineWheel(const DeadlineWheel&) = delete;
   DeadlineWheel& operator=(const DeadlineWheel&) = delete;
 
-  // Returns when the wheel wants to be turned for this one at the latest.
+  // Returns the latest time at which the wheel must be turned for this deadline.
   Clock::time_point set(Deadline& deadline, Clock::time_point due);
   static void clear(Deadline& deadline);
-  // Unlinks what is due and hands it out. `expired` may set and clear any deadline.
+  // Unlinks due deadlines and passes them to `expired`, which may set and clear any deadline.
   void turn(Clock::time_point now, const std::function<void(Deadline&)>& expired);
-  // When it wants to be turned next; time_point::max() when it is empty.
+  // When it must be turned next; time_point::max() if it is empty.
   Clock::time_point next_turn() const;
 
  private:
@@ -48,8 +48,8 @@ class DeadlineWheel {
   Clock::time_point time_of(std::int64_t tick) const { return origin_ + tick * tick_length; }
 
   Clock::time_point origin_;
-  std::int64_t turned_ = 0;                                      // the last tick that was looked at
-  std::array<Deadline, static_cast<std::size_t>(slots)> slots_;  // rings: each slot is the anchor of its own
+  std::int64_t turned_ = 0;                                      // the last processed tick
+  std::array<Deadline, static_cast<std::size_t>(slots)> slots_;  // rings: each slot is the anchor of its own ring
 };
 
 }  // namespace flowfabric::net

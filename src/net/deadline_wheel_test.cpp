@@ -89,7 +89,7 @@ TEST(HttpDeadlines, MayBeClearedAndSetWhileTheyAreMet) {
   EXPECT_EQ(bench.count(), 1u);
 }
 
-// Turning only when the wheel asks for it meets every deadline within a tick.
+// If the wheel is turned only when it asks for it, every deadline is met within a tick.
 TEST(HttpDeadlines, TheWheelAsksForItsTurnsInTime) {
   Bench bench;
   std::mt19937 random(7);

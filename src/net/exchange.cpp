@@ -47,7 +47,7 @@ void PendingStream::schedule(std::unique_lock<std::mutex>& lock) {
 bool PendingStream::write(std::string bytes) {
   std::unique_lock lock(mutex_);
   if (state_ != State::open) return false;
-  if (bytes.empty()) return true;  // as a chunk it would say that the body ends
+  if (bytes.empty()) return true;  // an empty chunk would end the body
   const std::size_t before = pending_.size();
   if (chunked_) {
     append_chunk(pending_, bytes);

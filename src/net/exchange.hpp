@@ -1,5 +1,5 @@
-// The server's side of Exchange and ResponseStream: what keeps answers from any thread apart from a connection that
-// lives on its I/O thread.
+// The server's side of Exchange and ResponseStream: connects responses from any thread with a connection on its I/O
+// thread.
 #pragma once
 
 #include <functional>
@@ -37,8 +37,9 @@ class DeliveryReport {
   std::function<void(bool)> report_;
 };
 
-// What a request gets: a whole response, or the head of one whose body comes through `stream`. A stream that no
-// connection has begun to send is closed with its answer, or its writer would never learn that nobody listens.
+// The response to a request: a whole one, or the header of one whose body comes through `stream`. A stream that no
+// connection has started to send is closed with its answer; otherwise its writer would never learn that the client is
+// gone.
 class Answer {
  public:
   explicit Answer(Response whole, bool fault = false) : response(std::move(whole)), is_fault(fault) {}
@@ -49,23 +50,23 @@ class Answer {
 
   Response response;
   std::shared_ptr<PendingStream> stream{};
-  bool is_fault = false;  // ends the connection
+  bool is_fault = false;  // closes the connection
   DeliveryReport report{};
 };
 
-// The connection as exchanges see it. Functions from any thread; they do nothing when the connection is gone.
+// The connection as exchanges see it. Functions from any thread; they do nothing if the connection is closed.
 class ExchangeHost {
  public:
   virtual ~ExchangeHost() = default;
   virtual void deliver(Answer answer) = 0;
-  // Asks for take() of the stream on the I/O thread.
+  // Requests a call of take() of the stream on the I/O thread.
   virtual void stream_has_data(std::shared_ptr<PendingStream> stream) = 0;
-  // Asks for drained(false) of the stream on the I/O thread after that time.
+  // Requests a call of drained(false) of the stream on the I/O thread after that time.
   virtual void time_stream(std::shared_ptr<PendingStream> stream, std::chrono::milliseconds patience) = 0;
   virtual void cut_from_anywhere() = 0;
 };
 
-// What an answer depends on after the handler has taken the request apart.
+// The properties of a request that the response depends on, after the handler has moved parts out of it.
 struct RequestTraits {
   bool is_head = false;
   bool accepts_gzip = false;
@@ -87,7 +88,7 @@ class PendingStream final : public ResponseStream, public std::enable_shared_fro
   struct Data {
     std::string bytes{};
     bool ended = false;
-    bool overflown = false;  // the connection is to be cut
+    bool overflown = false;  // the connection must be closed
   };
   Data take();
   void sent(std::size_t bytes);
@@ -126,9 +127,9 @@ class PendingExchange final : public Exchange {
   void on_abandoned(std::function<void()> callback) override;
 
   // For the connection, on its thread.
-  bool fail(const Fault& fault);  // false when it is answered already
-  void client_left();             // it may still read an answer
-  void connection_is_gone();      // it can not
+  bool fail(const Fault& fault);  // false if it is already answered
+  void client_left();             // it may still read a response
+  void connection_is_gone();      // it cannot
 
  private:
   enum class State { open, answered, gone };
@@ -148,7 +149,7 @@ class PendingExchange final : public Exchange {
   std::function<void()> on_abandoned_;
 };
 
-// The response to a fault, with the body that the options ask for.
+// The response to a fault, with the body that the options define.
 Response fault_response(const ServerOptions& options, const Fault& fault);
 
 }  // namespace flowfabric::net

@@ -11,7 +11,7 @@ namespace {
 namespace beast = boost::beast;
 namespace http = beast::http;
 
-// Collects what Beast finds in a head. It never sees a body: `skip` makes it stop at the empty line.
+// Collects the fields of a header for Beast. It never sees a body: `skip` makes it stop at the empty line.
 template <bool is_request>
 class Collector final : public http::basic_parser<is_request> {
  public:
@@ -68,7 +68,7 @@ tl::unexpected<Fault> malformed(std::string message) { return refuse(400, Errc::
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether the first line ends in a version that is well-formed but not ours.
+// Whether the first line ends in a well-formed version that is not supported.
 bool names_another_version(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\r'));
   if (line.size() < 8) return false;
@@ -87,8 +87,8 @@ tl::unexpected<Fault> fault_of(const beast::error_code& failure, std::string_vie
   return malformed("malformed request: " + failure.message());
 }
 
-// A message with two ideas of its length is how one request is smuggled past a proxy inside another. So one
-// Content-Length or one Transfer-Encoding, never both, and of codings only "chunked".
+// A message with two lengths can be used to smuggle a request past a proxy. Therefore one Content-Length or one
+// Transfer-Encoding, never both, and only the coding "chunked".
 tl::expected<Framing, Fault> request_framing(const Headers& headers, int version, std::uint64_t length) {
   const std::size_t lengths = headers.count("Content-Length");
   const std::size_t codings = headers.count("Transfer-Encoding");
@@ -105,8 +105,8 @@ tl::expected<Framing, Fault> request_framing(const Headers& headers, int version
   return Framing{};
 }
 
-// HTTP/2 over plain text is offered by some clients with every first request; they go on without it when it is passed
-// over. Every other upgrade is asked for by a client that cannot go on.
+// Some clients offer HTTP/2 over plain text with every first request; they continue without it if it is ignored.
+// Clients that ask for any other upgrade cannot continue.
 bool wants_other_protocol(const Headers& headers) {
   const auto upgrade = headers.find("Upgrade");
   return upgrade && headers.has_token("Connection", "upgrade") && !equal_ignoring_case(*upgrade, "h2c");
@@ -134,7 +134,7 @@ HeadScanner::Verdict HeadScanner::scan(std::string_view text) {
   for (; position_ < text.size(); ++position_) {
     const auto byte = static_cast<unsigned char>(text[position_]);
     const bool after_cr = position_ > 0 && text[position_ - 1] == '\r';
-    if (after_cr != (byte == '\n')) return Verdict::malformed;  // CR and LF come together or not at all
+    if (after_cr != (byte == '\n')) return Verdict::malformed;  // CR and LF must come together
     if (byte == '\n') {
       const bool empty_line = position_ - line_start_ == 1;
       line_start_ = position_ + 1;

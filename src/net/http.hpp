@@ -13,7 +13,7 @@
 
 namespace flowfabric::net {
 
-// Header fields in the order of the message. Names are compared without regard to case.
+// Header fields in the order of the message. Names are case-insensitive.
 class Headers {
  public:
   using Field = std::pair<std::string, std::string>;
@@ -22,10 +22,10 @@ class Headers {
   Headers(std::initializer_list<Field> fields) : fields_(fields) {}
 
   void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
-  // The value of the first field of that name.
+  // The value of the first field with that name.
   std::optional<std::string_view> find(std::string_view name) const;
   std::size_t count(std::string_view name) const;
-  // Whether a field of that name has the token in its comma-separated list.
+  // Whether a field with that name has the token in its comma-separated list.
   bool has_token(std::string_view name, std::string_view token) const;
 
   std::size_t size() const { return fields_.size(); }
@@ -62,13 +62,13 @@ struct Response {
   std::string content_type = "application/json";  // empty: no Content-Type is sent
 };
 
-// An answer that the room gives by itself, because the request cannot reach a handler.
+// An error response that this module sends itself, because the request cannot reach a handler.
 struct Fault {
   int status = 500;
   Error error{};
 };
 
-// How a message says where its body ends.
+// How a message indicates the end of its body.
 struct Framing {
   enum class Kind { none, length, chunked, until_close };
   Kind kind = Kind::none;
@@ -77,7 +77,7 @@ struct Framing {
 
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 std::string_view reason_phrase(int status);
-// True when neither name nor value can end the line early or start another one.
+// True if neither name nor value can end the line early or start another one.
 bool is_safe_field(std::string_view name, std::string_view value);
 // {"error":{"code":…,"message":…,"retryable":…}}
 std::string default_error_body(const Error& error);

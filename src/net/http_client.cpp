@@ -30,7 +30,7 @@ struct Place {
   bool secure = false;
   std::string host{};
   std::string port{};
-  std::string authority{};  // host and port as the URL has them
+  std::string authority{};  // host and port as in the URL
 };
 
 tl::unexpected<Error> bad_url(const std::string& url) {
@@ -92,12 +92,12 @@ bool may_be_repeated(const std::string& method) {
   return std::find(methods.begin(), methods.end(), method) != methods.end();
 }
 
-// How long a wait lasts. Who may be stopped looks up from time to time.
+// The time limit of a wait. A client that can be stopped checks from time to time.
 class Patience {
  public:
   Patience(Clock::time_point until, std::stop_token stop) : until_(until), stop_(std::move(stop)) {}
 
-  // False when it ends before the socket is ready.
+  // False if the time ends before the socket is ready.
   bool wait_for(int socket, short events) const {
     pollfd waiting{socket, events, 0};
     while (true) {
@@ -136,7 +136,7 @@ class FileDescriptor {
   int number_;
 };
 
-// Connects to one of the host's addresses; the socket does not block. Errno is in `reason` when none answers.
+// Connects to one of the host's addresses; the socket is non-blocking. `reason` has the errno if none answers.
 FileDescriptor connect_to(const addrinfo& address, const Patience& patience, int& reason) {
   FileDescriptor socket(::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   reason = errno;
@@ -173,7 +173,7 @@ class HttpClient::Impl {
  private:
   struct Reading {
     const ClientRequest& request;
-    const OnData* on_data;  // null: the body is kept
+    const OnData* on_data;  // null: the body is collected
     Patience patience;
   };
 
@@ -195,7 +195,7 @@ class HttpClient::Impl {
   std::unique_ptr<Channel> channel_;
   std::vector<char> scratch_;
   std::string input_;   // received and not yet taken
-  bool heard_ = false;  // something of the current answer
+  bool heard_ = false;  // a part of the current response
 };
 
 Result<void> HttpClient::Impl::connect() {
@@ -241,7 +241,7 @@ Result<void> HttpClient::Impl::shake_hands(const Patience& patience) {
   }
 }
 
-// A kept connection on which something has arrived is of no use: it is the server's goodbye, or an answer to nothing.
+// A kept connection with unread bytes is useless: the server has closed it, or sent an unrequested response.
 bool HttpClient::Impl::is_stale() {
   if (!input_.empty()) return true;
   char scratch[1];
@@ -254,7 +254,7 @@ Result<Response> HttpClient::Impl::run(const ClientRequest& request, const OnDat
   if (connected() && is_stale()) disconnect();
   const bool kept = connected();
   auto response = attempt(request, bytes, on_data);
-  // The server may have closed the kept connection just when we used it.
+  // The server may have closed the kept connection just before it was used.
   const bool again =
       !response && kept && !heard_ && may_be_repeated(request.method) && response.error().code == Errc::outcome_unknown;
   return again ? attempt(request, bytes, on_data) : response;
@@ -266,8 +266,8 @@ Result<Response> HttpClient::Impl::attempt(const ClientRequest& request, const s
   const auto run = [&]() -> Result<Response> {
     if (!connected()) FF_TRY_VOID(connect());
     Reading reading{request, on_data, patience_for(request.timeout)};
-    // A server that refuses a large body answers before it has read it and then closes. The answer is worth more than
-    // the complaint that not everything could be sent.
+    // A server that refuses a large body answers before it has read it and then closes the connection. Its response is
+    // more useful than the error that not everything could be sent.
     const auto sent = send(bytes, reading.patience);
     if (!sent && sent.error().code == Errc::timed_out) return tl::unexpected(sent.error());
     auto head = read_head(reading);
@@ -332,12 +332,12 @@ Result<ResponseHead> HttpClient::Impl::read_head(const Reading& reading) {
         parse_response_head(std::string_view(input_).substr(0, scanner.end()), reading.request.method == "HEAD");
     input_.erase(0, scanner.end());
     scanner = {};
-    if (head && head->status / 100 == 1) continue;  // 100 Continue: the answer is still to come
+    if (head && head->status / 100 == 1) continue;  // 100 Continue: the response follows
     return head;
   }
 }
 
-// Returns false when the caller has had enough.
+// Returns false if the caller wants no more.
 Result<bool> HttpClient::Impl::hand_out(const Reading& reading, std::string& body) {
   if (reading.on_data == nullptr || body.empty()) return true;
   const bool go_on = (*reading.on_data)(body);

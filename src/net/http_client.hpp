@@ -18,11 +18,12 @@ namespace flowfabric::net {
 
 struct ClientOptions {
   std::string url{};      // http://host:port or https://host:port
-  std::string ca_file{};  // PEM; empty: what the system trusts
-  bool verify = true;     // the certificate, and that it is for this host
+  std::string ca_file{};  // PEM; empty: the CA certificates of the system
+  bool verify = true;     // the certificate, and that it belongs to this host
   std::chrono::milliseconds connect_timeout{5'000};
-  std::size_t max_response_bytes = std::size_t{64} * 1024 * 1024;  // of a body that is kept
-  // Ends, soon after it is asked to, whatever the client waits for, as if the time were over. Looking up a name goes on.
+  std::size_t max_response_bytes = std::size_t{64} * 1024 * 1024;  // of a collected body
+  // Ends every wait of the client soon after it is requested, as if the time were over. Does not interrupt a name
+  // lookup.
   std::stop_token stop{};
 };
 
@@ -31,13 +32,13 @@ struct ClientRequest {
   std::string target = "/";
   Headers headers{};
   std::string body{};
-  // For the whole answer; for stream(), the longest silence.
+  // For the whole response; for stream(), the longest time without data.
   std::chrono::milliseconds timeout{30'000};
 };
 
-// Errors: `unavailable` when no connection could be made, `timed_out` when no response came in time,
-// `outcome_unknown` when the connection was lost, or became unreadable, after the request had left.
-// `invalid_argument` for a request that cannot be sent. Every status is an answer, not an error.
+// Errors: `unavailable` if no connection could be made, `timed_out` if no response came in time, `outcome_unknown` if
+// the connection was lost, or the response was malformed, after the request was sent. `invalid_argument` for a request
+// that cannot be sent. Every status is a response, not an error.
 class HttpClient {
  public:
   static Result<HttpClient> create(ClientOptions options);
@@ -45,10 +46,10 @@ class HttpClient {
   HttpClient& operator=(HttpClient&&) noexcept;
   ~HttpClient();
 
-  // Connects when there is no connection. A request that may be repeated is, once, when a kept connection turns out
-  // to be closed.
+  // Connects if there is no connection. A repeatable request is repeated once if a kept connection turns out to be
+  // closed.
   Result<Response> request(const ClientRequest& request);
-  // Hands out the body as it comes, and returns a response without one. When `on_data` returns false the connection is
+  // Passes the body on as it arrives, and returns a response without one. If `on_data` returns false, the connection is
   // closed and the call returns.
   using OnData = std::function<bool(std::string_view bytes)>;
   Result<Response> stream(const ClientRequest& request, const OnData& on_data);

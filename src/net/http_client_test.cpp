@@ -258,7 +258,7 @@ TEST_F(HttpTls, ANewCertificateIsTakenAndABadOneIsNot) {
   EXPECT_TRUE(old.request({}));
   test::write_certificate(certificate_, key_, "127.0.0.1");
   EXPECT_TRUE(server->reload_tls());
-  EXPECT_TRUE(old.request({}));  // goes on with what it began with
+  EXPECT_TRUE(old.request({}));  // continues with its first certificate
   old.disconnect();
   EXPECT_FALSE(old.request({}));
   const std::string good = directory_.file("good.pem");
@@ -269,7 +269,7 @@ TEST_F(HttpTls, ANewCertificateIsTakenAndABadOneIsNot) {
   EXPECT_THAT(failed.error().message, HasSubstr(certificate_));
   HttpClient fresh = connect(*server, "https", {.ca_file = good});
   EXPECT_TRUE(fresh.request({}));
-  // A key of another certificate is bad too.
+  // A key of another certificate is invalid too.
   std::filesystem::remove(certificate_);
   std::filesystem::copy_file(good, certificate_);
   test::write_certificate(directory_.file("other.pem"), key_, "127.0.0.1");

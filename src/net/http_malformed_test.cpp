@@ -1,5 +1,5 @@
-// Feeds the server what no good client sends. Each request must be answered with a clean refusal or with nothing, must
-// not reach the handler, and must leave a server that still serves.
+// Sends malformed requests to the server. Each must be answered with a clean error or not at all, must not reach the
+// handler, and the server must still work afterwards.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -140,7 +140,7 @@ Requests bad_targets() {
                              "http://",
                              "http:///%zz",
                              "https://host/%"}) {
-    if (std::string(target) == "http://") continue;  // names the root of nobody; harmless
+    if (std::string(target) == "http://") continue;  // has an empty host; harmless
     requests.push_back(head("GET " + std::string(target) + " HTTP/1.1"));
   }
   return requests;
@@ -277,7 +277,7 @@ Requests bad_chunks() {
   return requests;
 }
 
-// Every beginning of a good request.
+// Every prefix of a valid request.
 Requests truncated() {
   Requests requests;
   const std::string whole = post("/path?query=1", "the body");
@@ -345,7 +345,7 @@ TEST_F(HttpMalformed, ANulAnywhereInTheHead) {
   expect_clean_refusals(requests);
 }
 
-// Nothing is known about the right answer here, only that there is one and that the server lives on.
+// The correct response is unknown here; there must be one, and the server must still work.
 TEST_F(HttpMalformed, RandomDamage) {
   std::mt19937 random(20260101);
   const std::string whole = in_chunks("5;a=b\r\nhello\r\n3\r\nyou\r\n0\r\nTrailer: x\r\n\r\n") + post("/next", "body");
@@ -363,7 +363,7 @@ TEST_F(HttpMalformed, RandomDamage) {
   expect_service();
 }
 
-// A refusal comes at once when the bytes are wrong, and does not wait for the client to end.
+// An error is sent at once when the bytes are wrong, without waiting for the end of the request.
 TEST_F(HttpMalformed, GarbageIsRefusedWithoutWaiting) {
   for (const std::string& request : {std::string("GET / HTTP/1.1\nHost: x\n\n"), std::string("\x16\x03\x01\x02", 4),
                                      std::string("no request\r\n\r\n"), with_length("-1"), in_chunks("x")}) {

@@ -16,9 +16,9 @@ namespace flowfabric::net {
 namespace {
 
 constexpr std::size_t max_threads = 256;
-// Connections that are told 503 at the same time; what comes beyond is closed without a word.
+// Connections that are answered 503 at the same time; further ones are closed without a response.
 constexpr std::size_t max_refused_connections = 64;
-// When the process has no file descriptor left, accepting again at once would only burn the processor.
+// If the process has no file descriptors left, accepting again at once would only use CPU.
 constexpr std::chrono::milliseconds accept_pause{50};
 
 Result<void> check_options(const ServerOptions& options) {
@@ -97,7 +97,8 @@ void HttpServer::Impl::run() {
   for (const auto& loop : loops) loop->run_in_thread();
 }
 
-// Connections go round all loops: with few and long-lived ones the kernel's own spreading (SO_REUSEPORT) is uneven.
+// Connections are distributed to the loops in turn: with few, long-lived connections the distribution of the kernel
+// (SO_REUSEPORT) is uneven.
 void HttpServer::Impl::accept() {
   Loop& loop = *loops[next_loop];
   next_loop = (next_loop + 1) % loops.size();
@@ -126,7 +127,7 @@ void HttpServer::Impl::accepted(Socket socket, Loop& loop) {
   if (open >= allowed + max_refused_connections) return;
   state->connection_opened();
   if (loop.on_thread()) return loop.adopt(std::move(socket), refused);
-  // std::function wants to be copyable, a socket is not.
+  // std::function must be copyable, a socket is not.
   loop.post([&loop, refused, shared = std::make_shared<Socket>(std::move(socket))] {
     loop.adopt(std::move(*shared), refused);
   });
@@ -155,13 +156,13 @@ void HttpServer::Impl::stop() {
   for (const auto& loop : loops) FF_CHECK(!loop->on_thread());
   state->draining = true;
   close_acceptor();
-  // A connection that is handed over meanwhile finds that nothing starts any more.
+  // A connection that is handed over meanwhile is not started any more.
   for (const auto& loop : loops) loop->post([&loop = *loop] { loop.cut_all_connections(); });
   state->wait_until_none_open();
   for (const auto& loop : loops) loop->stop();
   boost::system::error_code ignored;
   std::ignore = acceptor->close(ignored);
-  // Exchanges may outlive us, and with them the state; what the handler owns must not.
+  // Exchanges may outlive the server, and with them the state; objects owned by the handler must not.
   state->handler = nullptr;
 }
 

@@ -202,7 +202,7 @@ TEST(HttpServer, InvitesABodyThatWaitsForIt) {
   EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   client.send("body");
   EXPECT_THAT(client.read_response(), EndsWith("POST /e body"));
-  // What is too large is refused and not invited.
+  // A body that is too large is refused without 100 Continue.
   client.send("POST /e HTTP/1.1\r\nHost: test\r\nContent-Length: 101\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_EQ(status_line_of(client.read_all()), "HTTP/1.1 413");
 }
@@ -360,7 +360,7 @@ TEST(HttpServer, AHeadThatTricklesIsCutOff) {
   RawSocket client(server->port());
   client.send("GET / HT");
   EXPECT_EQ(status_line_of(client.read_all()), "HTTP/1.1 408");
-  // Bytes do not prolong it.
+  // Further bytes do not extend it.
   RawSocket slow(server->port());
   EXPECT_TRUE(eventually([&] { return !slow.send("G"); }));
 }
@@ -771,8 +771,8 @@ TEST(HttpServer, AnIdleConnectionHoldsLittleMemory) {
     clients.back().send(request);
     EXPECT_EQ(status_line_of(clients.back().read_response()), "HTTP/1.1 200");
   };
-  use_one();  // what is allocated once
-  // A sanitizer's allocator says 0 both times; then only the serving is tested.
+  use_one();  // first-time allocations
+  // The allocator of a sanitizer reports 0 both times; then only the requests are tested.
   const std::size_t before = mallinfo2().uordblks;
   while (clients.size() < count) use_one();
   const std::size_t after = mallinfo2().uordblks;

@@ -30,7 +30,7 @@ void Loop::post(Task task) {
   const std::lock_guard lock(mutex_);
   if (stopped_) return;
   tasks_.push_back(std::move(task));
-  // One wake-up brings all that gather until it comes.
+  // One wake-up runs all tasks that are queued until then.
   if (tasks_.size() == 1) asio::post(context_, [this] { run_tasks(); });
 }
 
@@ -44,7 +44,7 @@ void Loop::run_tasks() {
 }
 
 void Loop::stop() {
-  std::vector<Task> dropped;  // may own exchanges whose end posts again, so it is destroyed outside of the lock
+  std::vector<Task> dropped;  // may own exchanges whose destruction posts again, so it is destroyed outside of the lock
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
@@ -53,7 +53,7 @@ void Loop::stop() {
   work_.reset();
   context_.stop();
   if (thread_.joinable()) thread_.join();
-  // Handlers of sockets that were closed last still wait to be told; each owns its connection, and that this loop.
+  // Handlers of sockets that were closed last must still be called; each owns its connection, which owns this loop.
   timer_.cancel();
   context_.restart();
   context_.poll();

@@ -1,4 +1,4 @@
-// One I/O thread: its io_context, its connections, its deadlines, and the door through which other threads hand it work.
+// One I/O thread: its io_context, its connections, its deadlines, and the queue of tasks from other threads.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ namespace flowfabric::net {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// The concrete executor instead of any_io_executor: smaller sockets, and no virtual call for each operation.
+// The concrete executor instead of any_io_executor: smaller sockets, and no virtual call per operation.
 using Socket = asio::basic_stream_socket<tcp, asio::io_context::executor_type>;
 using Acceptor = asio::basic_socket_acceptor<tcp, asio::io_context::executor_type>;
 using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, asio::io_context::executor_type>;
@@ -44,9 +44,9 @@ class Loop : public std::enable_shared_from_this<Loop> {
   // From any thread.
   void run_in_thread();
   bool on_thread() const { return thread_id_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
-  // Runs the task on the thread, tasks in the order of their posting. After stop() it is dropped.
+  // Runs the task on the thread, in the order of posting. After stop() tasks are dropped.
   void post(Task task);
-  // Ends the thread. All connections must be gone.
+  // Ends the thread. All connections must be closed.
   void stop();
 
   // On the thread.
@@ -55,7 +55,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   void set_deadline(Deadline& deadline, Clock::time_point due);
   void close_idle_connections();
   void cut_all_connections();
-  // Between two tasks nobody owns what is in here.
+  // Its content is valid only within one task.
   char* scratch() { return scratch_.data(); }
   std::size_t scratch_bytes() const { return scratch_.size(); }
   std::string_view date();

@@ -1,4 +1,4 @@
-// What all I/O threads of a server share. Thread-safe.
+// State shared by all I/O threads of a server. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ struct ServerState {
   ServerState(ServerOptions chosen, Handler function) : options(std::move(chosen)), handler(std::move(function)) {}
 
   const ServerOptions options;
-  Handler handler;                     // emptied after the last I/O thread has ended
-  std::atomic<bool> draining = false;  // no connection starts, and no answer keeps its own
+  Handler handler;                     // cleared after the last I/O thread has ended
+  std::atomic<bool> draining = false;  // no connection starts, and none is kept after its response
 
   std::atomic<std::uint64_t> accepted = 0;
   std::atomic<std::uint64_t> refused = 0;
@@ -65,7 +65,7 @@ struct ServerState {
   std::shared_ptr<const TlsContext> tls_;
 };
 
-// Counts the bytes of a body against max_total_body_bytes for as long as they are kept.
+// Counts the bytes of a body against max_total_body_bytes while they are kept.
 class BodyCharge {
  public:
   explicit BodyCharge(std::shared_ptr<ServerState> state) : state_(std::move(state)) {}
@@ -76,7 +76,7 @@ class BodyCharge {
     if (bytes_ > 0) state_->body_bytes -= bytes_;
   }
 
-  // False when that is more than all bodies together may take.
+  // False if all bodies together would exceed the limit.
   bool add(std::size_t bytes) {
     bytes_ += bytes;
     return (state_->body_bytes += bytes) <= state_->options.max_total_body_bytes;

@@ -18,7 +18,7 @@ tl::unexpected<Fault> bad_target(std::string message) {
   return tl::unexpected(Fault{400, Error{Errc::invalid_argument, std::move(message), "target", {}}});
 }
 
-// What follows the authority of an absolute-form target.
+// The part after the authority of an absolute-form target.
 std::string_view after_authority(std::string_view target, std::size_t scheme_bytes) {
   const std::size_t path = target.find_first_of("/?", scheme_bytes);
   return path == std::string_view::npos ? std::string_view{} : target.substr(path);

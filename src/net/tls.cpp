@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned char http_1_1[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 
-// A client that offers protocols hears which one we speak; one that offers only others is told so by the alert.
+// A client that offers protocols is told which one is used; a client that offers only others gets an alert.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes, const unsigned char* offered,
                     unsigned offered_bytes, void*) {
   unsigned char* match = nullptr;
@@ -22,13 +22,13 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_by
   return SSL_TLSEXT_ERR_OK;
 }
 
-// An encrypted key must not make a server ask its terminal for the password.
+// An encrypted key must not make a server ask for the password on its terminal.
 int no_password(char*, int, int, void*) { return 0; }
 
 void set_common_options(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-  // Idle connections give their record buffers back: 16 KiB each way that nobody needs while nothing is said.
+  // Idle connections free their record buffers: 16 KiB in each direction that are not needed while nothing is sent.
   SSL_CTX_set_mode(context,
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 }
@@ -56,9 +56,9 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::for_server(const std::stri
   if (context == nullptr) return cannot("set up TLS");
   std::shared_ptr<const TlsContext> owner(new TlsContext(context));
   set_common_options(context);
-  // A client that closes without saying goodbye is common, and requests say themselves where they end.
+  // Many clients close without a TLS close message, and requests have their own length.
   SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // tickets resume sessions without our memory
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // tickets resume sessions without memory on the server
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
   SSL_CTX_set_default_passwd_cb(context, no_password);
   if (SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1) {

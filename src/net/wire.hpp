@@ -8,16 +8,16 @@
 
 namespace flowfabric::net {
 
-// What a response says about its connection and its length, beside what the handler gave it.
+// The connection and length fields of a response, in addition to the fields of the handler.
 struct HeadFraming {
   enum class Body { none, length, chunked, until_close };
   Body body = Body::length;
   bool keep_alive = true;
   int minor_version = 1;    // of the request
-  std::string_view date{};  // left out when empty
+  std::string_view date{};  // left out if empty
 };
 
-// Status line and headers with the empty line. Fields that the room sets itself (Connection, Content-Length,
+// Status line and headers with the empty line. Fields that this module sets (Connection, Content-Length,
 // Transfer-Encoding, Date) are taken from `framing`, not from the response.
 std::string response_head(const Response& response, const HeadFraming& framing);
 // Whether all headers can be sent as they are.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
 
-// Beyond its bound a family still takes the sets of its closed labels, with "other" for the open ones. They are few; this
-// keeps the table from overflowing if somebody calls a label closed that is not.
+// Beyond its limit a family still accepts the values of its closed labels, with "other" for the open ones. There are
+// few of them; this check prevents an overflow of the table if a label is marked closed by mistake.
 constexpr std::size_t reserve = 64;
 
 constexpr std::int64_t remember_factor = 20;
@@ -82,7 +82,7 @@ void append_metric(std::string& out, const Definition& definition, const std::ve
   append_sample(out, definition, "", values, std::to_string(gauge.value()));
 }
 
-// The count is the sum of the buckets that were read, so that the lines agree while others go on counting.
+// The count is the sum of the buckets that were read, so that the lines are consistent while other threads count.
 void append_metric(std::string& out, const Definition& definition, const std::vector<std::string>& values,
                    const Histogram& histogram, const Buckets& buckets) {
   const std::vector<std::uint64_t> counts = histogram.counts();
@@ -128,7 +128,7 @@ bool is_of(const detail::Series& series, detail::Values values) {
   return std::equal(values.begin(), values.end(), series.values.begin(), series.values.end());
 }
 
-// A family whose numbers are asked for.
+// A family whose values are computed on request.
 class ComputedFamily : public detail::FamilyBase {
  public:
   ComputedFamily(Definition definition, std::string_view type, Compute compute)
@@ -229,7 +229,7 @@ void FamilyBase::write_head(std::string& out) const {
   out += '\n';
 }
 
-// What a series with these values is called if it is new.
+// The name of a new series with these values.
 std::vector<std::string_view> FamilyBase::admitted(Values values) const {
   std::vector<std::string_view> names(values.begin(), values.end());
   const std::size_t size = table_.size();

@@ -1,11 +1,11 @@
-// Counters, gauges and histograms, and the registry that writes them down in the Prometheus text format.
+// Counters, gauges and histograms, and the registry that writes them in the Prometheus text format.
 //
-// A *family* has a name and label names; a *series* is one set of label values with its number. Families are made once,
-// at the start. with() finds a series without a lock and makes it when it is new, so it may be called for every event;
-// who counts the same thing very often keeps the reference, which lives as long as the registry.
+// A *family* has a name and label names; a *series* is one set of label values with its number. Families are created
+// once, at the start. with() finds a series without a lock and creates it if it is new, so it may be called for every
+// event; frequent callers keep the reference, which is valid as long as the registry.
 //
 // The number of series is bounded. Beyond `max_series` the labels whose values users choose (Label::open) get the value
-// "other", while labels with values of our own (Label::closed) keep theirs, so that sums over them stay right.
+// "other", while labels with a fixed set of values (Label::closed) keep theirs, so that sums over them stay correct.
 //
 // Thread-safe.
 #pragma once
@@ -46,7 +46,7 @@ class Gauge {
 
 // Measured in whole numbers, so that a sum is one atomic addition; shown divided by `per_unit`.
 struct Buckets {
-  std::vector<std::int64_t> bounds{};  // ascending; a value belongs to the first bound that it does not exceed
+  std::vector<std::int64_t> bounds{};  // ascending; a value belongs to the first bound that is not smaller
   double per_unit = 1;
 };
 Buckets durations();       // nanoseconds, shown as seconds: 100 µs to a minute
@@ -55,9 +55,9 @@ Buckets sizes();           // powers of two up to 1024
 
 class Histogram {
  public:
-  explicit Histogram(const Buckets& buckets);  // which must live as long
+  explicit Histogram(const Buckets& buckets);  // which must outlive it
   void observe(std::int64_t value);
-  // How many values each bucket has; the last one is for what exceeds every bound.
+  // The number of values in each bucket; the last bucket is for values above every bound.
   std::vector<std::uint64_t> counts() const;
   std::int64_t sum() const { return sum_.load(std::memory_order_relaxed); }
 
@@ -67,13 +67,13 @@ class Histogram {
   std::atomic<std::int64_t> sum_{0};
 };
 
-// By a clock that never goes back.
+// By a monotonic clock.
 inline std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-// How long something takes.
+// Measures a duration.
 class Stopwatch {
  public:
   std::int64_t nanoseconds() const { return steady_ns() - start_ns_; }
@@ -86,9 +86,9 @@ struct Label {
   std::string name{};
   bool is_open = false;
 
-  // Values that users choose: any number of them.
+  // Values chosen by users: any number of them.
   static Label open(std::string name) { return {std::move(name), true}; }
-  // Values that this program has names for: a few.
+  // Values defined by this program: few.
   static Label closed(std::string name) { return {std::move(name), false}; }
 };
 
@@ -110,7 +110,7 @@ struct Series {
   virtual ~Series() = default;
 };
 
-// Series by their label values. Reading takes no lock: slots are filled once and never change.
+// Series by their label values. Reading takes no lock: slots are written once and never change.
 class SeriesTable {
  public:
   explicit SeriesTable(std::size_t capacity);
@@ -155,7 +155,7 @@ class FamilyBase {
 template <class Metric>
 class Family : public detail::FamilyBase {
  public:
-  // One value a label, in the order of the definition.
+  // One value per label, in the order of the definition.
   template <class... Texts>
   Metric& with(const Texts&... texts) {
     const std::array<std::string_view, sizeof...(Texts)> values{std::string_view(texts)...};
@@ -175,16 +175,16 @@ class Family : public detail::FamilyBase {
   const Buckets buckets_;
 };
 
-// One line of a family that is computed when somebody asks.
+// One line of a family that is computed on request.
 struct Sample {
   std::vector<std::string> values{};
   double value = 0;
 };
 using Compute = std::function<std::vector<Sample>()>;
-// For what has no labels.
+// For families without labels.
 Compute one_value(std::function<double()> compute);
-// Remembers what a dear question brought for twenty times as long as it took, half a minute at most, so that those who
-// ask often cost no more than those who ask seldom.
+// Caches the result of an expensive computation for twenty times as long as it took, at most half a minute, so that
+// frequent scrapes cost no more than rare ones.
 Compute seldom(Compute compute, std::function<std::int64_t()> now_ns = steady_ns);
 
 class Registry {
@@ -192,11 +192,11 @@ class Registry {
   Family<Counter>& counters(Definition definition);
   Family<Gauge>& gauges(Definition definition);
   Family<Histogram>& histograms(Definition definition, Buckets buckets);
-  // `compute` is called by text(), on its thread. It is bounded by max_series too: what is too much is added up.
+  // `compute` is called by text(), on its thread. Its result is bounded by max_series too: further series are added up.
   void computed_counters(Definition definition, Compute compute);
   void computed_gauges(Definition definition, Compute compute);
 
-  // Everything, ordered by name.
+  // All families, sorted by name.
   std::string text() const;
 
  private:

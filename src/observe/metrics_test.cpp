@@ -69,7 +69,7 @@ TEST(Metrics, BeyondItsBoundAFamilyCallsWhatUsersChooseOther) {
     ends.with(std::to_string(lane), "ok").add();
     ends.with(std::to_string(lane), "failed").add(2);
   }
-  ends.with("0", "ok").add();  // who was there first goes on being counted
+  ends.with("0", "ok").add();  // existing series are still counted
   const auto read = parse_exposition(registry.text());
   EXPECT_EQ(read.samples("ends_total").size(), 12u);
   EXPECT_EQ(read.sum("ends_total", {{"lane", "0"}, {"outcome", "ok"}}), 2);
@@ -157,7 +157,7 @@ TEST(Metrics, TheProcessIsDescribed) {
   EXPECT_EQ(read.sum("flowfabric_build_info", {{"version", "1.2.3"}}), 1);
 }
 
-// The parser is what other tests trust.
+// Other tests rely on this parser.
 TEST(Exposition, RefusesWhatIsNotTheFormat) {
   const std::string head = "# HELP a_total A.\n# TYPE a_total counter\n";
   EXPECT_NO_THROW(parse_exposition(head + "a_total{x=\"1\"} 1\n"));

@@ -36,7 +36,7 @@ std::optional<double> open_files() {
     ++count;
   }
   if (error) return std::nullopt;
-  return count - 1;  // the one that reads the directory
+  return count - 1;  // without the descriptor that reads the directory
 }
 
 std::optional<double> boot_time() {
@@ -47,8 +47,8 @@ std::optional<double> boot_time() {
   return std::nullopt;
 }
 
-// The 22nd field of /proc/self/stat, in ticks since the machine started. The second is the name of the program in
-// parentheses and may contain anything.
+// The 22nd field of /proc/self/stat, in ticks since the machine started. The second field is the name of the program in
+// parentheses and may contain any characters.
 std::optional<double> start_time() {
   std::ifstream file("/proc/self/stat");
   std::string line;

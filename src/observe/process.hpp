@@ -1,4 +1,5 @@
-// What this process uses, under the names that Prometheus clients of all languages agree on, and which program it is.
+// Resource usage of this process, under the names that Prometheus clients of all languages use, and the version of the
+// program.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace flowfabric::observe {
 
-// From /proc; a number that cannot be read is left out.
+// From /proc; a value that cannot be read is left out.
 void add_process_metrics(Registry& registry, const std::string& version);
 
 }  // namespace flowfabric::observe

@@ -1,5 +1,5 @@
-// Spans: what took how long, as a piece of a trace that may go through many programs. The words are those of
-// OpenTelemetry. Plain values and pure functions.
+// Spans: timed parts of a trace that may go through many programs. The terms are those of OpenTelemetry. Plain values
+// and pure functions.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@ namespace flowfabric::observe {
 using TraceId = std::array<std::uint8_t, 16>;
 using SpanId = std::array<std::uint8_t, 8>;
 
-// Where a span hangs: the trace, and the span above it; all zeros when it is the first of its trace.
+// The parent of a span: the trace and the parent span; all zeros if it is the first of its trace.
 struct TraceContext {
   TraceId trace_id{};
   SpanId parent_id{};
-  bool sampled = true;  // whether anybody wants the spans of this trace
+  bool sampled = true;  // whether the spans of this trace are recorded
 };
 
-// Of a W3C traceparent; nothing when it is none.
+// Parses a W3C traceparent; nothing if it is invalid.
 std::optional<TraceContext> read_traceparent(std::string_view text);
 
 // The values are those of OTLP.
@@ -47,7 +47,7 @@ struct Span {
   std::int64_t end_ns = 0;
   std::vector<Attribute> attributes{};
   bool failed = false;
-  std::string problem{};  // when it failed, for people
+  std::string problem{};  // a message for people, if it failed
 
   void hang_under(const TraceContext& context);
   void add(std::string_view key, std::string_view text);

@@ -8,7 +8,7 @@
 
 namespace flowfabric::observe {
 
-// By a hash: ids that users choose need not be random.
+// By a hash: ids chosen by users need not be random.
 bool Tracer::samples(const TraceId& trace_id) const {
   if (options_.ratio >= 1) return true;
   const std::string_view bytes(reinterpret_cast<const char*>(trace_id.data()), trace_id.size());

@@ -1,5 +1,5 @@
-// Where spans go when they are over: a queue that somebody else empties. Whoever records a span never waits for that one:
-// when the queue is full, the span is dropped and counted.
+// The queue of finished spans. Recording a span never waits for the exporter: if the queue is full, the span is dropped
+// and counted.
 //
 // Thread-safe.
 #pragma once
@@ -18,7 +18,7 @@
 namespace flowfabric::observe {
 
 struct TracerOptions {
-  double ratio = 1;  // of the traces that begin here, how many are recorded: 0 to 1
+  double ratio = 1;  // the share of the traces started here that is recorded: 0 to 1
   std::size_t max_queued = 8192;
 };
 
@@ -26,30 +26,30 @@ class Tracer {
  public:
   explicit Tracer(TracerOptions options = {}) : options_(options) {}
 
-  // Whether a trace that begins here with this id is recorded. All who have the same ratio agree.
+  // Whether a trace that starts here with this id is recorded. Servers with the same ratio decide equally.
   bool samples(const TraceId& trace_id) const;
   void record(Span span);
   std::size_t queued() const;
 
-  // For the one who sends them. Waits until there are `max` spans, `patience` has passed, or finish() was called; may be
-  // empty. Nothing after finish() when there are no more.
+  // For the exporter. Waits until there are `max` spans, `patience` has passed, or finish() was called; may be empty.
+  // Nothing after finish() if there are no more spans.
   std::optional<std::vector<Span>> next_batch(std::size_t max, std::chrono::milliseconds patience);
-  // From now on nothing is taken any more, and next_batch waits for nothing.
+  // From now on no spans are accepted, and next_batch does not wait.
   void finish();
 
-  // What became of them.
+  // Counters of the results.
   Counter exported;
-  Counter dropped_when_full;  // the queue was
-  Counter dropped_refused;    // by the collector
-  Counter dropped_at_stop;    // the program ended before they were sent
-  Counter failed_exports;     // tries to send some that failed, whether or not they were sent later
+  Counter dropped_when_full;  // because the queue was full
+  Counter dropped_refused;    // because the collector refused them
+  Counter dropped_at_stop;    // because the program ended before they were sent
+  Counter failed_exports;     // failed attempts to send spans, even if they were sent later
 
  private:
   const TracerOptions options_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Span> queue_;
-  std::size_t wanted_ = 0;  // how many next_batch waits for
+  std::size_t wanted_ = 0;  // the number of spans that next_batch waits for
   bool finished_ = false;
 };
 

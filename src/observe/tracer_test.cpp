@@ -88,7 +88,7 @@ TEST(Tracer, AfterTheEndItGivesWhatIsThereAndTakesNoMore) {
 std::size_t sampled_of(const Tracer& tracer, std::size_t count) {
   std::size_t sampled = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    TraceId id{};  // as little random as ids can be
+    TraceId id{};  // as little random as possible
     id[15] = static_cast<std::uint8_t>(i);
     id[14] = static_cast<std::uint8_t>(i >> 8);
     if (tracer.samples(id)) ++sampled;

@@ -1,4 +1,4 @@
-// The one place of the library that knows every store: chooses by URL.
+// The only place of the library that depends on every store: chooses one by URL.
 #include <flowfabric/engine.hpp>
 
 #include "base/check.hpp"

@@ -15,7 +15,7 @@ class Tracer;
 }
 
 Result<std::unique_ptr<Store>> open_store(const std::string& url, StoreOptions options);
-// Engine::open for a program that wants spans too.
+// Engine::open for a program with tracing.
 Result<std::unique_ptr<Engine>> open_engine(const std::string& url, const EngineOptions& options,
                                             std::shared_ptr<observe::Tracer> tracer);
 

@@ -16,7 +16,7 @@ using wire::Writer;
 
 constexpr int status_error = 2;
 
-// 64-bit numbers are texts in the JSON of protocol buffers.
+// 64-bit numbers are strings in the JSON of protocol buffers.
 void put_number_as_text(Writer& out, std::int64_t number) { out.text(std::to_string(number)); }
 
 template <std::size_t size>

@@ -1,4 +1,4 @@
-// OTLP/HTTP in JSON: what is sent and what comes back. Pure functions.
+// OTLP/HTTP in JSON: requests and responses. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace flowfabric::otlp {
 
-// Who sends.
+// The sender.
 struct Resource {
   std::string service_name{};
   std::string service_version{};
@@ -20,12 +20,12 @@ struct Resource {
 // An ExportTraceServiceRequest.
 std::string encode(const Resource& resource, const std::vector<observe::Span>& spans);
 
-// Of the answer to it: how many spans the collector took note of and threw away, and why.
+// Part of the response: the number of spans that the collector rejected, and why.
 struct Rejected {
   std::uint64_t spans = 0;
   std::string message{};
 };
-// An answer that cannot be read rejects nothing.
+// An invalid response rejects nothing.
 Rejected read_answer(std::string_view json);
 
 }  // namespace flowfabric::otlp

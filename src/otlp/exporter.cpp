@@ -12,15 +12,15 @@ namespace flowfabric::otlp {
 namespace {
 
 constexpr std::string_view path_of_traces = "/v1/traces";
-constexpr std::size_t max_repeated_bytes = 200;  // of what a collector says, in a log line
+constexpr std::size_t max_repeated_bytes = 200;  // of a response of the collector, in a log line
 
-// According to OTLP these are worth another try; all others are for good.
+// According to OTLP these may be retried; all others are permanent.
 bool may_pass(int status) {
   constexpr std::array<int, 4> passing = {429, 502, 503, 504};
   return std::find(passing.begin(), passing.end(), status) != passing.end();
 }
 
-// How long the collector wants to be left alone. It may also name a date; then we wait as usual.
+// The pause that the collector asks for. If it gives a date, the usual pause is used.
 std::optional<std::chrono::milliseconds> retry_after(const net::Response& response) {
   constexpr int longest_s = 300;
   const auto header = response.headers.find("retry-after");
@@ -89,7 +89,7 @@ void Exporter::run() {
   wake_.notify_all();
 }
 
-// False when there was no time for it any more.
+// False if there was not enough time.
 bool Exporter::deliver(const std::vector<observe::Span>& batch) {
   net::ClientRequest request;
   request.method = "POST";
@@ -142,13 +142,13 @@ void Exporter::refused(std::size_t spans, const std::string& problem) {
   complain(problem);
 }
 
-// Once, until all is well again.
+// Logs once, until the next success.
 void Exporter::complain(const std::string& problem) {
   if (!in_trouble_) log(LogLevel::warn, "spans do not reach the collector", {{"error", problem}});
   in_trouble_ = true;
 }
 
-// Between half of the present pause and the whole of it, so that many servers do not come back at once.
+// Between half of the current pause and the whole of it, so that many servers do not retry at the same time.
 std::chrono::milliseconds Exporter::next_pause() {
   const auto half = pause_ / 2;
   const auto pause = half + std::chrono::milliseconds(entropy_() % static_cast<std::uint64_t>(half.count() + 1));
@@ -156,7 +156,7 @@ std::chrono::milliseconds Exporter::next_pause() {
   return pause;
 }
 
-// Ends early when the program is about to: then it is worth another try at once.
+// Ends early when the program stops: then one more attempt is made at once.
 void Exporter::pause(std::chrono::milliseconds time) {
   std::unique_lock lock(mutex_);
   const bool finishing = finishing_;

@@ -1,8 +1,8 @@
-// Empties the queue of a tracer into a collector, on a thread of its own.
+// Sends the spans of a tracer to a collector, on a separate thread.
 //
-// A batch that cannot be delivered is tried again, with pauses that grow, for as long as it takes; meanwhile the queue
-// fills up and then drops what is new. So memory is bounded by the queue and one batch. What the collector refuses for good
-// is dropped at once. A batch may arrive twice when the answer to the first try got lost.
+// A batch that cannot be delivered is sent again, with increasing pauses, without a limit; meanwhile the queue fills
+// and then drops new spans. So memory is bounded by the queue and one batch. Batches that the collector refuses
+// permanently are dropped at once. A batch may arrive twice if the response to the first attempt was lost.
 #pragma once
 
 #include <chrono>
@@ -28,17 +28,17 @@ struct Endpoint {
   std::string url{};     // http(s)://host:port
   std::string target{};  // /v1/traces, below the path of the URL
 };
-// Takes a base URL as OTEL_EXPORTER_OTLP_ENDPOINT has it.
+// Takes a base URL like OTEL_EXPORTER_OTLP_ENDPOINT.
 Result<Endpoint> read_endpoint(const std::string& url);
 
 struct ExporterOptions {
   Endpoint endpoint{};
   net::Headers headers{};
-  std::string ca_file{};  // PEM; empty: what the system trusts
+  std::string ca_file{};  // PEM; empty: the CA certificates of the system
   Resource resource{};
   std::size_t max_batch = 512;
   std::chrono::milliseconds patience{1'000};  // how long a span waits for others to share its batch
-  std::chrono::milliseconds timeout{10'000};  // of one try
+  std::chrono::milliseconds timeout{10'000};  // of one attempt
   std::chrono::milliseconds first_pause{500};
   std::chrono::milliseconds longest_pause{30'000};
 };
@@ -50,7 +50,7 @@ class Exporter {
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
 
-  // Sends what is left, and drops what is not sent within that time.
+  // Sends the remaining spans, and drops those that are not sent within that time.
   void finish(std::chrono::milliseconds time);
 
  private:

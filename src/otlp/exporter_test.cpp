@@ -32,7 +32,7 @@ TEST(OtlpEndpoint, TracesLieBelowTheBaseUrl) {
   }
 }
 
-// An exporter that is in a hurry.
+// An exporter with short timeouts.
 class OtlpExporter : public testing::Test {
  protected:
   void start(const std::string& url, ExporterOptions options = {}, observe::TracerOptions tracing = {}) {

@@ -1,18 +1,18 @@
-// The contract between the engine and a database.
+// The interface between the engine and a database.
 //
-// A store keeps records and five indexes over them (ready, due, listing, satellites, log). It never knows why they
-// change: rules live in core/, batching in engine/. To write a new store, implement the two classes below and add it to
-// the conformance suite; everything a store must promise is said here.
+// A store keeps records and five indexes over them (ready, due, listing, satellites, log). It does not know why they
+// change: rules are in core/, batching in engine/. To write a new store, implement the two classes below and add it to
+// the conformance suite; all guarantees of a store are described here.
 //
 // 1. Guards. A change set commits only if every `RootChange::expected_version` equals the stored version at the moment
 //    of the commit (0: the record is absent). A put stores `RootChange::next_version`. A stale set changes nothing and never
 //    harms the other sets of the same commit.
-// 2. Durability. When `commit` returns, what it reports as committed can be seen by all sessions and survives a crash of
-//    the process; when `settle` returns after it, also one of the machine, for stores on disk. Whoever is told of a
-//    commit, or of what a batch has read, is told after `settle`; the reads of Store settle by themselves. An error from
-//    `commit` means that nothing of the batch was written, for certain; the one exception is Errc::outcome_unknown,
-//    returned only when the connection broke in mid-commit and the store could not be reached again in time to find
-//    out. `settle` fails only with that code: the disk did not keep what was written.
+// 2. Durability. When `commit` returns, the sets reported as committed are visible to all sessions and survive a crash
+//    of the process; when `settle` returns after it, also a crash of the machine, for stores on disk. A caller is told
+//    of a commit, or of what a batch has read, only after `settle`; the reads of Store settle by themselves. An error
+//    from `commit` means that nothing of the batch was written; the only exception is Errc::outcome_unknown, returned
+//    only if the connection was lost during a commit and the store could not be reached again in time. `settle` fails
+//    only with that code: the disk did not store what was written.
 // 3. Freshness. `Session::read` sees everything that any session of any process committed before `read` was called.
 // 4. Log order. Log entries get positions such that (a) a reader who has seen position p never later finds a new entry
 //    before p (no gaps that fill up), (b) entries of one record are in commit order, whatever was locked or read before,
@@ -42,32 +42,32 @@
 
 namespace flowfabric {
 
-// Asks for the best `limit` ready entries of one route, or of what one namespace has on it. What is asked for costs the
-// same in both cases, however much other namespaces have there; but a store may find what is of default_namespace by
-// walking past what others have.
+// Asks for the first `limit` ready entries of one route, or of one namespace on it. The cost is the same in both cases,
+// regardless of the entries of other namespaces; but a store may find entries of default_namespace by skipping those of
+// others.
 struct RouteDemand {
   RouteNo route = 0;
   std::uint32_t limit = 0;
   std::optional<std::string> name_space{};
 };
 
-// A place in the due index.
+// A position in the due index.
 struct DuePosition {
   TimestampMs due_at = 0;
   Key key;
 };
 
 struct ReadRequest {
-  std::vector<Key> keys;  // records to load; missing ones are simply not in the reply. No duplicates
+  std::vector<Key> keys;  // records to load; missing ones are not in the reply. No duplicates
   // One of `keys` that others keep changing. It is read as the last, and from then on until the batch ends nobody else
   // changes it: whoever tries waits, or is stale. Those who want to hold it are served in the order in which they came.
   // Never together with a search. A store may give up waiting; then the guard decides, as always.
   std::optional<Key> hold;
-  std::vector<RouteDemand> ready;        // claimable work wanted; at most one demand a route and namespace
-  std::uint32_t due_limit = 0;           // records due by now wanted. Never together with `ready`
-  std::optional<DuePosition> due_after;  // only those behind this place
-  std::vector<std::uint64_t> groups;     // records that stand in these groups wanted. No zeros, no duplicates
-  std::uint32_t group_limit = 0;         // at most so many in all
+  std::vector<RouteDemand> ready;        // searches for claimable work; at most one demand per route and namespace
+  std::uint32_t due_limit = 0;           // searches for due records. Never together with `ready`
+  std::optional<DuePosition> due_after;  // only those after this position
+  std::vector<std::uint64_t> groups;     // searches for records in these groups. No zeros, no duplicates
+  std::uint32_t group_limit = 0;         // at most this many in total
   bool want_routes = false;              // the reply brings the routes that were stored...
   std::string routes_seen;               // ...since that reply of this session; empty: all of them
 };
@@ -88,7 +88,7 @@ struct ReadReply {
   std::vector<Record> records;
   std::vector<Candidate> ready;       // by demand, in order of service within each; two demands may find the same
   std::vector<DueCandidate> due;      // earliest first
-  std::vector<DueCandidate> grouped;  // by group, then rank, then key; not kept from other sessions
+  std::vector<DueCandidate> grouped;  // by group, then rank, then key; not reserved
   std::vector<Route> routes;          // if asked for, in the order in which they were stored
   // For ReadRequest::routes_seen, in the store's own words. Where a connection can be lost, it is good for one connection
   // only: the server behind the next one may have lost routes, and stored others in their place.
@@ -103,13 +103,13 @@ enum class Verdict : std::uint8_t {
   refused,  // a counter's limit would be exceeded
 };
 
-// One writer's conversation with the database: `read` (repeatedly), then `commit` or `release`.
+// One writer's session with the database: `read` (repeatedly), then `commit` or `release`.
 //
-// Between a `read` that proposes ready or due candidates and the end of the batch, a store that serves several sessions
-// keeps those candidates from being proposed to another session where it can do so without waiting (skip, never block).
-// That is only thrift: correctness rests on the guards. `read` takes no lock on the records in `keys`. A store with one
-// writer at a time (SQLite) may instead let the sessions take turns: the second one's `read` waits for the first batch
-// to end. So a thread never holds two batches open, and a batch is short.
+// Between a `read` that returns ready or due candidates and the end of the batch, a store with several sessions does
+// not return those candidates to another session if it can do so without waiting (skip, never block). This only saves
+// work: correctness depends on the guards. `read` takes no lock on the records in `keys`. A store with one writer at a
+// time (SQLite) may instead let the sessions take turns: the second `read` waits for the first batch to end. Therefore
+// a thread never has two batches open, and a batch is short.
 class Session {
  public:
   virtual ~Session() = default;
@@ -120,18 +120,18 @@ class Session {
   // Loads satellites by name (missing ones are left out).
   virtual Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) = 0;
 
-  // Commits all sets in one transaction; one verdict a set, in order. Two sets of one commit never share a root.
+  // Commits all sets in one transaction; one verdict per set, in order. Two sets of one commit never share a root.
   virtual Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) = 0;
 
-  // Ends the batch without writing. Harmless when there is none.
+  // Ends the batch without writing. Harmless if there is none.
   virtual void release() = 0;
 
   // After the end of a batch: waits until what it has seen and committed is durable. Any thread may call it, also while
-  // the next batch of this session runs. Stores whose commits are durable when they return have nothing to do.
+  // the next batch of this session runs. Does nothing in stores whose commits are durable when they return.
   virtual Result<void> settle() { return {}; }
 };
 
-// Which listed records, newest first: descending by (created_at, key).
+// Selects listed records, newest first: descending by (created_at, key).
 struct ListQuery {
   RecordKind record_kind = RecordKind::execution;
   std::optional<std::string> name_space;
@@ -186,8 +186,8 @@ struct LoggedEntry {
 
 struct LogPage {
   std::vector<LoggedEntry> entries;
-  std::string next;     // where to go on: past everything examined, matching or not
-  bool behind = false;  // more is committed than may be shown yet, or the page is full: read again soon
+  std::string next;     // the position to continue from: after everything examined, matching or not
+  bool behind = false;  // there are committed entries that may not be shown yet, or the page is full: read again soon
 };
 
 // What keeps the log from being shown, and what was removed from being cleared away. Stores on which nothing can do that
@@ -206,12 +206,13 @@ struct StoreFigure {
   double value = 0;
 };
 
-// News for the engines of other processes on the same database. Coalesced freely; losing one only costs latency.
+// Notifications for the engines of other processes on the same database. They may be merged; a lost one only costs
+// latency.
 struct Wakeup {
   std::map<ReadyLine, std::uint32_t> ready;  // these gained claimable work, so many entries of it; 0: nobody knows
   TimestampMs earliest_due = std::numeric_limits<TimestampMs>::max();
   bool log_advanced = false;
-  bool everything = false;  // notices may have been missed: look at everything again
+  bool everything = false;  // notifications may have been lost: check everything again
   std::vector<std::string> lanes_changed;
 };
 
@@ -228,9 +229,9 @@ class Store {
   virtual ~Store() = default;
 
   virtual Result<std::unique_ptr<Session>> open_session() = 0;
-  // How many sessions the engine should write with by default.
+  // The default number of sessions that the engine should write with.
   virtual std::uint32_t preferred_sessions() const = 0;
-  // Whether `Session::settle` has something to wait for, so that the engine had better write the next batch meanwhile.
+  // Whether `Session::settle` waits, so that the engine should write the next batch meanwhile.
   virtual bool settles_later() const { return false; }
 
   // Removes those of the routes on which nothing is ready. Returns those that are not stored now, removed by this call or
@@ -251,7 +252,7 @@ class Store {
   virtual Result<std::vector<DueEntry>> group_entries(std::uint64_t group, const std::optional<GroupPosition>& after,
                                                       std::uint32_t limit) = 0;
 
-  // Reads outside any batch, on connections of their own.
+  // Reads outside any batch, on separate connections.
   virtual Result<std::vector<Record>> load(const std::vector<Key>& keys) = 0;
   // Satellites of one root and kind with from <= n, ascending, at most `limit`.
   virtual Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
@@ -273,15 +274,16 @@ class Store {
   virtual Result<std::string> log_start() = 0;
   virtual Result<std::string> log_end() = 0;
   virtual Result<LogPage> read_log(const LogQuery& query) = 0;
-  // All entries of one record, oldest first, wherever the log starts. `after` as in LogQuery, empty for the beginning.
+  // All entries of one record, oldest first, regardless of the start of the log. `after` as in LogQuery, empty for the
+  // beginning.
   virtual Result<std::vector<LoggedEntry>> history(const Key& root, const std::string& after, std::uint32_t limit) = 0;
 
   virtual Result<LogHealth> log_health() { return LogHealth{}; }
 
-  // Tells the other processes; returns at once. Stores with one process ignore it.
+  // Notifies the other processes; returns at once. Stores with one process ignore it.
   virtual void announce(const Wakeup& wakeup) = 0;
-  // Calls `listener` (from any thread) with what other processes announce. Set once, before sessions are opened; an
-  // empty function ends it, and no call is running when this returns.
+  // Calls `listener` (from any thread) with the notifications of other processes. Set once, before sessions are opened;
+  // an empty function ends it, and no call is running when this returns.
   virtual void listen(std::function<void(const Wakeup&)> listener) = 0;
 
   // Why nothing can be written until the store is opened again; none as long as trying makes sense.

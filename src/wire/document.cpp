@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Takes everything: only whether the text is JSON is of interest.
+// Ignores everything: only the validity of the JSON matters.
 struct Nothing {
   static constexpr std::size_t max_object_size = SIZE_MAX;
   static constexpr std::size_t max_array_size = SIZE_MAX;
@@ -66,11 +66,11 @@ std::uint32_t hex4(std::string_view digits) {
   return value;
 }
 
-// `at` stands on the `u` and ends on the last digit that was used.
+// `at` is on the `u` and ends on the last digit used.
 std::uint32_t escaped_point(std::string_view text, std::size_t& at) {
   std::uint32_t point = hex4(text.substr(at + 1));
   at += 4;
-  if (point >= 0xd800 && point < 0xdc00) {  // the text is checked: the other half follows
+  if (point >= 0xd800 && point < 0xdc00) {  // the text was checked: the second half follows
     point = 0x10000 + ((point - 0xd800) << 10) + (hex4(text.substr(at + 3)) - 0xdc00);
     at += 6;
   }
@@ -101,7 +101,7 @@ std::string unescape(std::string_view quoted) {
 
 }  // namespace
 
-// Walks over text that is known to be JSON.
+// Iterates over text that is known to be valid JSON.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}

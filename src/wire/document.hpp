@@ -1,6 +1,6 @@
-// JSON texts from outside: checked once as a whole, then looked at where they lie.
+// JSON from outside: checked once as a whole, then read in place.
 //
-// A Value is a piece of the checked text, so a user's payload can be kept byte for byte as it was written. Values are
+// A Value is a part of the checked text, so a user's payload can be stored byte for byte as it was written. Values are
 // cheap to copy; the text must outlive them.
 #pragma once
 
@@ -23,14 +23,14 @@ class Value {
   Kind kind() const;
   std::string_view raw() const { return raw_; }
 
-  // In the order of the text. A key may come twice; who reads an object refuses that.
+  // In the order of the text. A key may appear twice; the reader of an object refuses that.
   std::vector<Member> members() const;
   std::vector<Value> elements() const;
   std::string text() const;  // unescaped
   bool boolean() const { return raw_.front() == 't'; }
   // How many objects and arrays lie within each other; 0 for a text, a number and the like.
   std::size_t depth() const;
-  // Nothing when it has a fraction or an exponent, or does not fit.
+  // Nothing if it has a fraction or an exponent, or does not fit.
   std::optional<std::int64_t> whole_number() const;
 
  private:
@@ -53,7 +53,7 @@ inline constexpr std::size_t max_user_depth = 500;
 // Requests and replies wrap it in a few more levels.
 inline constexpr std::size_t max_document_depth = max_user_depth + 12;
 
-// Refuses what is not one JSON text in valid UTF-8, and what is nested deeper.
+// Refuses text that is not one JSON value in valid UTF-8 or that is nested deeper.
 Result<Value> parse_document(std::string_view text, std::size_t max_depth = max_document_depth);
 
 }  // namespace flowfabric::wire

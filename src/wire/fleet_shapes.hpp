@@ -1,4 +1,4 @@
-// The fleet as JSON: workers, leases that ran out, grants, signing keys.
+// The fleet as JSON: workers, expired leases, grants, signing keys.
 #pragma once
 
 #include "wire/shapes.hpp"

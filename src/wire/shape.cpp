@@ -57,7 +57,7 @@ std::string described(const std::string& schema, std::string_view about) {
   if (about.empty()) return schema;
   Writer writer;
   writer.text(about);
-  // OpenAPI 3.1: a description may stand beside a $ref.
+  // OpenAPI 3.1 allows a description beside a $ref.
   const std::string_view comma = schema == "{}" ? "" : ",";
   return schema.substr(0, schema.size() - 1) + std::string(comma) + R"("description":)" + writer.take() + "}";
 }

@@ -1,4 +1,4 @@
-// How a C++ struct looks as JSON, said once: reading, writing and the OpenAPI schema all follow from the same list.
+// The JSON form of a C++ struct, defined once: reading, writing and the OpenAPI schema all use the same list.
 //
 //   template <>
 //   struct Shape<Thing> {
@@ -35,7 +35,7 @@ struct At {
   const At* up = nullptr;
   std::string_view name{};
   std::size_t index = 0;
-  bool newer = false;  // of the whole document: it may come from a program that knows more fields
+  bool newer = false;  // of the whole document: it may come from a newer program with more fields
 };
 std::string path_of(const At& at);
 bool may_be_newer(const At& at);
@@ -46,7 +46,8 @@ tl::unexpected<Error> wrong_type(const At& at, std::string_view wanted, const Va
 
 struct Schemas {
   std::map<std::string, std::string> named{};
-  // What a request must have is what reading insists on; what a reply has is what writing never leaves out.
+  // Required fields of a request are those that reading requires; required fields of a reply are those that are always
+  // written.
   bool of_replies = false;
 };
 std::string schema_reference(std::string_view name);
@@ -61,13 +62,13 @@ struct Shape;
 template <class T>
 concept Shaped = requires { Shape<T>::fields; };
 
-// The first and the last value of an enum whose values have a name each.
+// The first and the last value of an enum whose values all have names.
 template <class Enum>
 struct EnumRange;
 template <class T>
 concept Named = requires { EnumRange<T>::last; };
 
-// The value of that name, if there is one.
+// The value with that name, if there is one.
 template <Named T>
 std::optional<T> named(std::string_view name) {
   for (int i = static_cast<int>(EnumRange<T>::first); i <= static_cast<int>(EnumRange<T>::last); ++i) {
@@ -139,8 +140,8 @@ constexpr Field<Object, Member> if_set(std::string_view name, Member Object::* m
   return {name, member, about, false, true};
 }
 
-// A field that is no member as it stands. `Functions` has read(Value, At, Object&), write(Writer&, Object),
-// present(Object) and schema(Schemas&), and a constant `always_written` when present() is always true.
+// A field that is not simply a member. `Functions` has read(Value, At, Object&), write(Writer&, Object),
+// present(Object) and schema(Schemas&), and a constant `always_written` if present() is always true.
 template <class Functions>
 struct Special {
   std::string_view name;
@@ -281,7 +282,7 @@ struct Codec<Tags> {
   static std::string schema(Schemas&) { return R"({"type":"object","additionalProperties":{"type":"string"}})"; }
 };
 
-// How many there are of each.
+// A count for each key.
 template <Named Key>
 struct Codec<std::map<Key, std::uint64_t>> {
   using Counts = std::map<Key, std::uint64_t>;
@@ -365,7 +366,7 @@ bool fits(const Value& value) {
     return !number || std::in_range<T>(*number);
 }
 
-// `Whole` may be derived from the object that the field was declared in.
+// `Whole` may be derived from the struct in which the field was declared.
 template <class Object, class Member, class Whole>
 Result<void> read_field(const Field<Object, Member>& field, const Value& value, const At& at, Whole& out) {
   // Only what the type cannot hold is refused here: of many items in one body the others may be good.
@@ -435,7 +436,7 @@ std::string field_schema(const Special<Functions>&, Schemas& schemas) {
   return Functions::schema(schemas);
 }
 
-// A schema with a description beside it.
+// A schema with a description.
 std::string described(const std::string& schema, std::string_view about);
 
 }  // namespace detail
@@ -555,7 +556,7 @@ struct Codec<T> {
 
 // ---- Whole documents
 
-// What the document does not name stays as it is.
+// Fields that are absent in the document keep their values.
 template <class T>
 Result<void> read_json(std::string_view text, T& value) {
   FF_TRY(document, parse_document(text));
@@ -569,7 +570,7 @@ Result<T> from_json(std::string_view text) {
   return value;
 }
 
-// For those who asked: the answer of a newer server may have fields that are not known here.
+// For clients: the reply of a newer server may have unknown fields.
 template <class T>
 Result<T> from_reply(std::string_view text) {
   FF_TRY(document, parse_document(text));

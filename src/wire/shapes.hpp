@@ -13,7 +13,7 @@ namespace flowfabric::wire {
 
 // ---- Enums
 
-// Of an enum that has a to_string().
+// For an enum with a to_string().
 template <class Enum, Enum first_value, Enum last_value>
 struct Range {
   static constexpr Enum first = first_value;
@@ -21,7 +21,7 @@ struct Range {
   static std::string_view name(Enum value) { return to_string(value); }
 };
 
-// Of one that has none: its values count from 0 and are called so.
+// For an enum without one: its values count from 0 and have these names.
 template <class Enum, const auto& names>
 struct NamedBy {
   static constexpr Enum first{};
@@ -85,9 +85,9 @@ struct EnumRange<OnLeaseLost> : NamedBy<OnLeaseLost, on_lease_lost_names> {};
 
 // ---- Bytes of users: payloads, results, details of failures.
 //
-// One rule for all: JSON stands in `name`, byte for byte as it was written; all other bytes stand in `name_base64`.
-// A label `json` makes a JSON text JSON; a detail has no label, so there the text itself decides. Reading gives exactly
-// the bytes that were written, so text with space around it travels in base64.
+// One rule for all bytes: JSON is in `name`, byte for byte as it was written; all other bytes are in `name_base64`.
+// With the label `json`, JSON text is JSON; a detail has no label, so the text itself decides. Reading gives exactly
+// the bytes that were written, so JSON with surrounding space is sent as base64.
 
 inline bool is_one_json_text(const std::string& bytes) {
   const auto document = parse_document(bytes, max_user_depth);
@@ -188,7 +188,7 @@ struct Shape<Error> {
   static constexpr std::string_view name = "ErrorDetail";
   struct Retryable {
     static constexpr bool always_written = true;
-    // It follows from the code.
+    // It is determined by the code.
     static Result<void> read(const Value&, const At&, Error&) { return {}; }
     static bool present(const Error&) { return true; }
     static void write(Writer& writer, const Error& error) { writer.boolean(describe(error.code).retryable); }
@@ -224,7 +224,7 @@ struct Shape<Error> {
   };
 };
 
-// The body of every reply that is no success.
+// The body of every error response.
 struct ErrorBody {
   Error error{};
 };
@@ -786,7 +786,7 @@ struct TagFilter {
   }
 };
 
-// What a list can be narrowed by; where it begins and how long it is are said elsewhere.
+// The filters of a listing; cursor and limit are defined elsewhere.
 template <>
 struct Shape<ListRequest> {
   using R = ListRequest;

@@ -5,8 +5,8 @@
 namespace flowfabric::wire {
 namespace {
 
-// The message of a database in a foreign character set, or what a caller sent and is told about. Every byte that is not
-// ASCII becomes one replacement character: nobody can say what the others were meant to be.
+// For messages of a database in another character set, or input that is repeated in an error. Every byte that is not
+// ASCII becomes one replacement character, because the original characters are unknown.
 std::string legible(std::string_view broken) {
   std::string out;
   for (const char c : broken) {
@@ -19,8 +19,8 @@ std::string legible(std::string_view broken) {
   return out;
 }
 
-// Whether it stands in JSON as it is: ASCII with nothing to escape, which almost every text is. There is no early exit,
-// so that the compiler looks at many characters at once.
+// Whether it needs no escaping in JSON: ASCII without special characters, which is true for most texts. There is no
+// early exit, so that the compiler can check many characters at once.
 bool is_plain(std::string_view text) {
   bool special = false;
   for (const char c : text) special |= static_cast<signed char>(c) < 0x20 || c == '"' || c == '\\';

@@ -1,4 +1,4 @@
-// JSON texts to the outside.
+// Writes JSON.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace flowfabric::wire {
 
-// Puts a document together from left to right; commas come by themselves.
+// Writes a document from left to right; commas are added automatically.
 class Writer {
  public:
-  // Few replies are shorter than a hundred bytes, and growing from nothing moves the text again and again.
+  // Few replies are shorter than a hundred bytes, and growing from an empty buffer would copy the text several times.
   Writer() { out_.reserve(512); }
 
   void begin_object() { open('{'); }
@@ -32,7 +32,7 @@ class Writer {
   void unsigned_number(std::uint64_t value) { raw(std::to_string(value)); }
   void boolean(bool value) { raw(value ? "true" : "false"); }
   void null() { raw("null"); }
-  // A value that is JSON already.
+  // A value that is already JSON.
   void raw(std::string_view json) {
     separate();
     out_ += json;
@@ -58,7 +58,7 @@ class Writer {
   void append_escaped(std::string_view value);
 
   std::string out_;
-  bool fresh_ = true;  // nothing stands before the next value on its level
+  bool fresh_ = true;  // the next value is the first on its level
 };
 
 }  // namespace flowfabric::wire

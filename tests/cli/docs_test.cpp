@@ -1,4 +1,4 @@
-// What docs/start.md and docs/operating.md tell people to type is typed here, and what they promise is checked.
+// Runs the commands of docs/start.md and docs/operating.md, and checks the documented results.
 #include <libpq-fe.h>
 #include <unistd.h>
 
@@ -107,7 +107,7 @@ TEST(Operating, ItsTableHasEverySettingAsItIs) {
   EXPECT_TRUE(contains(document("operating.md"), table)) << "docs/operating.md should have this table:\n" << table;
 }
 
-// Talks to a server as a program in any language would.
+// Uses a server like a program in any language.
 class Caller {
  public:
   explicit Caller(const std::string& url) : http_(net::HttpClient::create({.url = url}).value()) {}
@@ -124,7 +124,7 @@ class Caller {
     return json::parse(response->body);
   }
   std::string create() { return text(call("POST", "/v1/executions", R"({"kind":"k"})").at("execution_id")); }
-  // Empty when there is nothing to do.
+  // Empty if there is no work.
   std::string claim() {
     const auto claimed =
         call("POST", "/v1/claims", R"({"worker_id":"w","worker_instance_id":"w-1","lease_ttl_ms":1000,"wait_ms":200})");
@@ -151,19 +151,19 @@ class Caller {
   net::HttpClient http_;
 };
 
-// A server with people who never rest: every second lease is forgotten.
+// A server under continuous load: every second lease is abandoned.
 class BusyServer {
  public:
   explicit BusyServer(const std::string& store_url) : server_(store_url), load_([this] { work(); }) {}
   ~BusyServer() { stop(); }
 
-  // Waits until so many more were created; returns all that were acknowledged by then.
+  // Waits until this many more were created; returns all that were acknowledged by then.
   std::vector<std::string> after_more(std::size_t count) {
     const std::size_t wanted = acknowledged().size() + count;
     while (acknowledged().size() < wanted && !failed_) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     return acknowledged();
   }
-  // The load, and then the server, as hard as it can be.
+  // Ends the load, and then kills the server.
   void stop() {
     if (!load_.joinable()) return;
     enough_ = true;
@@ -200,7 +200,7 @@ class BusyServer {
   std::thread load_;
 };
 
-// A server on what was restored ends everything that had been acknowledged when the backup began.
+// A server on the restored copy must end everything that had been acknowledged when the backup began.
 void finish_the_work(const std::string& store_url, const std::vector<std::string>& ids) {
   const RunningServer server(store_url);
   Caller caller(server.url());
@@ -210,7 +210,7 @@ void finish_the_work(const std::string& store_url, const std::vector<std::string
   for (const std::string& id : ids) EXPECT_EQ(caller.state_of(id), "completed") << id;
 }
 
-// The commands of the section that speak of one kind of store.
+// The commands of the section for one kind of store.
 std::string backup_commands(const std::string& about) {
   std::string all;
   for (const std::string& block : commands_of(section(document("operating.md"), "## Backup and restore"))) {
@@ -232,7 +232,7 @@ TEST(Operating, ASqliteFileIsSavedWhileAServerRuns) {
   finish_the_work("sqlite:" + folder.file("copy.db"), ids);
 }
 
-// A database of its own on the cluster of the tests.
+// A separate database on the cluster of the tests.
 class OwnDatabase {
  public:
   explicit OwnDatabase(const std::string& name) : name_(name) { execute("CREATE DATABASE " + name_); }

@@ -1,4 +1,4 @@
-// The commands about executions and lanes, by the real program on real stores.
+// The commands for executions and lanes, by the real program on real stores.
 #include <sys/wait.h>
 
 #include <cstdlib>

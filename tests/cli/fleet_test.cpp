@@ -23,7 +23,8 @@ class Fleet : public OnAStore {
     }
   }
 
-  // One whose lease has run out: with no engine there to notice, or with one that may not hand it out again.
+  // An execution whose lease has expired: without an engine that could process it, or with one that must not requeue
+  // it.
   std::string abandon() const {
     const auto engine = open_engine();
     CreateRequest lost{.lane = "lost", .kind = "count"};
@@ -68,7 +69,7 @@ TEST_P(Fleet, ADeadWorkerGivesItsLeasesBack) {
   EXPECT_EQ(dead.code, 0) << dead.err;
   EXPECT_TRUE(contains(dead.out, "worker instance w-1 is marked dead; ")) << dead.out;
   EXPECT_EQ(contains(dead.out, "its leases are released\n"), !served()) << dead.out;
-  // A server's engine takes them back, and nobody waits for it.
+  // A server's engine releases them, asynchronously.
   ASSERT_TRUE(test::eventually([&] { return states_of({people.active}) == std::set<std::string>{"waiting"}; }));
   EXPECT_EQ(run({"workers", "mark-dead", "w-1", "--yes"}).code, 3);
   EXPECT_EQ(run_json({"workers", "list"}).at("workers").as_array().size(), 1u);
@@ -97,7 +98,7 @@ TEST_P(Fleet, LookingAtExpiredLeasesDoesNotTakeThemBack) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   if (served()) {
-    // There an engine looks after it.
+    // There an engine processes it.
     ASSERT_TRUE(test::eventually([&] {
       const auto leases = run_json({"leases", "expired"}).at("leases").as_array();
       return leases.size() == 1 && text(leases[0].at("cause")) == "expired";

@@ -19,7 +19,8 @@
 namespace flowfabric::cli_test {
 namespace {
 
-// Nothing of this user's own settings, and what the caller adds. Only between fork and exec, which needs `words` until then.
+// Without the user's own settings, plus the variables of the caller. Only between fork and exec, which needs `words`
+// until then.
 void set_environment(Words& words) {
   for (const char* name : {"FLOWFABRIC_STORE", "FLOWFABRIC_PROFILE", "FLOWFABRIC_API_KEY", "FLOWFABRIC_CA_FILE",
                            "NO_COLOR", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS",
@@ -62,7 +63,7 @@ void redirect(int to, const std::string& path, int flags) {
   if (from < 0 || dup2(from, to) < 0) _exit(126);
 }
 
-// Without a terminal: its output is in files.
+// Without a terminal: its output goes to files.
 Finished run_quietly(const std::string& program, const Words& arguments, const Words& environment,
                      const std::string& folder = {}) {
   const test::TempDir outputs;
@@ -94,7 +95,7 @@ Finished run_script(const std::string& script, const std::string& folder, const 
   const std::string file = folder + "/script.sh";
   std::ofstream(file) << "set -e\ntrap 'kill -9 $(jobs -p) 2>/dev/null || true' EXIT\nexport PATH=\"$PWD/bin:$PATH\"\n"
                       << script;
-  // Jobs of the background have groups of their own, so only bash itself can end them.
+  // Background jobs have their own process groups, so only bash itself can end them.
   return run_quietly("timeout", {"--signal=TERM", "120", "bash", "-m", file}, environment, folder);
 }
 
@@ -130,12 +131,12 @@ RunningServer::RunningServer(const std::string& store_url, const Words& more, co
   if (pid_ == 0) {
     redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
     if (dup2(pipe_ends[1], STDOUT_FILENO) < 0) _exit(126);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server behind
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a crashed test leaves no server behind
     become_program(arguments, environment);
   }
   close(pipe_ends[1]);
   output_ = pipe_ends[0];
-  // It prints where it listens once it does.
+  // It prints its address once it listens.
   std::string said;
   char c = 0;
   while (url_.empty() && read(output_, &c, 1) == 1) {

@@ -1,4 +1,4 @@
-// Runs the real `flowfabric` program, as a shell or a person at a terminal would.
+// Runs the real `flowfabric` program, like a shell or a user at a terminal.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ struct Finished {
 
 using Words = std::vector<std::string>;
 
-// stdin is /dev/null, stdout and stderr are files. `environment` entries read NAME=VALUE; NO_COLOR, the variables of
+// stdin is /dev/null, stdout and stderr are files. `environment` entries are NAME=VALUE; NO_COLOR, the variables of
 // FlowFabric and of OpenTelemetry and the profiles of this user are not passed on.
 Finished run_program(const Words& arguments, const Words& environment = {});
 
-// stdin, stdout and stderr are one terminal of that width, on which `typed` has been typed. What it showed is in `out`.
+// stdin, stdout and stderr are one terminal of that width, on which `typed` has been typed. Its output is in `out`.
 Finished run_on_terminal(const Words& arguments, const std::string& typed, const Words& environment = {},
                          unsigned short columns = 200);
 
-// Runs a script of bash in `folder`, with job control and with the program there as bin/flowfabric and in the PATH. Stops at
-// the first command that fails; what it left running in the background is ended.
+// Runs a bash script in `folder`, with job control and with the program there as bin/flowfabric and in the PATH. Stops
+// at the first command that fails; background processes are ended.
 Finished run_script(const std::string& script, const std::string& folder, const Words& environment = {});
 
 // `flowfabric serve` on a store, on a free port. Stopped with this object.

@@ -1,4 +1,4 @@
-// What `flowfabric serve` does about the machine that it runs on.
+// How `flowfabric serve` handles the limits of the machine.
 #include <gtest/gtest.h>
 
 #include <flowfabric/engine.hpp>
@@ -9,7 +9,7 @@
 namespace flowfabric::cli_test {
 namespace {
 
-// Serves under a limit of open files; prints the limits that the server has then, and what it said about them.
+// Serves with a limit of open files; prints the resulting limits of the server, and its messages about them.
 std::string limits_of_server(const std::string& limit) {
   const test::TempDir folder;
   const Finished finished = run_script(limit + R"(

@@ -1,4 +1,4 @@
-// Which server or store the program means, what it tells it, and what it does with strange answers.
+// The selection of the server or store, the requests of the program, and its reaction to strange responses.
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -14,7 +14,7 @@
 namespace flowfabric::cli_test {
 namespace {
 
-// A server that has no executions and remembers what it was asked.
+// A server that has no executions and remembers the requests.
 class Listener {
  public:
   explicit Listener(net::ServerOptions options = {}) : secure_(!options.certificate_file.empty()) {
@@ -27,7 +27,7 @@ class Listener {
     status_ = status;
     body_ = std::move(body);
   }
-  // Of the last request; "-" when it had none.
+  // Of the last request; "-" if it had none.
   std::string authorization() {
     const std::lock_guard lock(mutex_);
     return authorization_;

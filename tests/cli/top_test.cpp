@@ -83,7 +83,7 @@ class Busy {
   std::unique_ptr<Engine> engine_;
   std::atomic<bool> stopping_{false};
   std::atomic<int> begun_{0};
-  std::thread thread_;  // last, because it uses the rest
+  std::thread thread_;  // last, because it uses the other members
 };
 
 TEST_P(Top, RatesAreThoseOfWhatHappensMeanwhile) {
@@ -129,7 +129,7 @@ TEST_P(Top, WrongIntervalsAndPlacesAreRefused) {
   EXPECT_EQ(run_program({"top", "--store", "sqlite:/nonexistent/file"}).code, 3);
 }
 
-// Somebody at a terminal, who sees what is drawn and presses keys.
+// A user at a terminal, who sees the screen and presses keys.
 class AtTerminal {
  public:
   explicit AtTerminal(const std::string& place) {
@@ -148,7 +148,7 @@ class AtTerminal {
       execl(FF_BIN_DIR "/flowfabric", "flowfabric", "top", "--interval", "100ms", "--store", place.c_str(), nullptr);
       _exit(127);
     }
-    theirs_ = theirs;  // stays open, so that the terminal can be looked at afterwards
+    theirs_ = theirs;  // stays open, so that the terminal can be examined afterwards
   }
   ~AtTerminal() {
     if (pid_ > 0) kill(pid_, SIGKILL);
@@ -157,9 +157,9 @@ class AtTerminal {
     close(theirs_);
   }
 
-  // Reads until the text has been shown so often; false when that takes very long.
+  // Reads until the text has been shown this often; false if that takes very long.
   bool sees(const std::string& words, int times = 1) {
-    alarm(60);  // a test that hangs ends with SIGALRM
+    alarm(60);  // a hanging test ends with SIGALRM
     char buffer[4096];
     while (count(words) < times) {
       const ssize_t got = read(master_, buffer, sizeof buffer);

@@ -1,4 +1,4 @@
-// `flowfabric serve` and its collector: the settings, and what SIGTERM does with the last spans.
+// `flowfabric serve` and its collector: the settings, and the last spans after SIGTERM.
 #include <chrono>
 
 #include <gmock/gmock.h>

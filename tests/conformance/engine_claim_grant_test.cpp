@@ -1,4 +1,4 @@
-// Claim grants: C8 and sections 1.7 to 1.9 of scheduling.md.
+// Claim grants.
 #include "base/hashing.hpp"
 #include "conformance/fleet_suite.hpp"
 
@@ -240,7 +240,7 @@ TEST_P(EngineClaimGrants, C8_an_expired_grant_does_not_keep_others_from_the_exec
   const Grant next = value_of(engine().issue_claim_grant(grant_for(id, 1000, "other")));
   EXPECT_EQ(next.worker_id, "other") << "granted again although nobody swept";
   clock_.advance_ms(1000);
-  // The search cannot see it before time has caught up with it, which happens within the call.
+  // The search cannot find it before its due transition is applied, which happens within the call.
   const auto claimed = value_of(engine().claim(ask()));
   ASSERT_EQ(claimed.size(), 1u);
   EXPECT_EQ(claimed[0].execution_id, id);
@@ -289,7 +289,7 @@ TEST_P(EngineClaimGrants, C8_a_claim_that_parked_at_another_engine_is_served_too
   EXPECT_EQ(value_of(parked.get()).at(0).execution_id, id);
 }
 
-// A refusal lets time catch up as well, and whoever waits must hear of it.
+// A refused command applies due transitions as well, and waiting claims must be woken.
 TEST_P(EngineClaimGrants, a_parked_claim_is_served_when_a_late_redeemer_finds_the_grant_expired) {
   const ExecutionId id = engine().make();
   const Grant grant = issue(id, 5000);
@@ -535,7 +535,7 @@ TEST_P(EngineClaimGrants, C9_a_crash_around_a_grant_loses_and_doubles_nothing) {
       if (leased) {
         EXPECT_TRUE(facts(id).lease.has_value());
       }
-      engine().advance(61000);  // the grant and the lease run out; a keep-alive passes
+      engine().advance(61000);  // the grant and the lease expire; a keep-alive passes
       value_of(engine().complete(engine().take()));
       EXPECT_EQ(state(id), PublicState::completed);
       if (HasFailure()) return;

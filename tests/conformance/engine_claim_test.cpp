@@ -1,4 +1,4 @@
-// Who gets which work: order, capabilities, lanes, parked claims, two engines. scheduling.md C2 to C7.
+// The assignment of work: order, capabilities, lanes, parked claims, two engines.
 #include "base/limits.hpp"
 #include "conformance/engine_suite.hpp"
 
@@ -503,7 +503,8 @@ TEST_P(EngineClaims, a_parked_claim_finds_lost_news_within_a_keep_alive) {
   EXPECT_EQ(ids_of(*parked.get()), std::vector{id});
 }
 
-// The engine that creates dies with the news on its lips, and the one that should hear has something due all the time.
+// The engine that creates dies before it sends its notification, and the one that should receive it always has
+// something due.
 TEST_P(EngineClaims, a_parked_claim_finds_lost_news_also_where_the_clock_is_never_idle) {
   engine().make();
   ASSERT_TRUE(engine().complete(engine().take()));  // so that the route is known

@@ -1,5 +1,5 @@
-// What the engine asks of its store and when: nothing while idle (C25), nothing for refused input, and nothing that a
-// crash between two calls could leave half done (C9).
+// The store calls of the engine: none while idle, none for refused input, and none after which a crash could leave
+// something half done.
 #include <flowfabric/engine.hpp>
 
 #include "base/limits.hpp"
@@ -15,7 +15,7 @@ class EngineCrashes : public EngineSuite {
     return std::make_unique<WatchedStore>(open_store(), std::move(watch));
   }
 
-  // What a client remembers of one run: the answers that it got.
+  // What a client remembers of one run: the replies that it got.
   struct Acknowledged {
     std::map<std::string, ExecutionId> created;
     std::map<ExecutionId, std::string> completed;
@@ -34,7 +34,7 @@ class EngineCrashes : public EngineSuite {
   }
   static constexpr int jobs = 4;
 
-  // A client that creates, works in every way there is, and lets time pass; it goes on whatever it is answered.
+  // A client that creates, uses every operation of a worker, and lets time pass; it continues after every reply.
   void live(Driver& driver, const std::string& lane, Acknowledged& acknowledged) {
     for (int i = 0; i < jobs; ++i) {
       if (const auto made = driver.create(numbered_job(lane, i))) {
@@ -61,7 +61,7 @@ class EngineCrashes : public EngineSuite {
     switch ((static_cast<std::size_t>(round) * 2 + i) % 6) {
       case 0: driver.fail(claimed); return;
       case 1: driver.delay(claimed, now() + 50); return;
-      case 2: return;  // it dies with the lease in its hands
+      case 2: return;  // it dies while it holds the lease
       case 3:
         if (driver.call(CancelCommand{id, {"ops", "stop"}})) acknowledged.cancelled.insert(id);
         return;
@@ -71,7 +71,7 @@ class EngineCrashes : public EngineSuite {
     }
   }
 
-  // Somebody else goes on: repeats every create (as a client does that got no answer) and works until all is done.
+  // Another client continues: repeats every create (as after a missing reply) and works until everything is done.
   std::set<ExecutionId> recover(Driver& driver, const std::string& lane, const Acknowledged& acknowledged) {
     std::set<ExecutionId> ids;
     for (int i = 0; i < jobs; ++i) {
@@ -83,7 +83,7 @@ class EngineCrashes : public EngineSuite {
       }
       ids.insert(made.execution_id);
     }
-    // What the dead engine could not announce any more is found within a keep-alive.
+    // Work that the dead engine could not announce is found within a keep-alive.
     driver.advance(61000);
     for (const auto& claimed : value_of(driver.claim(ask(100, {lane})))) {
       EXPECT_FALSE(acknowledged.completed.contains(claimed.execution_id)) << "completed work runs again";
@@ -118,7 +118,7 @@ class EngineCrashes : public EngineSuite {
     for (const auto& [id, result] : acknowledged.completed) EXPECT_EQ(state(id), PublicState::completed);
   }
 
-  // Kills an engine at its k-th call, for every k that the scenario has.
+  // Kills an engine at its k-th call, for every k of the scenario.
   void crash_at_every_call(Watch::Death death) {
     bool survived = false;
     int call = 0;

@@ -1,4 +1,4 @@
-// list_expired_leases: C15 and section 2.6 of scheduling.md.
+// list_expired_leases.
 #include "conformance/fleet_suite.hpp"
 
 namespace flowfabric::test {
@@ -16,7 +16,7 @@ class EngineExpiredLeases : public FleetSuite {
     request.as_of = as_of;
     return listed(request);
   }
-  // All pages; between two of them `meanwhile` happens.
+  // All pages; `meanwhile` runs between two of them.
   Leases paged(ListExpiredLeasesRequest request, const std::function<void()>& meanwhile = [] {}) {
     Leases all;
     do {
@@ -40,7 +40,7 @@ class EngineExpiredLeases : public FleetSuite {
                     std::tie(b.expires_at, b.execution_id.uuid, b.execution_id.partition);
            }) == leases.end();
   }
-  // Everything that a change would show in.
+  // All data in which a change would be visible.
   struct Snapshot {
     std::vector<Facts> facts;
     std::size_t events = 0;
@@ -168,7 +168,7 @@ TEST_P(EngineExpiredLeases, C15_pages_have_no_gaps_or_repeats_under_equal_expiri
   }
 }
 
-// Each kind of entry lies in another index; a page must not show where one ends.
+// Each kind of entry is in another index; a page must not show the boundary.
 TEST_P(EngineExpiredLeases, C15_pages_go_across_swept_and_unswept_leases_and_time) {
   std::set<ExecutionId> expected;
   for (int wave = 0; wave < 6; ++wave) {
@@ -203,7 +203,7 @@ TEST_P(EngineExpiredLeases, C15_pages_stay_whole_while_others_are_reclaimed_and_
   request.limit = 10;
   std::set<ExecutionId> gone;
   const Leases all = paged(request, [&] {
-    // One that was listed and one that was not are cancelled, and a new one is lost.
+    // One that was listed and one that was not are cancelled, and a new lease is lost.
     for (const std::size_t i : {next, 59 - next}) {
       gone.insert(before[i].execution_id);
       call<CancelReply>(CancelCommand{before[i].execution_id, {}});

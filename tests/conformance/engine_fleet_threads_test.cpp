@@ -1,4 +1,4 @@
-// The fleet on an engine with its threads and the real clock: many callers at once, keys rotating under them.
+// The fleet on an engine with its threads and the real clock: many concurrent callers, with key rotations.
 #include <atomic>
 #include <thread>
 
@@ -56,7 +56,7 @@ class FleetThreads : public testing::TestWithParam<StoreKind> {
     return engine.claim_from_grant(redeem).value();
   }
 
-  // A worker that has a lane of its own, so that everything it asks for is there.
+  // A worker with its own lane, so that all its work is available.
   static void work(Engine& engine, const std::string& name) {
     ASSERT_TRUE(engine.register_worker(registration(name)));
     for (int i = 0; i < jobs; ++i) {
@@ -102,7 +102,7 @@ TEST_P(FleetThreads, many_workers_and_rotating_keys_lose_nothing) {
   completed.states = {PublicState::completed};
   EXPECT_EQ(engine->list_executions(completed).value().executions.size(), static_cast<std::size_t>(workers * jobs));
 
-  // What ended within this very millisecond is left to the next run.
+  // An execution that ended within this millisecond is left to the next run.
   std::uint64_t removed = 0;
   while (removed < workers * jobs) removed += engine->run_retention({0, {}, {}}).value();
   EXPECT_TRUE(engine->list_executions({}).value().executions.empty());

@@ -1,4 +1,4 @@
-// Signing keys: rotation, grace, several engines, and that no secret is ever shown.
+// Signing keys: rotation, grace, several engines, and secrecy.
 #include <flowfabric/engine.hpp>
 
 #include "base/hashing.hpp"
@@ -194,7 +194,7 @@ TEST_P(EngineKeys, another_engine_refuses_an_old_key_after_the_grace) {
   EXPECT_FALSE(accepts(second(), old.handle));
 }
 
-// The engine that rotates dies with the news on its lips.
+// The engine that rotates dies before it sends its notification.
 TEST_P(EngineKeys, another_engine_learns_of_a_rotation_that_nobody_announced) {
   const ClaimedExecution old = hold(engine());
   {

@@ -1,4 +1,4 @@
-// Leases, fences, their loss and what follows: scheduling.md C10 to C15 and C24, and the races of its section 2.9.
+// Leases, fences, lost leases and their races.
 #include "conformance/engine_suite.hpp"
 
 namespace flowfabric::test {
@@ -8,7 +8,7 @@ class EngineLeases : public EngineSuite {
  protected:
   void expect_refused_everywhere(const ClaimedExecution& old, Errc expected, const std::string& when) {
     for (Driver* driver : {&engine(), &second()}) {
-      // The first refusal may be the moment at which time catches up with the execution; from then on nothing moves.
+      // The first refusal may apply due transitions to the execution; after that nothing changes.
       EXPECT_EQ(refusal(driver->call(CompleteCommand{driver->fence(old), {"late", {}}})), expected) << when;
       const Facts before = facts(old.execution_id);
       for (const Command& command : everything_fenced(driver->fence(old))) {
@@ -283,7 +283,7 @@ TEST_P(EngineLeases, C13_manual_waits_until_somebody_decides) {
   EXPECT_EQ(state(lapsed), PublicState::cancelled);
 }
 
-// At equal times the stronger consequence wins: the deadline, then the attempt's timeout, then the lease.
+// At equal times the stronger effect is applied first: the deadline, then the attempt's timeout, then the lease.
 TEST_P(EngineLeases, C14_timeout_deadline_and_expiry_are_independent_and_deterministic) {
   struct Times {
     std::int64_t lease, timeout, deadline;

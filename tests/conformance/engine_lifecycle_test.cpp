@@ -1,4 +1,4 @@
-// The life of one execution from its creation to its end, as executions.md's minimum acceptance tests ask for it.
+// One execution from its creation to its end.
 #include "base/limits.hpp"
 #include "conformance/engine_suite.hpp"
 

@@ -1,4 +1,5 @@
-// Claims that keep to one namespace: what they see, in which order, and what wakes them. Lanes are shared by all namespaces.
+// Claims restricted to one namespace: their results, the order, and what wakes them. Lanes are shared by all
+// namespaces.
 #include "base/limits.hpp"
 #include "conformance/engine_suite.hpp"
 
@@ -19,7 +20,7 @@ class EngineNamespaceClaims : public EngineSuite {
   ExecutionId make_of(const std::string& name_space, std::int32_t priority = 0) {
     return make(job_of(name_space, priority));
   }
-  // Becomes claimable by the clock's doing, not by a create that could hand it over.
+  // Becomes claimable by the clock, not by a create that could hand it over.
   ExecutionId make_due_in(std::int64_t ms, CreateRequest request) {
     request.delay_until = now() + ms;
     return make(std::move(request));
@@ -74,7 +75,7 @@ TEST_P(EngineNamespaceClaims, both_kinds_in_one_batch_share_fairly) {
   std::vector<CreateRequest> requests;
   for (int i = 0; i < 20; ++i) requests.push_back(job_of(i % 2 == 0 ? "a" : "b"));
   const auto made = make_many(requests);
-  // All of them want the beginning of the same queue; nobody may go away empty because another took what was found for it.
+  // All of them want the start of the same queue; no claim may stay empty because another took what was found for it.
   std::vector<Pending<Claims>> pending;
   for (int i = 0; i < 6; ++i) {
     Pending<Claims> one;
@@ -177,7 +178,7 @@ TEST_P(EngineNamespaceClaims, a_parked_claim_is_woken_by_the_clock_too) {
   EXPECT_FALSE(theirs.done());
 }
 
-// The claim of any namespace is woken for a's work, and finds b's better.
+// The unrestricted claim is woken for a's work, and finds better work of b.
 TEST_P(EngineNamespaceClaims, who_takes_something_else_passes_the_wake_up_on) {
   const auto any = engine().claim_later(ask_and_wait(60000));
   const auto scoped = engine().claim_later(only("a", ask_and_wait(60000)));
@@ -188,7 +189,7 @@ TEST_P(EngineNamespaceClaims, who_takes_something_else_passes_the_wake_up_on) {
   EXPECT_EQ(got(scoped), Ids{a});
 }
 
-// The other way round: b's work wakes the first, who takes a's, for which somebody else was woken.
+// The reverse: b's work wakes the first claim, which takes a's work, for which another claim was woken.
 TEST_P(EngineNamespaceClaims, nobody_waits_while_there_is_work_for_him) {
   const auto scoped = engine().claim_later(only("a", ask_and_wait(60000)));
   const auto first = engine().claim_later(ask_and_wait(60000));
@@ -233,7 +234,7 @@ TEST_P(EngineNamespaceClaims, a_resumed_lane_wakes_everybody) {
   EXPECT_FALSE(other.done());
 }
 
-// Nobody is asked to look for what is not for him: the store hears of it.
+// No claim searches for work that it cannot take: the store calls are counted.
 TEST_P(EngineNamespaceClaims, work_of_others_costs_a_parked_claim_nothing) {
   const auto watch = std::make_shared<Watch>();
   RuntimeOptions options;

@@ -1,4 +1,4 @@
-// What operators do: cancel, replay, change priorities and tags.
+// Operator actions: cancel, replay, change of priorities and tags.
 #include "base/limits.hpp"
 #include "conformance/engine_suite.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 class EngineOperators : public EngineSuite {
  protected:
-  // One execution in every non-terminal phase, each on a lane of its own that has the phase's name.
+  // One execution in every non-terminal phase, each on its own lane with the name of the phase.
   std::map<std::string, ExecutionId> one_in_every_phase() {
     std::map<std::string, ExecutionId> ids;
     CreateRequest delayed = job("delayed");

@@ -1,5 +1,5 @@
-// What is due at once is read before its time. Nobody can tell, except by how soon it is done: whatever happens between the
-// reading and the time, and whoever else has read the same.
+// Entries that become due together are read in advance. This must not be visible except in the delay, regardless of
+// changes between the reading and the due time and of other engines that have read the same.
 #include "conformance/fleet_suite.hpp"
 
 namespace flowfabric::test {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t fleet_size = 25;
 constexpr std::uint32_t ttl_ms = 5000;
-constexpr std::int64_t after_the_look_ms = ttl_ms - 200;  // it comes 300 ms before the time
+constexpr std::int64_t after_the_look_ms = ttl_ms - 200;  // 300 ms before the due time
 
 class EngineReadAhead : public FleetSuite {
  protected:
@@ -111,7 +111,7 @@ TEST_P(EngineReadAhead, two_engines_that_have_read_the_same_write_everybody_off_
   other().advance(after_the_look_ms);
   engine().settle();  // both have read ahead now
   clock_.advance_ms(200);
-  // One batch each, in turns.
+  // One batch each, alternating.
   const auto step = [](Driver& driver) {
     driver.runtime().tick();
     for (std::size_t i = 0; i < driver.runtime().writers(); ++i) driver.runtime().pump(i);

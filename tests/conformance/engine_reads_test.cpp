@@ -1,4 +1,4 @@
-// What one can ask about executions: describe and explain, lists, counts, history, subscriptions.
+// Reads of executions: describe and explain, lists, counts, history, subscriptions.
 #include "conformance/engine_suite.hpp"
 
 namespace flowfabric::test {

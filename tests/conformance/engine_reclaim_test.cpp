@@ -1,4 +1,4 @@
-// Reclaim grants: C13 and section 2.7 of scheduling.md.
+// Reclaim grants.
 #include "conformance/fleet_suite.hpp"
 
 namespace flowfabric::test {
@@ -18,7 +18,7 @@ class EngineReclaims : public FleetSuite {
   ReclaimExecutionOutcome reclaim(const RedeemRequest& request) { return value_of(engine().reclaim(request)); }
   ClaimedExecution reclaimed(const RedeemRequest& request) { return std::get<Claimed>(reclaim(request)).execution; }
   bool grant_not_found(const RedeemRequest& request) { return std::holds_alternative<GrantNotFound>(reclaim(request)); }
-  // An execution whose lease has just run out.
+  // An execution whose lease has just expired.
   ExecutionId lost(const CreateRequest& request) {
     const ExecutionId id = make(request);
     last_ = engine().take(request.lane, 1000, "w-dead");

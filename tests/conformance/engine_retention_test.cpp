@@ -1,4 +1,4 @@
-// How long things are remembered: retention of ended executions, idempotency keys.
+// Retention of ended executions and of idempotency keys.
 #include <flowfabric/engine.hpp>
 
 #include "base/limits.hpp"

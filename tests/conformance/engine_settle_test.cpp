@@ -1,4 +1,4 @@
-// Where commits become durable after they are written: nobody is told before, and the writer does not wait.
+// For commits that become durable after they are written: no reply is sent before, and the writer does not wait.
 #include <flowfabric/engine.hpp>
 
 #include <condition_variable>
@@ -11,7 +11,7 @@
 namespace flowfabric::test {
 namespace {
 
-// Settling waits here until the test lets it go on.
+// Settling waits here until the test continues.
 class Gate {
  public:
   Result<void> pass() {
@@ -116,7 +116,7 @@ TEST_P(EngineSettling, what_the_disk_did_not_keep_has_an_unknown_outcome) {
   EXPECT_EQ(answers.last_refusal(), Errc::outcome_unknown);
 }
 
-// One writer answers the last batch; the others, who waited for that too, go as well.
+// One writer answers the last batch; the others, which waited for that too, end as well.
 TEST_P(EngineSettling, stopping_lets_all_writers_go) {
   const auto engine = start(4);
   Answers answers;
@@ -125,7 +125,7 @@ TEST_P(EngineSettling, stopping_lets_all_writers_go) {
   answers.create(*engine);
   wait_for_commits(before + 1);
   std::thread stopper([&] { engine->stop(); });
-  // Refused means that stopping has begun; then the writers wait for what is on its way.
+  // A refusal means that stopping has begun; then the writers wait for batches in progress.
   int created = 1;
   for (; answers.refused() == 0; ++created) answers.create(*engine);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -141,7 +141,7 @@ TEST_P(EngineSettling, stopping_answers_what_is_on_its_way) {
   const int before = watch_->commits;
   answers.create(*engine);
   wait_for_commits(before + 1);
-  answers.create(*engine);  // waits for the first one's batch to end
+  answers.create(*engine);  // waits for the end of the first one's batch
   std::thread stopper([&] { engine->stop(); });
   gate_.open();
   stopper.join();

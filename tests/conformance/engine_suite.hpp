@@ -1,5 +1,5 @@
-// The fixture and the small vocabulary of the engine conformance suite: a fresh database, one or two engines on it that
-// are driven by hand, and a clock that the test moves. The second engine has a handle of its own, as another process.
+// The fixture and helpers of the engine conformance suite: a fresh database, one or two engines on it that are driven
+// by hand, and a clock that the test moves. The second engine has its own handle, like another process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ T value_of(Result<T> result) {
   return std::move(*result);
 }
 
-// The code of what must have been refused.
+// The code of a call that must be refused.
 template <class T>
 Errc refusal(const Result<T>& result) {
   if (result) throw std::runtime_error("this was to be refused, but it was not");
@@ -89,7 +89,7 @@ inline std::vector<ExecutionId> ids_of(const Claims& claims) {
   return ids;
 }
 
-// Everything that a holder can do, with one fence.
+// Every operation of a lease holder, with one fence.
 inline std::vector<Command> everything_fenced(const Fence& fence) {
   return {RenewCommand{fence, 0},
           ProgressCommand{fence, {10, "m"}},
@@ -148,7 +148,7 @@ class EngineSuite : public testing::TestWithParam<StoreKind> {
   PublicState state(const ExecutionId& id) { return engine().describe(id).summary.public_state; }
   Facts facts(const ExecutionId& id) { return engine().execution(id).facts; }
 
-  // Makes all of them in as few batches as the engine likes.
+  // Creates all of them in as few batches as the engine uses.
   std::vector<ExecutionId> make_many(std::vector<CreateRequest> requests) {
     std::vector<ExecutionId> made(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -159,7 +159,7 @@ class EngineSuite : public testing::TestWithParam<StoreKind> {
     engine().settle();
     return made;
   }
-  // Submits all commands before anything moves, so that they share batches.
+  // Submits all commands before anything is processed, so that they share batches.
   std::vector<Result<Reply>> call_together(Driver& driver, std::vector<Command> commands) {
     std::vector<Result<Reply>> replies(commands.size(), flowfabric::fail(Errc::internal, "no answer"));
     for (std::size_t i = 0; i < commands.size(); ++i) {
@@ -169,7 +169,7 @@ class EngineSuite : public testing::TestWithParam<StoreKind> {
     driver.settle();
     return replies;
   }
-  // Claims until a lane has nothing more.
+  // Claims until a lane is empty.
   Claims claim_all(const std::string& lane = "default", std::uint32_t lease_ttl_ms = 30000) {
     Claims all;
     for (;;) {
@@ -181,7 +181,7 @@ class EngineSuite : public testing::TestWithParam<StoreKind> {
     }
   }
 
-  // News from another engine takes real time to arrive.
+  // Notifications of another engine take real time to arrive.
   template <class Condition>
   bool comes_true(Driver& driver, Condition condition) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);

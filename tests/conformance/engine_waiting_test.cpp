@@ -1,4 +1,4 @@
-// Waiting for an end or for events, without a thread: woken by what concerns the caller, and by nothing else.
+// Waiting for the end of an execution or for events, without a thread: woken by relevant changes only.
 #include "base/limits.hpp"
 #include "conformance/engine_suite.hpp"
 #include "engine/engine_impl.hpp"
@@ -11,7 +11,7 @@ class EngineWaiting : public EngineSuite {
   std::unique_ptr<Driver> watched_engine(const std::shared_ptr<Watch>& watch, std::uint64_t seed = 7) {
     return std::make_unique<Driver>(std::make_unique<WatchedStore>(open_store(), watch), clock_, seed);
   }
-  // As comes_true, but time passes: what is committed may be shown only after a pause of virtual time.
+  // As comes_true, but time passes: committed events may become visible only after a pause of virtual time.
   template <class Condition>
   bool comes_true_in_time(Condition condition) {
     return comes_true(engine(), [&] {
@@ -88,7 +88,7 @@ TEST_P(EngineWaiting, costs_no_read_for_what_concerns_others) {
   const int before = watch->calls;
   driver->make("job", "busy");
   const int price = watch->calls - before;
-  // Without anybody who waits: what the same create costs.
+  // Without waiters: the cost of the same create.
   const auto alone = std::make_shared<Watch>();
   const auto other = watched_engine(alone, 8);
   other->make("job", "busy");
@@ -342,7 +342,7 @@ class WaitingThreads : public testing::TestWithParam<StoreKind> {
  protected:
   std::unique_ptr<Engine> open_engine() { return value_of(start_engine(database_->open(), {})); }
   static ExecutionId make(Engine& engine) { return value_of(engine.create(job())).execution_id; }
-  // Works until all are completed, whoever did it.
+  // Works until all are completed, by any client.
   void work(Engine& engine) {
     while (completed_ < count) {
       ClaimRequest request = ask(20);

@@ -1,4 +1,4 @@
-// What becomes of the leases of a worker that dies, through whichever engine it died and whenever that engine stops.
+// The release of the leases of a dead worker, through any engine and with engines that stop at any point.
 #include "conformance/fleet_suite.hpp"
 #include "core/state.hpp"
 
@@ -16,7 +16,7 @@ class EngineWorkerDeaths : public FleetSuite {
     std::sort(ids.begin(), ids.end());
     return ids;
   }
-  // Whose leases were revoked since then, as often as they were.
+  // The owners of the leases revoked since then, with repetitions.
   std::vector<ExecutionId> lost_since(const std::string& cursor) {
     EventFilter filter;
     filter.types = {EventType::lease_revoked};
@@ -30,7 +30,7 @@ class EngineWorkerDeaths : public FleetSuite {
     for (const auto& reply : call_together(engine(), std::move(ends))) value_of(reply);
   }
   Command death(const std::string& instance) { return MarkDeadCommand{"default", instance, {"ops", "gone"}}; }
-  // Claims `count` jobs, however many calls it takes.
+  // Claims `count` jobs, with as many calls as needed.
   Claims hold(Driver& driver, const std::string& instance, std::size_t count, const std::string& lane = "default") {
     make_jobs(count, lane);
     Claims all;
@@ -44,7 +44,7 @@ class EngineWorkerDeaths : public FleetSuite {
     }
     return all;
   }
-  // The same without letting the clock act.
+  // The same without running the clock.
   Claims hold_without_clock(Driver& driver, const std::string& instance, std::size_t count, const std::string& lane) {
     Claims all;
     while (all.size() < count) {
@@ -291,7 +291,7 @@ TEST_P(EngineWorkerDeaths, the_next_engine_releases_what_the_first_could_not) {
   EXPECT_EQ(losses().size(), 700u);
 }
 
-// Kills the engine at every one of its words to the store while a worker with more leases than fit a sweep dies.
+// Kills the engine at each of its store calls while a worker with more leases than fit a sweep dies.
 TEST_P(EngineWorkerDeaths, C9_a_crash_at_any_storage_call_leaves_no_lease_behind) {
   for (const auto when : {Watch::Death::before, Watch::Death::after}) {
     bool survived = false;
@@ -315,7 +315,7 @@ TEST_P(EngineWorkerDeaths, C9_a_crash_at_any_storage_call_leaves_no_lease_behind
         doomed.advance(100);
         survived = !watch->dead;
       }
-      engine().advance(61000);  // a keep-alive, for what the dead engine could not announce
+      engine().advance(61000);  // a keep-alive, for changes that the dead engine could not announce
       if (info(instance).state == WorkerState::live) {
         EXPECT_FALSE(acknowledged) << "an acknowledged death was lost";
         value_of(engine().mark_dead(instance));
@@ -350,7 +350,7 @@ TEST_P(EngineWorkerDeaths, a_restarted_worker_keeps_its_new_leases_while_the_old
   EXPECT_EQ(held_of(fresh), 0u) << "the new life ends by its own TTL";
 }
 
-// Supervisors are fast: death, restart and claim may all fall into one millisecond.
+// Supervisors are fast: death, restart and claim may happen within one millisecond.
 TEST_P(EngineWorkerDeaths, a_worker_that_restarts_within_the_millisecond_keeps_its_new_leases) {
   enlist(worker("w-1"));
   const Claims old = hold(engine(), "w-1", 10);
@@ -379,7 +379,7 @@ TEST_P(EngineWorkerDeaths, a_worker_that_lapsed_and_registers_in_the_same_breath
             (Events{EventType::worker_registered, EventType::worker_ttl_swept, EventType::worker_registered}));
 }
 
-// The search for the old leases must come to an end although there are more new ones than it looks at.
+// The search for the old leases must end although there are more new ones than it examines.
 TEST_P(EngineWorkerDeaths, a_restarted_worker_may_hold_more_new_leases_than_a_sweep_looks_at) {
   constexpr std::size_t many = limits::max_due_batch + 100;
   for (const std::string instance : {"w-1", "w-2", "w-3"}) {

@@ -1,4 +1,4 @@
-// The worker registry: C16 and section 3 of scheduling.md.
+// The worker registry.
 #include <limits>
 
 #include "conformance/fleet_suite.hpp"
@@ -196,7 +196,7 @@ TEST_P(EngineWorkers, C16_a_heartbeat_counts_by_the_stored_ttl) {
     EXPECT_TRUE(reply.leases.empty() && reply.revoked_leases.empty());
   }
   enlist(worker("w-1", 60000));
-  // First the heartbeat: it lets time pass.
+  // First the heartbeat, because it lets time pass.
   const TimestampMs expiry = heartbeat(beat("w-1")).next_expiry_at;
   EXPECT_EQ(expiry, now() + 60000);
   EXPECT_EQ(info("w-1").last_heartbeat_at, now());
@@ -417,7 +417,7 @@ TEST_P(EngineWorkers, a_registration_outlives_the_engine_and_lapses_under_the_ne
   engine().settle();
   EXPECT_EQ(info("w-1").state, WorkerState::ttl_swept);
   EXPECT_EQ(names(workers()), std::vector<std::string>{"default/w-2"});
-  // First the heartbeat: it lets time pass.
+  // First the heartbeat, because it lets time pass.
   const TimestampMs expiry = heartbeat(beat("w-2")).next_expiry_at;
   EXPECT_EQ(expiry, now() + 60000);
 }
@@ -650,7 +650,7 @@ TEST_P(EngineWorkers, C16_pages_have_no_gaps_or_repeats_while_workers_come_and_g
     const auto page = value_of(second().list_workers(request));
     for (const std::string& each : names(page.workers)) ++seen[each];
     request.cursor = page.next_cursor;
-    // The one that the cursor stands on dies; others die, lapse and appear before and behind it.
+    // The worker at the cursor dies; others die, lapse and appear before and after it.
     if (!page.workers.empty()) {
       const std::string last = page.workers.back().worker_instance_id;
       if (!staying.contains("default/" + last)) value_of(engine().mark_dead(last));

@@ -1,4 +1,4 @@
-// What the fleet suites have in common: workers, grants, and the log of both.
+// Helpers of the fleet suites: workers, grants, and the log of both.
 #pragma once
 
 #include "base/limits.hpp"
@@ -43,7 +43,7 @@ inline ClaimForWorkerRequest best_for(const std::string& worker_id = "worker", c
   return request;
 }
 
-// What the worker that a grant names does with it.
+// Redeems a grant as the worker that it names.
 inline RedeemRequest redeem(const Grant& grant) {
   RedeemRequest request;
   request.execution_id = grant.execution_id;
@@ -87,7 +87,7 @@ class FleetSuite : public EngineSuite {
     request.limit = limits::max_page;
     return workers(request);
   }
-  // The one with this instance id, whatever became of it.
+  // The worker with this instance id, in any state.
   WorkerInfo info(const std::string& instance) {
     for (const WorkerInfo& each : workers_of_any_state()) {
       if (each.worker_instance_id == instance) return each;
@@ -118,7 +118,7 @@ class FleetSuite : public EngineSuite {
     return events_from(start_cursor("earliest"), filter).size();
   }
 
-  // Carries out what is queued, but lets the clock do nothing: as if the engine stopped right afterwards.
+  // Processes what is queued, but does not run the clock: as if the engine stopped right afterwards.
   static void pump_only(Driver& driver) {
     for (std::size_t i = 0; i < driver.runtime().writers(); ++i) {
       while (driver.runtime().pump(i)) continue;

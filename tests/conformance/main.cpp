@@ -1,5 +1,5 @@
-// Runs the conformance suite and says how many cases each store went through. The numbers must agree: a case that only
-// some stores run proves nothing about the contract.
+// Runs the conformance suite and prints how many cases each store ran. The numbers must be equal: a case that only some
+// stores run proves nothing about the interface.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The fixture and the small vocabulary of the store conformance suite: a fresh database, a handle on it, one session,
-// a clock that the test moves, and short ways to say what is written.
+// The fixture and helpers of the store conformance suite: a fresh database, a handle on it, one session, a clock that
+// the test moves, and short forms for writes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ inline std::string tags(const std::vector<std::string>& tag_list) {
   return text.empty() ? text : text + '\x1f';
 }
 
-// Executions are listed, so every put of one says how.
+// Executions are listed, so every put of one has listing columns.
 inline RootChange put(const Key& key, std::uint64_t expected, std::string body = "body",
                       std::optional<Listing> listed = listing()) {
   RootChange change;
@@ -94,7 +94,7 @@ inline LogEntry event(const Key& root, std::string body, std::uint8_t type = 1) 
   return entry;
 }
 
-// Ids or bodies in order, which is what most expectations are about.
+// Ids or bodies in order, which most expectations compare.
 template <class Range, class Function>
 auto each(const Range& range, Function function) {
   std::vector<std::decay_t<decltype(function(*range.begin()))>> values;
@@ -118,7 +118,7 @@ inline std::vector<std::string> bodies(const std::vector<LoggedEntry>& entries) 
   return each(entries, [](const LoggedEntry& entry) { return entry.entry.body; });
 }
 
-// As the engine does: whoever changes a record has loaded it, and says where its history stood.
+// Like the engine: a changed record has been loaded, and its last log entry is passed back.
 inline std::vector<ChangeSet> with_last_entries(Store& store, std::vector<ChangeSet> sets) {
   for (ChangeSet& set : sets) {
     for (RootChange& change : set.roots) {
@@ -251,7 +251,7 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
     return must(session.read(request)).due;
   }
 
-  // Reads until the store says that there is nothing more. Returns the entries; `cursor` is where to go on.
+  // Reads until there is nothing more. Returns the entries; `cursor` is the position to continue from.
   std::vector<LoggedEntry> drain_log(LogQuery query, std::string& cursor) {
     std::vector<LoggedEntry> all;
     query.after = cursor;

@@ -1,4 +1,4 @@
-// What every store promises about writing: guards, verdicts, records, satellites, counters, restart.
+// Writing, for every store: guards, verdicts, records, satellites, counters, restart.
 
 #include "conformance/store_contract.hpp"
 
@@ -60,7 +60,7 @@ TEST_P(StoreContract, APutCreatesVersionOne) {
   EXPECT_EQ(record->body, "first");
 }
 
-// A guard that was taken from a record must not hold on its successor under the same key.
+// A guard taken from a record must not match its successor under the same key.
 TEST_P(StoreContract, AGuardDoesNotOutliveItsRecord) {
   const Key key = execution("a");
   ASSERT_EQ(commit_one(set_of({put(key, 0, "old")})), Verdict::committed);

@@ -1,4 +1,4 @@
-// What every store promises about groups, and about reading the due index outside a batch.
+// Groups, and reading the due index outside a batch, for every store.
 
 #include "conformance/store_contract.hpp"
 
@@ -28,7 +28,7 @@ std::vector<DueCandidate> read_groups(Session& session, std::vector<std::uint64_
   return must(session.read(request)).grouped;
 }
 
-// Changes an entry of a record that exists, as of its version.
+// Changes an entry of an existing record, at its version.
 ChangeSet moving(const DueEntry& from, const DueEntry& to, std::uint64_t version) {
   ChangeSet set = set_of({put(from.key, version)});
   set.due_drop = {from};
@@ -135,7 +135,7 @@ TEST_P(StoreContract, GroupsTogetherWithEverythingElse) {
   EXPECT_EQ(commit_one(set_of({put(execution("due"), reply.grouped.at(1).record.version)})), Verdict::committed);
 }
 
-// Where sessions take turns each must end its batch before the other can look.
+// If sessions take turns, each must end its batch before the other can read.
 TEST_P(StoreContract, GroupsAreNotKeptFromOtherSessions) {
   const auto end_turn = [&](Session& session) {
     if (GetParam().takes_turns) session.release();
@@ -161,7 +161,7 @@ TEST_P(StoreContract, AGroupReadSeesWhatAnotherHandleCommitted) {
   theirs->release();
 }
 
-// Whoever erases a record drops its entries; one that was forgotten finds nothing and takes nobody's place.
+// Erasing a record drops its entries; an entry that was forgotten finds nothing and takes the place of no other.
 TEST_P(StoreContract, ErasedRecordsAreNotFoundInGroups) {
   write(due_set(grouped("a", group, 1)));
   write(due_set(grouped("b", group, 2)));

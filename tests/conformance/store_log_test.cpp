@@ -1,4 +1,4 @@
-// What every store promises about the log, and about news between handles.
+// The log and notifications between handles, for every store.
 
 #include "conformance/store_contract.hpp"
 
@@ -194,7 +194,7 @@ TEST_P(StoreContract, ANewRecordDoesNotInheritAHistory) {
   EXPECT_EQ(bodies(whole_log(query)), Ids{"new"});
 }
 
-// Records whose entries were written together, and then some of them go.
+// Records whose entries were written together, and then some of them are erased.
 TEST_P(StoreContract, ErasureLeavesTheHistoriesOfTheNeighbours) {
   constexpr int records = 24;
   const auto name_of = [](int i) { return std::string(i < 10 ? "0" : "") + std::to_string(i); };
@@ -429,8 +429,8 @@ TEST_P(StoreContract, EntriesOfARecordKeepTheOrderOfTheirCommits) {
 
 // ---------------------------------------------------------------- erasure by many
 
-// Neighbours in the log that go at the same time, each with its own session. What is counted for one must not be lost for the
-// other; check_integrity would see it.
+// Adjacent entries in the log that are erased at the same time, each by its own session. The counts of one must not
+// overwrite those of the other; check_integrity would report it.
 TEST_P(StoreContract, HistoriesThatLieTogetherAreErasedByManyAtOnce) {
   constexpr int erasers = 4, each_erases = 25;
   const auto name = [](int eraser, int i) { return std::to_string(i) + "-" + std::to_string(eraser); };
@@ -463,7 +463,7 @@ TEST_P(StoreContract, HistoriesThatLieTogetherAreErasedByManyAtOnce) {
 constexpr int appenders = 4;
 constexpr int appends = 40;
 
-// Each appender owns two roots and logs to both with every commit: one set to each, two entries a set.
+// Each appender owns two roots and logs to both with every commit: one set each, two entries per set.
 void append_many(Store& store, int appender) {
   const auto session = must(store.open_session());
   for (std::uint64_t i = 0; i < appends; ++i) {
@@ -514,7 +514,7 @@ TEST_P(StoreContract, ATailingReaderSeesEveryEntryOnceAndInOrder) {
     }
     EXPECT_EQ(entries, in_order);
   }
-  // No entry has slipped in behind the reader's back.
+  // No entry has appeared before a position that was already read.
   EXPECT_EQ(positions(whole_log()), positions(seen));
   std::string cursor = query.after;
   EXPECT_TRUE(drain_log({}, cursor).empty());
@@ -543,7 +543,7 @@ TEST_P(StoreContract, AFilteringTailMissesNothingEither) {
 
 // ---------------------------------------------------------------- news
 
-// Gathers what a listener hears; news may come in any number of pieces.
+// Collects the notifications of a listener; they may come in any number of pieces.
 class Heard {
  public:
   std::function<void(const Wakeup&)> listener() {

@@ -1,4 +1,4 @@
-// What every store promises about finding records: ready and due candidates, routes, listings, scans.
+// Searches, for every store: ready and due candidates, routes, listings, scans.
 
 #include "conformance/store_contract.hpp"
 
@@ -67,7 +67,7 @@ ReadyEntry of(std::string name_space, ReadyEntry entry) {
 
 TEST_P(StoreContract, ADemandCanKeepToANamespace) {
   const RouteNo route = intern("lane", {}), other = intern("other", {});
-  constexpr std::uint64_t crowd = 600;  // before all that the others have
+  constexpr std::uint64_t crowd = 600;  // before all entries of the others
   std::vector<ChangeSet> sets;
   for (std::uint64_t i = 0; i < crowd; ++i) {
     sets.push_back(ready_set(of("crowd", {route, 9, i, execution("crowd" + std::to_string(i))})));
@@ -91,7 +91,7 @@ TEST_P(StoreContract, ADemandCanKeepToANamespace) {
   EXPECT_EQ(found[0].record.body, "body");
 }
 
-// Stores may treat the namespace that most have differently.
+// Stores may treat the default namespace differently.
 TEST_P(StoreContract, ADemandCanKeepToTheDefaultNamespace) {
   const std::string common(default_namespace);
   const RouteNo route = intern("lane", {}), other = intern("other", {});
@@ -188,7 +188,7 @@ TEST_P(StoreContract, ADropFindsAReadyEntryWhateverItsNamespace) {
   write(ready_set(entry));
   ChangeSet again = set_of({put(key, 1)});
   again.ready_put = {entry};
-  write(again);  // what is there already stays as it is
+  write(again);  // an existing entry is kept
   EXPECT_EQ(ready(*session_, route).size(), 1u);
   ChangeSet drop = set_of({put(key, 2)});
   drop.ready_drop = {{route, 3, 4, key}};
@@ -213,8 +213,8 @@ TEST_P(StoreContract, AReadyEntryCanMove) {
   EXPECT_EQ(found[0].record.version, 2u);
 }
 
-// What a second session is offered while the first one's batch lasts. A store whose sessions take turns offers nothing
-// until the first ends, so the search has a thread of its own.
+// What a second session gets while the first one's batch lasts. A store whose sessions take turns returns nothing until
+// the first ends, so the search has its own thread.
 template <class Search>
 Ids offered_meanwhile(const StoreKind& kind, Session& first, Search search) {
   auto offered = std::async(std::launch::async, [&] { return ids(search()); });
@@ -305,7 +305,7 @@ TEST_P(StoreContract, RacingClaimersTakeEveryCandidateOnce) {
     workers.push_back(std::async(std::launch::async, [&] {
       const auto session = must(store_->open_session());
       Ids claimed;
-      // Everything may be reserved by others for a moment, so an empty answer counts only when it comes often.
+      // Everything may be reserved by others for a moment, so an empty reply counts only if it is repeated.
       for (int empty = 0; empty < 50;) {
         const auto found = ready(*session, route, 5);
         std::vector<ChangeSet> claims;
@@ -581,7 +581,7 @@ TEST_P(StoreContract, PagesHaveNoGapsAndNoRepeatsWhileRecordsChange) {
     for (const auto& entry : page) seen.emplace_back(entry.record.key.id());
     if (page.empty()) break;
     after = ListQuery::Position{page.back().created_at, page.back().record.key};
-    // Newer records and changed ones must not disturb whoever turns the pages.
+    // New and changed records must not disturb a reader of pages.
     write(set_of({put(execution("new" + std::to_string(page_no)), 0, "body", listing(1000))}));
     const Key last = page.back().record.key;
     write(set_of({put(last, version_of(last), "changed", listing(100, 5))}));
@@ -636,7 +636,7 @@ TEST_P(StoreContract, AScanWalksOneKindByKey) {
   EXPECT_TRUE(must(store_->scan(RecordKind::name_space, "", 10)).empty());
 }
 
-// Of several that are due at once, too.
+// Also if several are due at once.
 TEST_P(StoreContract, DueEntriesAreFoundBehindAPlace) {
   const TimestampMs now = clock_.now_ms();
   for (const char* name : {"a", "b", "c"}) write(due_set({now - 1, execution(name)}));

@@ -1,5 +1,5 @@
-// A store that counts what is asked of it and can die at a chosen call, as a process does that is killed between two
-// words to its database.
+// A store that counts its calls and can die at a chosen call, like a process that is killed between two calls to its
+// database.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@ namespace flowfabric::test {
 struct Watch {
   enum class Death : std::uint8_t {
     before,  // the fatal call never reaches the database
-    after,   // it is carried out, but its answer is lost
+    after,   // it is executed, but its reply is lost
   };
   std::atomic<int> calls{0};
   std::atomic<int> commits{0};
   std::atomic<bool> dead{false};
-  int fatal_call = 0;  // which call from now on kills; 0: none
+  int fatal_call = 0;  // the call that kills, counted from now; 0: none
   Death death = Death::before;
   std::function<Result<void>()> before_settling;  // set before the store is used
   std::atomic<int> log_reads{0};
@@ -62,11 +62,11 @@ class WatchedSession final : public Session {
     if (watch_->refuse_commits) return tl::unexpected(*watch_->refuse_commits);
     return watch_->through([&] { return inner_->commit(sets); });
   }
-  // The dead let go of nothing themselves; the database notices when the connection is gone.
+  // A dead process releases nothing itself; the database notices the lost connection.
   void release() override {
     if (!watch_->dead) inner_->release();
   }
-  // Not counted: whatever happens here has happened after the commit.
+  // Not counted: this happens after the commit.
   Result<void> settle() override {
     if (watch_->dead) return fail(Errc::outcome_unknown, "dead");
     if (watch_->before_settling) {

@@ -1,6 +1,6 @@
 // Processes and servers are killed in the middle of their work; afterwards every acknowledgement must hold.
 //
-// FF_CRASH_KILLS says how often (50): slow builds set less. FF_CRASH_SEED repeats the moments of a run.
+// FF_CRASH_KILLS is the number of kills (50): slow builds set less. FF_CRASH_SEED repeats the moments of a run.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -52,7 +52,7 @@ class CrashTest : public ::testing::Test {
     return made;
   }
 
-  // The moment of a kill is chance; only its bounds are chosen.
+  // The moment of a kill is random within fixed bounds.
   void sleep_between(int from_ms, int to_ms) {
     std::this_thread::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution(from_ms, to_ms)(random_)));
   }
@@ -124,10 +124,10 @@ INSTANTIATE_TEST_SUITE_P(Stores, ProcessCrash, ::testing::ValuesIn([] {
                          }()),
                          [](const auto& test) { return test.param.name; });
 
-// The engine lives through the crashes of its server: the same object, the same callers.
+// The engine survives the crashes of its server: the same object, the same callers.
 TEST_F(CrashTest, EngineOutlivesItsServer) {
-  // A restarting server first flushes its whole folder, file by file unless told otherwise; on a busy disk that takes
-  // longer than everything else here.
+  // A restarting server first flushes its whole directory, file by file by default; on a busy disk that takes longer
+  // than everything else here.
   auto server = test::PostgresServer::start({true, {"recovery_init_sync_method=syncfs"}});
   const auto engine = open_engine(server.url());
   const LoadOptions load = options("alive");

@@ -112,7 +112,7 @@ Ledger::Listing Ledger::list_everything(Engine& engine) const {
   }
 }
 
-// Nothing acknowledged is missing, everything has ended, and no key made two executions.
+// Nothing acknowledged is missing, everything has ended, and no key created two executions.
 void Ledger::verify_listing(const Listing& listing) const {
   for (const auto& [id, key] : created_) {
     const auto found = listing.find(id);
@@ -144,7 +144,7 @@ void Ledger::verify_results(Engine& engine) const {
   }
 }
 
-// The log tells of one creation and one end of each.
+// The log has one creation and one end of each.
 void Ledger::verify_events(Engine& engine, const Listing& listing) const {
   std::map<std::string, int> creations, ends;
   std::string cursor = "earliest";

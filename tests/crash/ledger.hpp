@@ -1,4 +1,4 @@
-// What was acknowledged, kept outside the processes that are killed, and the comparison with what a store holds.
+// The acknowledgements, kept outside the processes that are killed, and the comparison with the content of a store.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ class Ledger {
  public:
   void note(const std::string& line);
 
-  // Waits until that many have been noted in all; false after a minute.
+  // Waits until that many have been noted in total; false after a minute.
   bool wait_for_acknowledgements(std::size_t count);
   bool wait_for_held(std::size_t count);
   bool wait_until_completed(const std::set<std::string>& ids);
@@ -26,10 +26,10 @@ class Ledger {
   std::size_t acknowledgements() const;
   std::set<std::string> held() const;
   bool is_completed(const std::string& id) const;
-  // Adds everything noted here to `other`, which must not take notes meanwhile.
+  // Adds all notes to `other`, which must not be written to meanwhile.
   void hand_over_to(Ledger& other) const;
 
-  // Ends whatever still runs and compares; differences become test failures.
+  // Ends all running executions and compares; differences become test failures.
   void settle_and_verify(Engine& engine);
 
  private:

@@ -14,7 +14,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds retry_pause{3};
 constexpr std::uint32_t claim_wait_ms = 20;
 
-// Calls until the answer is not "try again", or until the load ends.
+// Calls until the reply is not "try again", or until the load ends.
 template <class Call>
 auto persist(const Call& call, const std::atomic<bool>& stop) {
   for (;;) {
@@ -24,7 +24,7 @@ auto persist(const Call& call, const std::atomic<bool>& stop) {
   }
 }
 
-// Whatever happens to it, an execution of the load can always still be completed.
+// An execution of the load can always still be completed.
 CreateRequest request_for(const std::string& key) {
   CreateRequest made;
   made.kind = "crash";
@@ -36,7 +36,7 @@ CreateRequest request_for(const std::string& key) {
   retry.initial_delay_ms = 5;
   made.policy.retry = retry;
   made.policy.max_reclaims = 100000;
-  // A create that has to be repeated after a lost answer must not make a second execution.
+  // A create that is repeated after a lost reply must not create a second execution.
   made.idempotency_key = key;
   return made;
 }
@@ -138,7 +138,7 @@ void run_holder(Engine& engine, const LoadOptions& options, std::uint32_t count,
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::string key = options.name + "-held-" + std::to_string(i);
     CreateRequest request = request_for(key);
-    request.priority = 10;  // whoever takes them over does so at once, however much other work there is
+    request.priority = 10;  // the next worker gets them at once, before all other work
     const auto created = persist([&] { return engine.create(request); }, stop);
     if (created) witness("created " + to_string(created->execution_id) + " " + key);
   }

@@ -1,5 +1,5 @@
-// Work that goes on until it is stopped or killed: threads that create, claim, complete, fail, renew and delay through
-// the public engine, and tell a witness of everything that was acknowledged, after the acknowledgement.
+// A load that runs until it is stopped or killed: threads that create, claim, complete, fail, renew and delay through
+// the public engine, and report every acknowledgement to a witness, after it was received.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace flowfabric::crash {
 
-// What the engine has acknowledged, as one short line without its end: "created ID KEY", "completed ID RESULT" or
-// "held ID". Called from many threads.
+// An acknowledgement of the engine, as one short line without its end: "created ID KEY", "completed ID RESULT" or "held
+// ID". Called from many threads.
 using Witness = std::function<void(const std::string& line)>;
 
 struct LoadOptions {
@@ -21,17 +21,17 @@ struct LoadOptions {
   int creators = 2;
   int workers = 3;
   std::uint32_t lease_ttl_ms = 300;
-  int max_open = 120;  // creators pause while so many of theirs are not completed, so that the end is never far away
+  int max_open = 120;  // creators pause while this many are not completed, so that the end is never far away
 };
 
-// Runs until `stop`. Refusals that say "repeat" are repeated; the others end the step, as they do for a real worker.
+// Runs until `stop`. Retryable errors are retried; the others end the step, as for a real worker.
 void run_load(Engine& engine, const LoadOptions& options, const Witness& witness, const std::atomic<bool>& stop);
 
-// Creates and claims `count` executions, tells of each as held and keeps renewing until `stop`, answering none.
+// Creates and claims `count` executions, reports each as held and keeps renewing until `stop`, completing none.
 void run_holder(Engine& engine, const LoadOptions& options, std::uint32_t count, const Witness& witness,
                 const std::atomic<bool>& stop);
 
-// Claims and completes until nothing is left that could still run. False when `limit_ms` pass without that.
+// Claims and completes until nothing is left that could still run. False if `limit_ms` pass without that.
 bool drain(Engine& engine, const Witness& witness, std::int64_t limit_ms);
 
 }  // namespace flowfabric::crash

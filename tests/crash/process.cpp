@@ -23,7 +23,7 @@ constexpr int report_fd = 3;
 // Marker, url, role, name, seed and lease time.
 constexpr int argument_count = 7;
 
-// One write() a line: up to PIPE_BUF bytes a pipe takes all or nothing, so a killed process leaves no torn line.
+// One write() per line: up to PIPE_BUF bytes a pipe is atomic, so a killed process leaves no partial line.
 void report(const std::string& line) {
   const std::string whole = line + "\n";
   if (write(report_fd, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) _exit(1);

@@ -1,4 +1,4 @@
-// A load in a process of its own, which reports through a pipe and is there to be killed.
+// A load in a separate process, which reports through a pipe and is to be killed.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@ namespace flowfabric::crash {
 
 enum class Role { load, hold };
 
-// Owned by one thread. The child dies with this object, and with the thread that made it.
+// Owned by one thread. The child dies with this object, and with the thread that created it.
 class LoadProcess {
  public:
   LoadProcess(const std::string& url, Role role, const LoadOptions& options, Ledger& ledger);
@@ -21,8 +21,8 @@ class LoadProcess {
   LoadProcess& operator=(const LoadProcess&) = delete;
   ~LoadProcess();
 
-  // SIGKILL. Returns when everything that the process had reported is in the ledger. It is a test failure when the
-  // process had ended by itself before.
+  // SIGKILL. Returns when everything that the process had reported is in the ledger. It is a test failure if the
+  // process had already exited.
   void kill_now();
 
  private:
@@ -36,7 +36,7 @@ class LoadProcess {
 bool is_load_process(int argc, char** argv);
 int run_load_process(char** argv);
 
-// How many executions a holder holds.
+// The number of executions that a holder holds.
 inline constexpr std::uint32_t held_count = 40;
 
 }  // namespace flowfabric::crash

@@ -1,4 +1,4 @@
-// Executions and those who work on them, through HTTP alone.
+// Executions and workers, through HTTP only.
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>

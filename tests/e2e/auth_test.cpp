@@ -1,4 +1,4 @@
-// Who may call what: keys, roles, and keys that reach one namespace only.
+// Authentication and authorization: keys, roles, and keys restricted to one namespace.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -64,7 +64,7 @@ TEST_F(Auth, EveryRouteNeedsItsRole) {
     if (route.anybody) continue;
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const bool enough = i >= static_cast<std::size_t>(route.needs);
-      // A parameter that nobody knows is looked at after the role, and before anything happens.
+      // An unknown parameter is checked after the role, and before anything happens.
       const Reply reply = call(keys[i], route.method, path + "?no-such-parameter=1");
       EXPECT_EQ(reply.status, enough ? 400 : denied) << route.method << " " << path << " as " << i << reply.body;
       if (!enough) {
@@ -132,11 +132,11 @@ TEST_F(Auth, AKeyOfOneNamespaceSeesNothingElse) {
   EXPECT_EQ(call(team, "GET", "/v1/executions?namespace=default").status, denied);
   EXPECT_EQ(call(team, "GET", "/v1/executions").json.at("executions").as_array().size(), 1u);
   EXPECT_EQ(call(all, "GET", "/v1/executions").json.at("executions").as_array().size(), 2u);
-  // What comes from there is what one sees, whatever one asks for.
+  // The result contains only that namespace, for every request.
   const Reply events = call(team, "GET", "/v1/events?cursor=earliest");
   EXPECT_EQ(events.status, 200) << events.body;
   for (const auto& event : events.json.at("events").as_array()) EXPECT_EQ(text(event.at("namespace")), "team");
-  // Keys that it makes reach no further than itself.
+  // Keys that it creates have the same restriction.
   const Reply made = call(team, "POST", "/v1/api-keys", R"({"name":"sub","role":"viewer"})");
   EXPECT_EQ(text(made.json.at("key").at("namespace")), "team") << made.body;
   EXPECT_EQ(call(team, "POST", "/v1/api-keys", R"({"name":"more","role":"viewer","namespace":"default"})").status,
@@ -252,7 +252,7 @@ class ScopedWorker : public Auth {
     return text(reply.json.at("execution_id"));
   }
   std::string create_elsewhere() { return create(all_, R"(,"namespace":"other","priority":9)"); }
-  // The handle of the one execution that it gets; empty when it gets none.
+  // The handle of the one execution that it gets; empty if it gets none.
   std::string claim(const std::string& secret, const std::string& more = "") {
     const Reply reply = call(secret, "POST", "/v1/claims", "{" + worker_ + more + "}");
     EXPECT_EQ(reply.status, 200) << reply.body;
@@ -330,7 +330,7 @@ TEST_F(ScopedWorker, MayNotNameAnotherNamespace) {
   EXPECT_EQ(text(call(team_, "POST", "/v1/claim-grants/next", "{" + worker_ + "}").json.at("outcome")), "no_work");
 }
 
-// Everything that one can do with a handle: with its own, and with one of another namespace.
+// Every operation with a handle: with its own, and with one of another namespace.
 TEST_F(ScopedWorker, MayUseHandlesOfItsOwnNamespaceOnly) {
   const std::vector<std::pair<std::string, std::string>> uses = {
       {"/v1/leases/renew", R"({"handles":["HANDLE"]})"},
@@ -414,7 +414,7 @@ TEST_F(ScopedWorker, RegistersAndLivesInItsNamespace) {
             denied);
 }
 
-// Whatever is added to the table later: a route that says nothing about namespaces is closed to such keys.
+// For routes that are added later: a route without a namespace rule is closed to such keys.
 TEST_F(Auth, ARouteThatIsAboutAllNamespacesIsClosedToAKeyOfOne) {
   const std::string team = key("team", ApiRole::admin, "team");
   std::size_t closed = 0;

@@ -1,4 +1,4 @@
-// docs/http-api.md is what the route table says, and its examples are what a server answers.
+// docs/http-api.md must match the route table, and its examples the responses of a server.
 //
 // FF_UPDATE_DOCS=1 writes the file instead of comparing it; `./dev docs` does that.
 #include <gtest/gtest.h>
@@ -23,14 +23,14 @@ namespace json = boost::json;
 
 constexpr std::int64_t new_year_us = 1'767'225'600'000'000;
 
-// An engine whose clock stands still unless it is told to move, so that the examples have the same times in every run.
+// An engine with a stopped clock that tests move, so that the examples have the same times in every run.
 std::unique_ptr<Engine> engine_with(const test::ManualClock& clock) {
   StoreOptions options;
   options.now_us = clock.source();
   return start_engine(open_store("memory:", std::move(options)).value(), {}).value();
 }
 
-// A day in the life of a server, told so that every route has a good reason to be called.
+// A scenario in which every route is called once with a good reason.
 class Tour {
  public:
   void run() {
@@ -46,7 +46,7 @@ class Tour {
   TestClient& client() { return client_; }
   const ExampleRecorder& recorder() const { return recorder_; }
 
-  // How the server says no.
+  // An example of an error.
   ExampleRecorder::Example refusal() {
     const std::string body = R"({"lane":"mail","kind":"send","policy":{"retry":{"max_retries":"three"}}})";
     return {"POST", "/v1/executions", json::parse(body), client_.post("/v1/executions", body)};
@@ -149,7 +149,7 @@ class Tour {
     const std::string held = claim();
     post("/v1/workers/heartbeat", R"({"worker_instance_id":"mailer-1","leases":[")" + held + R"("]})");
     recorder_.send("GET", "/v1/workers/mailer-1/leases");
-    // The leases of the dead are taken back a little later; this one would make the counts below a matter of luck.
+    // The leases of a dead worker are released a little later; this one would make the counts below random.
     post("/v1/leases/complete", with_handle(held));
     get("/v1/workers?lane=mail");
     post("/v1/workers/mailer-1/drain", R"({"reason":"new version"})");

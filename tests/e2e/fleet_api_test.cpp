@@ -1,4 +1,4 @@
-// The fleet through HTTP alone; and every route of the document at least once.
+// The fleet through HTTP only; and every route of the document at least once.
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>
@@ -25,7 +25,7 @@ class FleetApi : public testing::Test {
     EXPECT_EQ(reply.json.at("executions").as_array().size(), 1u) << reply.body;
     return text(reply.json.at("executions").at(0).at("handle"));
   }
-  // One that waits for a manual reclaim.
+  // An execution that waits for a manual reclaim.
   std::string abandon() {
     const std::string id = create(R"({"kind":"k","policy":{"on_lease_lost":"manual"}})");
     claim();
@@ -152,7 +152,7 @@ TEST_F(FleetApi, KeysAndRetention) {
   EXPECT_EQ(client.post("/v1/retention/run").body, R"({"matched":0,"removed":0})") << "its retention is not over";
   EXPECT_EQ(client.post("/v1/retention/run", R"({"older_than_ms":0,"lane":"other"})").body,
             R"({"matched":0,"removed":0})");
-  // What ended in this very millisecond is not older than anything.
+  // An execution that ended in this millisecond is not older than anything.
   ASSERT_TRUE(test::eventually([&] {
     return client.post("/v1/retention/run", R"({"older_than_ms":0})").body == R"({"matched":1,"removed":1})";
   }));
@@ -163,7 +163,7 @@ TEST_F(FleetApi, KeysAndRetention) {
   EXPECT_NE(text(runs.back().at("reason")).find("removed 1 ended"), std::string::npos);
 }
 
-// Routes that a test of their own walks through.
+// Routes that have their own test.
 bool is_elsewhere(const std::string& operation) {
   return operation.find("/v1/events") != std::string::npos || operation == "POST /v1/session";
 }

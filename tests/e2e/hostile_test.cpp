@@ -1,5 +1,5 @@
-// What no good client sends, through the whole server: the right error in the one shape, nothing changed, and others are
-// served all the while. What concerns bytes and frames alone is proved in src/net.
+// Malformed requests, through the whole server: the correct error in the common form, no change, and other clients are
+// served meanwhile. Cases that concern only bytes and framing are tested in src/net.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -45,7 +45,7 @@ class Hostile : public testing::Test {
   RawSocket connect() const { return RawSocket(port_of(server.url())); }
   std::size_t events() { return server.engine().read_events({}, "earliest", 1000, 0).value().events.size(); }
 
-  // One response that is an error in the one shape, and after it nothing.
+  // One response that is an error in the common form, and nothing after it.
   void expect_refusal(const std::string& response, int status, const std::string& code) {
     ASSERT_EQ(response.substr(0, 12), "HTTP/1.1 " + std::to_string(status)) << response.substr(0, 300);
     const std::size_t body = response.find("\r\n\r\n");
@@ -75,7 +75,7 @@ class Hostile : public testing::Test {
   }
   void still_serves() { EXPECT_EQ(client.get("/readyz").status, 200); }
 
-  // Calls visit(method, path, schema of the body) for every route that takes one.
+  // Calls visit(method, path, schema of the body) for every route that has one.
   template <class Visit>
   void for_each_body(Visit visit) {
     for (const api::Route& route : api::all_routes()) {
@@ -124,7 +124,7 @@ TEST_F(Hostile, NoRouteTakesABodyThatIsNoJsonObject) {
   EXPECT_EQ(events(), before);
 }
 
-// A value of every other type than the one that the document promises.
+// A value of every type other than the documented one.
 std::vector<std::string> wrong_values(const json::value& document, const json::value* schema) {
   if (const json::value* reference = schema->as_object().if_contains("$ref")) {
     schema = resolve(document, text(*reference));
@@ -275,7 +275,7 @@ TEST_F(Hostile, NothingIsSmuggledInsideARequest) {
   }
   refuses_bytes(request_with("POST /v1/claims", "Transfer-Encoding: xchunked\r\n", "0\r\n\r\n" + inner), 501,
                 "unsupported");
-  // Rightly framed, it is the body of something else.
+  // Correctly framed, it is the body of something else.
   RawSocket socket = connect();
   socket.send(request_with("GET /v1/lanes", length + "Connection: close\r\n", inner));
   EXPECT_EQ(socket.read_all().substr(0, 12), "HTTP/1.1 400");
@@ -324,7 +324,7 @@ TEST_F(HostileSlow, ManyWhoTrickleAreCutWhileOthersAreServed) {
   }
   still_serves();
   for (RawSocket& socket : slow) expect_refusal(socket.read_all(), 408, "timed_out");
-  // Drops do not prolong it.
+  // Single bytes do not extend it.
   RawSocket drops = connect();
   EXPECT_TRUE(test::eventually([&] { return !drops.send("G"); }));
   still_serves();
@@ -373,7 +373,7 @@ TEST_F(HostileTls, GarbageInsteadOfAHandshakeIsCut) {
 
 constexpr int idle_connections = 10'000;
 constexpr rlim_t needed_files = idle_connections + 500;
-// An idle connection should cost a few kilobytes at most, whatever the allocator makes of it.
+// An idle connection should cost a few kilobytes at most, with any allocator.
 constexpr std::size_t idle_memory_bytes = std::size_t{40} * 1024 * 1024;
 
 bool is_sanitized() {
@@ -406,7 +406,7 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Another process that opens connections and holds them, because one process may not have files enough for both ends.
+// Another process that opens connections and holds them, because one process may not have enough files for both ends.
 class Crowd {
  public:
   Crowd(std::uint16_t port, int count) {

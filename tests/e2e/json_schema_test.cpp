@@ -1,4 +1,4 @@
-// The checker that all replies go through must see what is wrong.
+// The checker of all replies must detect errors.
 #include "e2e/support/json_schema.hpp"
 
 #include <boost/json/parse.hpp>

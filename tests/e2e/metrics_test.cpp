@@ -1,4 +1,4 @@
-// /metrics of a running server, and what is built on it: the table in docs/operating.md and the Grafana dashboard.
+// /metrics of a running server, and its uses: the table in docs/operating.md and the Grafana dashboard.
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
@@ -43,7 +43,7 @@ class Metrics : public testing::TestWithParam<test::StoreKind> {
  protected:
   Metrics()
       : database_(test::make_database(GetParam().id)),
-        first_handle_(database_->open()),  // makes the schema
+        first_handle_(database_->open()),  // creates the schema
         engine_(must(Engine::open(database_->url()))) {
     api::ApiOptions options;
     options.port = 0;
@@ -75,7 +75,7 @@ class Metrics : public testing::TestWithParam<test::StoreKind> {
     return json::parse(response.body);
   }
   Exposition scrape() { return test::parse_exposition(call("GET", "/metrics").body); }
-  // Until a figure that another thread changes is what it should be.
+  // Until a value that another thread changes is as expected.
   Exposition scrape_until(const std::string& name, double value) {
     const auto end = std::chrono::steady_clock::now() + patience;
     for (;;) {
@@ -111,7 +111,7 @@ class Metrics : public testing::TestWithParam<test::StoreKind> {
   void retry_one() {
     create({{"policy", {{"retry", {{"max_retries", 1}, {"initial_delay_ms", 1}}}}}});
     post("/v1/leases/fail", {{"handle", claim("w-1").at("handle")}, {"category", "flaky"}});
-    post("/v1/leases/complete", {{"handle", claim("w-1", 60000).at("handle")}});  // after the clock has come
+    post("/v1/leases/complete", {{"handle", claim("w-1", 60000).at("handle")}});  // after the clock has run
   }
   void lose_one() {
     const std::string id = create();
@@ -254,7 +254,7 @@ TEST_P(Metrics, NameRoutesByTheirPattern) {
 
 // ---------------------------------------------------------------- include/flowfabric/engine.hpp
 
-// What one can ask of an engine, from its header. Bulk calls and those without blocking count as what they are made of.
+// The operations of an engine, from its header. Bulk and async calls count as their parts.
 std::set<std::string> operations_of_the_engine() {
   const std::string header = read_source_file("include/flowfabric/engine.hpp");
   const std::string declared = header.substr(header.find("\nclass Engine {"));
@@ -496,7 +496,7 @@ class Dashboard {
     EXPECT_TRUE(sample.labels.contains(label)) << sample.name << " has no label " << label;
   }
 
-  // A value that never occurs would leave a panel empty for ever.
+  // A value that never occurs would leave a panel empty.
   static void check(const Matcher& matcher, const std::vector<test::MetricSample>& samples) {
     expect_label(samples.front(), matcher.label);
     const bool exact = matcher.relation == "=" || matcher.relation == "!=";

@@ -1,5 +1,5 @@
-// Finds out what a PromQL query asks for. Not a parser of the language: it knows as much as our dashboards use, and
-// takes a word that it does not know for the name of a metric, so that nothing goes unchecked.
+// Finds the metrics of a PromQL query. Not a full parser: it supports what our dashboards use, and treats an unknown
+// word as the name of a metric, so that nothing goes unchecked.
 #pragma once
 
 #include <set>

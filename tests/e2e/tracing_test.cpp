@@ -1,4 +1,4 @@
-// A server that sends its spans to a collector: what the collector gets to see, and what a bad collector can do to the
+// A server that sends its spans to a collector: the spans that arrive, and the effects of a bad collector on the
 // server.
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -46,7 +46,7 @@ std::vector<CollectedSpan> named(std::vector<CollectedSpan> spans, const std::st
   return spans;
 }
 
-// The turns of workers, in their order.
+// The lease periods of workers, in order.
 std::vector<CollectedSpan> turns_of(const std::vector<CollectedSpan>& spans) {
   std::vector<CollectedSpan> turns = named(spans, "attempt send");
   const auto epoch = [](const CollectedSpan& span) { return std::stoll(span.at("flowfabric.lease.epoch")); };
@@ -54,7 +54,7 @@ std::vector<CollectedSpan> turns_of(const std::vector<CollectedSpan>& spans) {
   return turns;
 }
 
-// What `flowfabric serve` puts together, in this process.
+// The objects of `flowfabric serve`, in this process.
 class TracedServer {
  public:
   TracedServer(const std::string& store_url, const std::string& collector_url, observe::TracerOptions tracing = {})
@@ -75,7 +75,7 @@ class TracedServer {
   }
   ~TracedServer() { stop(milliseconds(0)); }
 
-  // As SIGTERM does.
+  // As on SIGTERM.
   void stop(milliseconds flush) {
     client_.reset();
     api_->begin_drain();
@@ -141,7 +141,7 @@ class Tracing : public testing::TestWithParam<test::StoreKind> {
   Tracing() : database_(test::make_database(GetParam().id)), schema_(database_->open()) {}
 
   std::string url() const { return database_->url(); }
-  // Until the collector has what there is to say about an execution.
+  // Until the collector has all spans of an execution.
   std::vector<CollectedSpan> spans_of(const std::string& execution_id, std::size_t count) {
     std::vector<CollectedSpan> found;
     EXPECT_TRUE(eventually([&] {
@@ -212,7 +212,7 @@ TEST_P(Tracing, OneExecutionIsOneTree) {
   EXPECT_EQ(turns[1].at("flowfabric.attempt.type"), "retry");
   EXPECT_FALSE(turns[1].failed);
 
-  // The request that brought it belongs to the same trace; those of the worker, which sent no traceparent, do not.
+  // The request that submitted it belongs to the same trace; those of the worker, which sent no traceparent, do not.
   const auto requests = named(collector.spans_of(trace), "POST /v1/executions");
   ASSERT_EQ(requests.size(), 1u);
   EXPECT_EQ(requests[0].parent_id, submitter);
@@ -224,7 +224,7 @@ TEST_P(Tracing, TheClockEndsTurnsToo) {
   TracedServer server(url(), collector.url());
   const std::string id = server.create({{"traceparent", traceparent}});
   server.claim("w-1", 100);
-  server.complete(server.claim("w-2"));  // waits until the clock has taken the first lease back
+  server.complete(server.claim("w-2"));  // waits until the clock has released the first lease
   const auto turns = turns_of(spans_of(id, 3));
   ASSERT_EQ(turns.size(), 2u);
   EXPECT_EQ(turns[0].at("flowfabric.outcome"), "lease_expired");
@@ -407,7 +407,7 @@ TEST(BadCollectors, SilentOnesCostSpansButNothingElse) {
   TracedServer server("memory:", collector.url(), {1, max_queued});
   server.create();
   ASSERT_TRUE(eventually([&] { return collector.requests() == 1; })) << "one batch is under way, and stays so";
-  work(server, 20);  // each call is answered, though nobody takes the spans
+  work(server, 20);  // each call is answered, although the spans are not accepted
   const double dropped = server.metric("flowfabric_spans_dropped_total", {{"reason", "queue_full"}});
   EXPECT_EQ(dropped, 20 * spans_of_work - max_queued);
   EXPECT_EQ(server.metric("flowfabric_spans_queued"), max_queued);

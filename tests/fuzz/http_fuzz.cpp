@@ -1,7 +1,7 @@
-// Bytes as they arrive on a connection: heads, lengths, chunks, targets, one request after the other.
+// Bytes as they arrive on a connection: headers, lengths, chunks, targets, one request after the other.
 //
-// The last byte of an input says how many cuts there are, and the bytes before it where: the same bytes must mean the same
-// requests and the same fault however they are cut. Every request that is accepted is one that nobody can read otherwise.
+// The last byte of an input is the number of cuts, and the bytes before it are their positions: the same bytes must
+// give the same requests and the same fault with any cuts. Every accepted request must be unambiguous.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t max_cuts = 15;
 constexpr std::uint64_t max_body_bytes = 1024;
 
-// What a connection makes of its bytes. Mirrors the input half of Connection, without the socket.
+// The parsing of a connection. Mirrors the input half of Connection, without the socket.
 class Intake {
  public:
   void take(std::string_view bytes) {
@@ -86,7 +86,7 @@ class Intake {
     check_rewritten(head);
   }
 
-  // Segments and query, encoded and decoded again, are the same.
+  // Segments and query must be the same after encoding and decoding.
   static void check_target(const Request& request) {
     if (request.path == "*") return FF_CHECK(request.method == "OPTIONS");
     FF_CHECK(request.path.front() == '/');
@@ -109,7 +109,7 @@ class Intake {
     FF_CHECK(again.query == request.query);
   }
 
-  // The head as we understood it, written plainly, is understood the same way.
+  // The parsed header, written again, must be parsed the same way.
   static void check_rewritten(const RequestHead& head) {
     const Request& request = head.request;
     std::string text =
@@ -125,7 +125,7 @@ class Intake {
     FF_CHECK(again->keep_alive == head.keep_alive && again->expects_continue == head.expects_continue);
   }
 
-  // Our client reads heads of others, too.
+  // Our client also reads headers of other servers.
   static void check_response(std::string_view head) {
     const auto response = parse_response_head(head, false);
     if (!response) return FF_CHECK(!response.error().message.empty());

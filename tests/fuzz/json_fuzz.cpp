@@ -1,5 +1,5 @@
-// JSON from outside. The first line of an input names what its rest is read as: the shape of a request, `policy`, or
-// anything else for a document of no shape. What is accepted must come out of writing and reading again unchanged.
+// JSON from outside. The first line of an input selects the type of the rest: the shape of a request, `policy`, or
+// anything else for a document without a shape. Accepted values must be unchanged after writing and reading them again.
 #include <flowfabric/types.hpp>
 
 #include "base/check.hpp"
@@ -34,7 +34,7 @@ void rewrite(const wire::Value& value, wire::Writer& writer, std::size_t depth) 
   }
 }
 
-// Strings lose their escapes and objects their space, and then nothing changes any more.
+// Strings lose their escapes and objects their space; after that nothing changes.
 void check_document(std::string_view text) {
   const auto document = wire::parse_document(text);
   if (!document) return FF_CHECK(!document.error().message.empty());

@@ -1,5 +1,5 @@
-// The bodies that requests can have, as types. A test of the API holds the list against the route table, so that a new
-// route cannot be left out.
+// The possible bodies of requests, as types. A test of the API compares the list with the route table, so that a new
+// route cannot be forgotten.
 #pragma once
 
 #include <tuple>

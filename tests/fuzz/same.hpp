@@ -1,5 +1,5 @@
-// Whether two values of a shape are equal, field by field. Unlike a comparison of what is written, it sees what the
-// writer leaves out.
+// Whether two values of a shape are equal, field by field. Unlike a comparison of the written text, it includes fields
+// that the writer leaves out.
 #pragma once
 
 #include "wire/shape.hpp"

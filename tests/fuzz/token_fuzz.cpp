@@ -1,5 +1,5 @@
-// Texts that we hand out and get back: handles, grant keys, API keys, cursors, ids. An input is tried as the text itself,
-// as the bytes inside it, and, behind a good signature, as what only we can have signed.
+// Tokens that clients send back: handles, grant keys, API keys, cursors, ids. An input is tried as the text itself, as
+// the bytes inside it, and, with a valid signature, as content that only we can have signed.
 #include "base/check.hpp"
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
@@ -25,7 +25,7 @@ Store& store() {
   return *opened;
 }
 
-// Without a signature of ours nothing is accepted, and what is accepted is what we would sign.
+// Without our signature nothing is accepted, and accepted tokens are those that we would sign.
 void check_handle(std::string_view text, bool is_signed) {
   tokens().knows_key_of(text);
   const auto claims = tokens().verify_handle(text, now);
@@ -84,7 +84,7 @@ void check_api_key(std::string_view text) {
   FF_CHECK(text == "ffk_0123456789ab_" + std::string(43, 'x'));
 }
 
-// Equal things have equal texts.
+// Equal values have equal texts.
 void check_spelling(std::string_view text) {
   if (const auto uuid = parse_uuid(text)) FF_CHECK(to_string(*uuid) == text);
   if (const auto id = parse_execution_id(text)) {

@@ -1,4 +1,4 @@
-// Configuration files: what is read has a name that can be read again, and what is refused says in which line.
+// Configuration files: every name that was read can be read again, and every error names its line.
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "base/toml.hpp"

@@ -1,4 +1,4 @@
-// Random plays give the same transcript on the reference model and on every real store.
+// Random sequences give the same transcript on the reference model and on every real store.
 #include <cstdlib>
 #include <sstream>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t default_seed = 20240501;
 constexpr int largest_play = 160;  // steps; most are much shorter
 
-// Ranges do not grow with the size of the play: every verb belongs into short ones too.
+// Ranges do not grow with the length of the sequence: every operation must occur in short ones too.
 rc::Gen<std::uint32_t> below(std::uint32_t n) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, n));
 }
@@ -36,7 +36,7 @@ std::string first_difference(const std::vector<std::string>& model, const std::v
   return {};
 }
 
-// FF_MODEL_SEED and FF_MODEL_CASES choose other plays than the usual ones.
+// FF_MODEL_SEED and FF_MODEL_CASES choose other sequences than the usual ones.
 std::uint64_t from_environment(const char* name, std::uint64_t usual) {
   const char* text = std::getenv(name);
   return text == nullptr ? usual : std::strtoull(text, nullptr, 10);

@@ -11,7 +11,7 @@
 namespace flowfabric::test {
 namespace {
 
-constexpr std::size_t large = 3000;  // more than what lies inside a record
+constexpr std::size_t large = 3000;  // more than fits inside a record
 
 }  // namespace
 
@@ -116,7 +116,7 @@ void Stage::collect_pending() {
 }
 
 void Stage::use(const Step& step, const ClaimedExecution& held) {
-  // Its key may have been retired.
+  // Its key may have expired.
   const auto checked = driver_.runtime().fence_of(held.handle);
   if (!checked) return say("handle", checked.error());
   const Fence fence = *checked;

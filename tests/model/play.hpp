@@ -1,7 +1,7 @@
-// A play: a list of small numbers, read as commands to an engine, and the transcript of what it answered.
+// A sequence of small numbers, read as commands to an engine, and the transcript of the replies.
 //
-// The same play with the same seed gives the same transcript on every store; that is what the model tests check. Steps
-// are plain numbers so that RapidCheck can make and shrink them.
+// The same sequence with the same seed gives the same transcript on every store; the model tests check this. Steps are
+// plain numbers so that RapidCheck can generate and shrink them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ inline std::ostream& operator<<(std::ostream& out, const Step& step) {
 
 inline constexpr std::uint8_t verb_count = 30;
 
-// Plays on a fresh database of this kind; one line an answer, then everything that is stored.
+// Runs on a fresh database of this kind; one line per reply, then everything that is stored.
 std::vector<std::string> play(StoreKindId kind, const std::vector<Step>& steps, std::uint64_t seed);
 
 }  // namespace flowfabric::test

@@ -1,4 +1,4 @@
-// Answers as lines of a transcript: whatever differs between two answers differs in the text.
+// Replies as lines of a transcript: any difference between two replies is visible in the text.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Where a play is performed: one engine on one store, and what its clients remember.
+// The environment of a sequence: one engine on one store, and the memory of its clients.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ inline const std::vector<std::string> lanes = {"default", "mail", "video"};
 inline const std::vector<std::string> capabilities = {"cpu", "gpu"};
 inline constexpr std::uint32_t page = 1000;
 
-// What the steps are played on. Nothing here looks at which store it is.
+// The target of the steps. Nothing here depends on the kind of store.
 class Stage {
  public:
   Stage(TestDatabase& database, std::uint64_t seed)
@@ -34,7 +34,7 @@ class Stage {
   }
 
  private:
-  // Stores prefer different numbers of writers; the play must not depend on it.
+  // Stores prefer different numbers of writers; the result must not depend on it.
   static RuntimeOptions options() {
     RuntimeOptions options;
     options.writers = 2;
@@ -82,7 +82,7 @@ class Stage {
   std::vector<ClaimedExecution> held_;
   std::vector<Grant> grants_;
   struct PendingClaim {
-    std::optional<std::string> kept_to;  // the namespace, if it was to be one
+    std::optional<std::string> kept_to;  // the namespace, if it was restricted to one
     Pending<std::vector<ClaimedExecution>> claims;
   };
   std::vector<PendingClaim> claims_;

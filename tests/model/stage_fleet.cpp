@@ -1,4 +1,4 @@
-// The fleet's part of a play: workers, grants, lost leases, keys.
+// The fleet's part: workers, grants, lost leases, keys.
 #include <set>
 
 #include "base/check.hpp"
@@ -68,7 +68,7 @@ void Stage::grant(const Step& step) {
 
 void Stage::keep_grant(const Grant& granted) { grants_.push_back(granted); }
 
-// Any grant that there ever was, mostly the last one.
+// Any earlier grant, mostly the last one.
 void Stage::redeem(const Step& step) {
   if (grants_.empty()) return;
   const Grant& chosen = step.a % 3 == 0 ? grants_[step.b % grants_.size()] : grants_.back();

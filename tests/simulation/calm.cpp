@@ -1,4 +1,4 @@
-// What must be true when everything has had its turn, and how a run ends.
+// Conditions that must hold after everything was processed, and the end of a run.
 #include <algorithm>
 #include <set>
 
@@ -12,12 +12,12 @@ namespace {
 
 constexpr int most_turns = 20000;
 constexpr int most_drain_rounds = 3000;
-constexpr std::int64_t store_retry_ms = 1100;  // longer than any pause that the engine makes after an error
+constexpr std::int64_t store_retry_ms = 1100;  // longer than any pause of the engine after an error
 constexpr std::int64_t longest_nap_ms = 3600 * 1000;
 
 }  // namespace
 
-// Lets every engine do all that it can do at this moment.
+// Lets every engine do everything that is possible at this moment.
 void World::settle() {
   for (int turns = 0; turns < most_turns; ++turns) {
     bool moved = false;
@@ -38,7 +38,7 @@ void World::settle() {
 }
 
 // Lets time pass in the steps that the engines ask for. With traffic, commands keep coming and something is always due:
-// the safety net must hold also when the engines are never idle.
+// the periodic checks must also work when the engines are never idle.
 void World::let_time_pass(std::int64_t ms, bool with_traffic) {
   while (ms > 0) {
     std::int64_t nap = with_traffic ? std::min<std::int64_t>(ms, 900) : ms;
@@ -52,7 +52,7 @@ void World::let_time_pass(std::int64_t ms, bool with_traffic) {
   }
 }
 
-// A worker that registers again and again and never in time.
+// A worker that registers repeatedly and always too late.
 void World::make_traffic(Process& process) {
   const std::string instance = fmt::format("noise-{}", process.state->number);
   const WorkerShadow* noise = watcher_->find_worker("default", instance);
@@ -70,10 +70,11 @@ void World::check_calm() {
   calm_ = true;
   bury_the_dead();
   settle();
-  // Engines pause a little after the store failed them; who missed an announcement finds out in a keep-alive period.
+  // Engines pause a little after an error of the store; an engine that missed a notification notices within a
+  // keep-alive period.
   let_time_pass(news_lost_ ? 2 * keep_alive_ms : store_retry_ms, news_lost_ && random_.chance(500));
   news_lost_ = false;
-  // Whoever has not talked to the store for long reads its clock again.
+  // An engine that has not used the store for long reads its clock again.
   for (const auto& process : processes_) {
     send(*process, TagsCommand{{7, Uuid{}}, {}, {"operator", ""}}, "nothing", [](Process&, const auto&) {});
   }
@@ -102,7 +103,7 @@ void World::check_nothing_sleeps() {
 }
 
 void World::check_call_may_wait(const Call& call) {
-  // The clock may have gone back since it was told how long to wait, by less than this.
+  // The clock may have gone back since the wait was computed, by less than this.
   if (call.until + 10000 < now_ms()) violated("waiting ends in time", "{}", call.what);
   if (call.awaited) {
     const Shadow* shadow = watcher_->find(*call.awaited);
@@ -143,7 +144,7 @@ void World::finish_claimed(Process& process, const std::vector<ClaimedExecution>
   }
 }
 
-// A capable worker on each engine takes what there is. Returns whether everything has ended.
+// A capable worker on each engine takes all work. Returns whether everything has ended.
 bool World::drain_round(std::int64_t patience_ms) {
   for (const auto& process : processes_) {
     ClaimRequest request;
@@ -164,7 +165,7 @@ bool World::drain_round(std::int64_t patience_ms) {
     if (shadow.removed || shadow.life.ended()) continue;
     all_ended = false;
     const Facts& facts = shadow.execution.facts;
-    // Nothing but an operator ends what waits for a manual reclaim.
+    // Only an operator ends an execution that waits for a manual reclaim.
     const bool stuck = facts.phase == Phase::active && !facts.lease && !facts.grant;
     if (stuck) {
       send(*processes_.front(), CancelCommand{shadow.execution.id, {"operator", "drain"}}, "cancel",
@@ -200,7 +201,7 @@ void World::drain() {
   }
 }
 
-// Workers that nobody hears of lapse, and what has ended is kept for so long and no longer.
+// Workers without heartbeats lapse, and ended executions are kept for exactly their retention.
 void World::outlive_everything() {
   constexpr std::int64_t a_day_and_more_ms = 25LL * 3600 * 1000;
   for (int i = 0; i < 2; ++i) {

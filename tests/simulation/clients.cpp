@@ -1,4 +1,4 @@
-// Calls into the engines, the clients that create executions, and what their answers must mean.
+// Calls to the engines, the clients that create executions, and the checks of their replies.
 #include <algorithm>
 
 #include "base/hashing.hpp"
@@ -7,11 +7,11 @@
 namespace flowfabric::simulation {
 namespace {
 
-constexpr std::size_t large_payload = 3000;  // lies in a satellite
+constexpr std::size_t large_payload = 3000;  // stored in a satellite
 
 bool is_unknown(const Error& error) { return error.code == Errc::outcome_unknown; }
 
-// Where an execution with a supplied id lives.
+// The partition of an execution with a supplied id.
 ExecutionId id_of(const CreateRequest& request) {
   const std::uint16_t partition = request.idempotency_key.empty()
                                       ? partition_of(*request.id)
@@ -166,7 +166,7 @@ void World::check_created(const SentCreate& sent, const Created& created) {
   Shadow* shadow = watcher_->find(created.execution_id);
   if (shadow == nullptr) violated("an acknowledged create exists", "{}", to_string(created.execution_id));
   const Spec& spec = shadow->execution.spec;
-  // Requests that nobody can repeat carry no digest; the rest of the spec is compared field by field.
+  // Requests that cannot be repeated have no digest; the rest of the spec is compared field by field.
   const bool comparable = request.id || !request.idempotency_key.empty();
   const bool same = spec.name_space == request.name_space && spec.lane == request.lane && spec.kind == request.kind &&
                     spec.policy == request.policy && spec.payload_bytes == request.payload.size() &&
@@ -194,7 +194,7 @@ void World::check_created(const SentCreate& sent, const Created& created) {
   made.emplace(watcher_->commits(), created);
 }
 
-// A refusal, or a store that could not be reached, means that nothing was written.
+// An error, or a store that could not be reached, means that nothing was written.
 void World::check_not_created(const SentCreate& sent, const Error& error) {
   if (sent.may_exist || sent.outstanding > 0 || !sent.request.id) return;
   const Shadow* shadow = watcher_->find(id_of(sent.request));

@@ -14,7 +14,7 @@ tl::unexpected<Error> outcome_unknown() {
   return fail(Errc::outcome_unknown, "simulated: the connection was lost during a commit");
 }
 
-// Keeps a few candidates of earlier searches, to propose them again when they are no longer true.
+// Keeps a few candidates of earlier searches, to return them again when they are outdated.
 template <class C>
 class Memory {
  public:
@@ -27,7 +27,7 @@ class Memory {
       }
     }
   }
-  // One of them, however old: its record may have been erased since, and made anew.
+  // One of them, of any age: its record may have been erased since, and created again.
   const C* pick(Environment& environment) const { return kept_.empty() ? nullptr : &environment.random().pick(kept_); }
 
  private:
@@ -52,7 +52,7 @@ class FaultSession final : public Session {
   }
   Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override;
   void release() override { inner_->release(); }
-  // Others go on, or the process dies, between a commit and its answers.
+  // Others continue, or the process dies, between a commit and its replies.
   Result<void> settle() override {
     store_.enter("settle");
     store_.process().reply_commit = last_commit_;
@@ -80,7 +80,7 @@ Result<ReadReply> FaultSession::read(const ReadRequest& request) {
   auto reply = inner_->read(without_waiting);
   if (!reply) return reply;
   propose_old_work(request, *reply);
-  // Between the read and the commit is where guards are put to the test.
+  // Guards are tested between the read and the commit.
   store_.enter("after read");
   return reply;
 }
@@ -151,7 +151,7 @@ Result<std::vector<Verdict>> FaultSession::commit(const std::vector<ChangeSet>& 
   return verdicts;
 }
 
-// Some sets may be reported as stale though nobody touched their records; those are not written.
+// Some sets may be reported as stale although their records are unchanged; those are not written.
 Result<std::vector<Verdict>> FaultSession::commit_some(const std::vector<ChangeSet>& sets) {
   Environment& environment = store_.environment();
   std::vector<Verdict> verdicts(sets.size(), Verdict::stale);
@@ -184,7 +184,7 @@ void FaultStore::die(const char* where) {
 }
 
 void FaultStore::enter(const char* call) {
-  // Another thread of this process may have been killed while this one was elsewhere.
+  // Another thread of this process may have been killed in the meantime.
   if (process_->dead) throw Crash{};
   const FaultRates& rates = environment_.rates();
   Random& random = environment_.random();

@@ -1,8 +1,8 @@
-// A store that does to the engine what networks, crashes and other engines do.
+// A store that simulates the effects of networks, crashes and other engines.
 //
-// It wraps the memory store of one simulated process. At every call it may do nothing unusual, fail before anything
-// happened, lose the reply of what did happen, kill the process, propose candidates from an earlier search, report a
-// guard as stale, or let other processes run first. All of it stays within the contract of store/store.hpp.
+// It wraps the memory store of one simulated process. At every call it may behave normally, fail before the call, lose
+// the reply after the call, kill the process, return candidates of an earlier search, report a guard as stale, or let
+// other processes run first. All of this is allowed by the interface in store/store.hpp.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace flowfabric::simulation {
 
-// In how many of a thousand store calls each happens.
+// How often each fault happens, in a thousand store calls.
 struct FaultRates {
   int unavailable = 0;
   int lost_reply = 0;
@@ -27,14 +27,14 @@ struct FaultRates {
   int hold_news = 0;
 };
 
-// Thrown through the engine to end it where it stands, as SIGKILL would.
+// Thrown through the engine to end it immediately, as SIGKILL would.
 struct Crash {};
 
-// What a fault store knows of the process that it belongs to.
+// The data of a fault store about its process.
 struct ProcessState {
   int number = 0;
   bool dead = false;
-  std::uint64_t reply_commit = 0;  // the number of the commit whose replies are being given
+  std::uint64_t reply_commit = 0;  // the number of the commit whose replies are being sent
 };
 
 // The world as fault stores see it.
@@ -48,7 +48,7 @@ class Environment {
   virtual void step_clock() = 0;
   // Called right after a commit; returns its number.
   virtual std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) = 0;
-  // Somebody has not been told of something: only the safety net will find it.
+  // A notification was lost: only the periodic checks will find the change.
   virtual void news_lost() = 0;
 };
 
@@ -84,14 +84,14 @@ class FaultStore final : public Store {
   std::unique_ptr<Inspection> inspect() override { return inner_->inspect(); }
   std::optional<Error> failure() override { return inner_->failure(); }
 
-  // Delivers news that were held back.
+  // Delivers delayed notifications.
   void deliver_held();
   bool holds_news() const { return !held_.empty(); }
 
   // ---- For its sessions.
   // The moment before a call: others may run, time may pass, the process may die.
   void enter(const char* call);
-  // Whether the call fails without having happened.
+  // Whether the call fails without being executed.
   bool fails(const char* call);
   void die(const char* where);
   Environment& environment() { return environment_; }

@@ -1,5 +1,5 @@
-// The fleet: workers that register, beat, freeze, die and come back; a remote scheduler that grants executions; those
-// who look for lost leases and reclaim them.
+// The fleet: workers that register, send heartbeats, freeze, die and return; a remote scheduler that grants executions;
+// clients that list lost leases and reclaim them.
 #include <algorithm>
 
 #include "base/hashing.hpp"
@@ -134,7 +134,7 @@ void World::judge_heartbeat(Worker& worker, const Standing& before, const std::v
   for (std::size_t i = 0; i < carried.size(); ++i) judge_renewal(carried[i], reply.leases[i], sent);
 }
 
-// It freezes with all that it holds, or it dies and forgets it all. Either way it may be back.
+// It freezes with its leases, or it dies and forgets them. In both cases it may return.
 void World::leave_alone(Worker& worker) {
   const bool dies = random_.chance(400);
   trace_.line("{}/{} {}", worker.name_space, worker.instance, dies ? "dies" : "freezes");
@@ -148,7 +148,7 @@ void World::operate_on_worker(Worker& worker) {
   const auto must = [&worker](bool holds, const char* what) {
     if (!holds) violated("an operator's success is true", "{} of {}", what, worker.instance);
   };
-  // Whoever is told that there is no such worker was not looking at a live one.
+  // The reply "no such worker" must not be given for a live worker.
   const auto was_there = [this, &worker, before] {
     const Standing after = standing_of(worker);
     return before.live && after.live && before.registrations == after.registrations;
@@ -228,7 +228,7 @@ void World::keep_grant(const std::map<std::string, LaneBook>& lanes, const std::
   grants_.push_back({grant, shadow->incarnation});
 }
 
-// Late, twice, from another instance, by somebody else: whoever has the key may try.
+// Late, twice, from another instance, by another worker: every owner of the key may try.
 void World::redeem_something() {
   if (grants_.empty()) return;
   const SentGrant sent = random_.chance(500) ? grants_.back() : random_.pick(grants_);
@@ -242,7 +242,7 @@ void World::redeem_something() {
   }
 }
 
-// By value: other grants may come while the engine looks at the key.
+// By value: other grants may be added while the engine checks the key.
 void World::redeem(Worker& worker, SentGrant sent) {
   Process& process = live_process();
   if (!process.is_up() || worker.frozen_until > now_ms()) return;
@@ -386,7 +386,7 @@ void World::remove_something() {
        });
 }
 
-// When all have had time to hear of it, every engine takes and refuses the same handles.
+// When all had time to learn of it, every engine accepts and refuses the same handles.
 void World::check_keys() {
   constexpr std::int64_t doubt_ms = 5;  // engines round their clocks
   for (const auto& process : processes_) {

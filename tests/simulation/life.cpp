@@ -20,7 +20,7 @@ Outcome outcome_of(EventType type) {
   }
 }
 
-// Tags and priority change what it is, grants for whom it is; not where it stands.
+// Tags, priority and grants change its properties, not its state.
 bool is_note(EventType type) {
   return type == EventType::tags_changed || type == EventType::step_recorded || type == EventType::priority_changed ||
          type == EventType::grant_issued || type == EventType::grant_expired;
@@ -110,7 +110,7 @@ void Life::queue(const Event& event, std::optional<AttemptType> starts) {
   delayed_ = event.state_after == PublicState::delayed;
 }
 
-// Whether a lease was lost and nobody has followed; the cap has not ended it.
+// Whether a lease was lost and the execution has not been claimed since; the cap has not ended it.
 bool Life::reclaimable() const {
   if (stage_ == Stage::lost) return !capped_;
   return stage_ == Stage::queued && starts_ == AttemptType::reclaim;
@@ -138,7 +138,7 @@ void Life::unreserve(const Event& event) {
   expect_epoch(event, epoch_);
 }
 
-// A claim, a resumption or a reclaim. While a grant stands, this can only be its use.
+// A claim, a resumption or a reclaim. While a grant exists, this can only be its redemption.
 void Life::lease(const Event& event, std::uint64_t commit) {
   const bool reclaims = event.type == EventType::lease_reclaimed;
   require(reclaims ? reclaimable() : stage_ == Stage::queued && !delayed_, event, "it was not claimable");
@@ -164,7 +164,7 @@ void Life::lease(const Event& event, std::uint64_t commit) {
   reservation_.reset();
 }
 
-// Reclaims count when they start, not when the lease is lost.
+// Reclaims are counted when they start, not when the lease is lost.
 void Life::start_attempt() {
   running_ = *starts_;
   ++attempts_;
@@ -202,7 +202,7 @@ void Life::end(const Event& event, std::uint64_t commit) {
   require(held || event.type != EventType::completed, event, "nobody held it");
   require(held || event.type != EventType::failed || capped_, event, "nobody held it");
   if (held) end_span(event, commit);
-  // Whoever is ended by someone else must be fenced afterwards.
+  // A holder whose execution is ended by another caller must be fenced afterwards.
   expect_epoch(event, held && event.type != EventType::completed ? epoch_ + 1 : epoch_);
   if (event.type == EventType::cancelled) ++cancellations_;
   outcome_ = outcome_of(event.type);

@@ -1,7 +1,7 @@
-// The legal life of one execution, told by its events alone.
+// The legal sequence of events of one execution.
 //
 // A small automaton, written from the description of the transitions and not from their code: it takes the events in
-// log order and knows after each what the facts must say.
+// log order and computes the expected facts after each.
 #pragma once
 
 #include <map>
@@ -20,14 +20,14 @@ struct LeaseSpan {
   std::string grant_id;    // of the grant that it was given for, in hex
   std::string granted_to;  // the worker id of that grant
   std::uint64_t began_commit = 0;
-  std::optional<Uuid> lease_id;    // unknown when it was granted and ended in one commit
+  std::optional<Uuid> lease_id;    // unknown if it was granted and ended in one commit
   bool acknowledged = false;       // a worker was told about it
   std::uint64_t ended_commit = 0;  // 0: it is held
   EventType ended_by = EventType::created;
   std::string ended_actor;
 };
 
-// A grant that stands.
+// A current grant.
 struct Reservation {
   GrantKind kind = GrantKind::claim;
   std::string grant_id;  // in hex
@@ -37,20 +37,20 @@ struct Reservation {
 
 class Life {
  public:
-  // Throws Violation when the event may not follow. `commit` is the number of the commit that brought it.
+  // Throws Violation if the event may not follow. `commit` is the number of its commit.
   void take(const Event& event, const Policy& policy, std::uint64_t commit);
-  // Throws Violation when the facts are not what the events have made them.
+  // Throws Violation if the facts do not match the events.
   void compare(const Facts& facts) const;
 
   bool ended() const { return stage_ == Stage::ended; }
   bool held() const { return stage_ == Stage::held; }
-  // Anybody may claim it.
+  // Every worker may claim it.
   bool claimable() const { return stage_ == Stage::queued && !delayed_ && !reservation_; }
   bool reclaimable() const;
-  // Its lease is lost, and neither a worker nor the queue has taken it back.
+  // Its lease is lost, and neither a worker nor the queue has it.
   bool lost() const { return stage_ == Stage::lost || (reclaimable() && delayed_); }
   const std::optional<Reservation>& reservation() const { return reservation_; }
-  // Whether a grant with this id was ever given.
+  // Whether a grant with this id was ever issued.
   bool was_granted(const std::string& grant_id) const { return granted_.contains(grant_id); }
   std::uint64_t epoch() const { return epoch_; }
   std::uint32_t replays() const { return replays_; }
@@ -76,9 +76,9 @@ class Life {
 
   Stage stage_ = Stage::unborn;
   bool delayed_ = false;
-  std::optional<AttemptType> starts_;           // what the next claim starts; nothing: it goes on with the last attempt
+  std::optional<AttemptType> starts_;           // what the next claim starts; nothing: it continues the last attempt
   AttemptType running_ = AttemptType::initial;  // of the last attempt
-  bool capped_ = false;                         // the last lease loss was one too many: the end must follow
+  bool capped_ = false;                         // the last lease loss exceeded the cap: the end must follow
   Outcome outcome_ = Outcome::none;
   std::uint64_t epoch_ = 0;
   std::uint32_t attempts_ = 0;

@@ -1,7 +1,7 @@
 // simulate --seeds N [--from S|today] [--verbose]
 //
-// Runs the engine on virtual time through N seeds. A failing seed prints the rule that did not hold and the command
-// that replays it; the same seed always does the same.
+// Runs the engine on virtual time through N seeds. A failing seed prints the violated rule and the command that repeats
+// it; the same seed always gives the same run.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -18,7 +18,7 @@ namespace {
 using flowfabric::simulation::run_seed;
 using flowfabric::simulation::RunResult;
 
-constexpr std::uint64_t repeat_every = 97;  // seeds that are run twice, to see that they replay exactly
+constexpr std::uint64_t repeat_every = 97;  // seeds that are run twice, to check that they repeat exactly
 constexpr std::uint64_t report_every = 1000;
 constexpr int most_failures = 10;
 
@@ -30,7 +30,7 @@ constexpr std::uint64_t kept_seeds[] = {
     91006530,                               // the watcher took answers of one commit for those of another
 };
 
-// What the signal handler prints when a run ends the process.
+// Printed by the signal handler when a run ends the process.
 char current_seed_text[128];
 
 void on_fatal_signal(int signal_number) {
@@ -110,7 +110,7 @@ bool run_one(std::uint64_t seed, bool verbose) {
 
 int main(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
-  // Simulated failures are no news; the log level is still the caller's to choose.
+  // Simulated failures need no log messages; the caller can still choose the log level.
   setenv("FLOWFABRIC_LOG", "off", 0);
   std::signal(SIGABRT, on_fatal_signal);
   std::signal(SIGSEGV, on_fatal_signal);

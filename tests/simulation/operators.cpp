@@ -1,4 +1,4 @@
-// Operators: they cancel, revoke, replay, re-prioritise, tag, close lanes and change what is kept.
+// Operators: they cancel, revoke, replay, change priorities and tags, close lanes and change the retention.
 #include "simulation/world.hpp"
 
 namespace flowfabric::simulation {
@@ -85,7 +85,7 @@ void World::set_lane(const std::string& lane, LaneState state) {
   send(process, LaneCommand{lane, state, {"operator", ""}}, what, [this, lane, state](Process&, const auto& reply) {
     LaneBook& after = lanes_[lane];
     --after.in_flight;
-    // With changes overlapping, or one without an answer, nobody knows which came last.
+    // With overlapping changes, or one without a reply, the last one is unknown.
     after.certain = reply.has_value() && !after.overlapping;
     if (reply) after.acknowledged = state;
   });
@@ -116,7 +116,7 @@ void World::wait_for_some_end() {
       if (state->dead) return;
       close_call(number);
       trace_.line("call {}: {}", number, reply ? "ended" : to_string(reply.error().code));
-      // It may have been replayed since; an ended lease or a terminal event must at least have been there.
+      // It may have been replayed since; there must at least have been an ended lease or a terminal event.
       const Shadow* shadow = watcher_->find(*id);
       const bool was_ended = shadow->removed || shadow->life.ended() || shadow->life.replays() > 0;
       if (reply && !was_ended) violated("a waiter hears of an end only when there is one", "{}", to_string(*id));

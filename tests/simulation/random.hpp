@@ -1,4 +1,4 @@
-// Everything that happens by chance in a simulated run comes from one of these, so a seed is the whole run.
+// Everything random in a simulated run comes from one of these, so the seed determines the whole run.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Random {
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(high - low + 1));
   }
-  // True in so many of a thousand cases; draws nothing when that is none.
+  // True in this many of a thousand cases; draws nothing if that is 0.
   bool chance(int permille) { return permille > 0 && static_cast<int>(next() % 1000) < permille; }
 
   template <class T>

@@ -1,4 +1,4 @@
-// What happened in a run, line by line, and what went wrong.
+// The trace of a run, line by line, and its violations.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace flowfabric::simulation {
 
-// A rule that did not hold. Thrown from wherever it is noticed, also from below the engine; it ends the run.
+// A violated rule. Thrown from any place, also from below the engine; it ends the run.
 struct Violation {
   std::string rule;
   std::string detail;
@@ -21,7 +21,7 @@ template <class... Args>
   throw Violation{rule, fmt::format(format, std::forward<Args>(args)...)};
 }
 
-// Hashes every line, so that two runs of a seed can be compared, and prints them when asked.
+// Hashes every line, so that two runs of a seed can be compared, and prints them on request.
 class Trace {
  public:
   explicit Trace(bool prints) : prints_(prints) {}

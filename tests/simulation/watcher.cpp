@@ -13,14 +13,14 @@
 namespace flowfabric::simulation {
 namespace {
 
-// A clock at the end of time: whatever is in the due index is due by it.
+// A clock at the end of time: every entry of the due index is due by it.
 StoreOptions at_the_end_of_time() {
   StoreOptions options;
   options.now_us = [] { return limits::max_timestamp_ms * 1000; };
   return options;
 }
 
-// Whether the event is a holder giving up its lease, as opposed to losing it.
+// Whether the event is a holder releasing its lease, as opposed to losing it.
 bool is_by_holder(const Event& event, const Lease& lease) {
   switch (event.type) {
     case EventType::completed:
@@ -140,7 +140,7 @@ void Watcher::changed(const Key& key) {
   note_lease(shadow);
 }
 
-// Only renewals, progress, due entries and a changed retention go without an event.
+// Only renewals, progress, due entries and a changed retention have no event.
 void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
   Facts expected = before;
   expected.armed_due = after.armed_due;
@@ -166,7 +166,7 @@ void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
 }
 
 void Watcher::check_holder_was_in_time(const Facts& before, const std::vector<Event>& events) {
-  // A renewal in the same batch may lie between; then the facts before say nothing.
+  // A renewal in the same batch may be in between; then the previous facts prove nothing.
   if (!before.lease || events.empty()) return;
   const Event& first = events.front();
   if (!is_by_holder(first, *before.lease) || first.at < before.lease->expires_at) return;
@@ -174,7 +174,7 @@ void Watcher::check_holder_was_in_time(const Facts& before, const std::vector<Ev
            before.lease->expires_at);
 }
 
-// Nobody loses a lease but by its time, an operator, or the death of its holder.
+// A lease is lost only by its time, an operator, or the death of its holder.
 void Watcher::check_loss(const Shadow& shadow, const Event& event) {
   const auto& lease = shadow.execution.facts.lease;
   if (!lease) return;
@@ -217,7 +217,7 @@ void Watcher::removed(const Key& key, TimestampMs latest_ms) {
   Shadow& shadow = shadows_.at(key);
   const Execution& execution = shadow.execution;
   if (execution.facts.phase != Phase::terminal) violated("retention never removes a live one", "{}", name_of(key));
-  // The namespace's default is read when the time comes, without a guard: any value it has had may have counted.
+  // The namespace's default is read when the retention is due, without a guard: any earlier value may have been used.
   std::vector<RetentionPolicy> defaults = retentions_[execution.spec.name_space];
   defaults.push_back(execution.spec.namespace_retention);
   defaults.emplace_back();
@@ -237,7 +237,7 @@ void Watcher::removed(const Key& key, TimestampMs latest_ms) {
   }
 }
 
-// Events go with their record.
+// Events are removed with their record.
 void Watcher::forget_log(const Key& key) {
   for (auto entry = log_.begin(); entry != log_.end();) {
     if (entry->second != key) {
@@ -325,7 +325,7 @@ void Watcher::check_due_index() {
   }
 }
 
-// `wanted` is the entry as the record believes it, `next` when time next changes the record. Returns how many entries
+// `wanted` is the entry according to the record, `next` is when time next changes the record. Returns how many entries
 // the record has.
 std::size_t Watcher::check_due_entry(const std::map<Key, DueEntry>& due, const DueEntry& wanted, TimestampMs next) {
   const auto entry = due.find(wanted.key);
@@ -387,7 +387,7 @@ void Watcher::check_attempts(const Shadow& shadow) {
   }
 }
 
-// Listings and counts show each execution once, in the state that it is in.
+// Listings and counts show each execution once, in its current state.
 void Watcher::check_listings() {
   std::map<std::pair<std::string, PublicState>, std::uint64_t> expected;
   std::size_t alive = 0;

@@ -1,8 +1,8 @@
 // The invariants, checked against the database itself.
 //
-// The watcher looks at every commit right after it happened, through a store handle of its own that knows no faults:
-// it decodes the records that changed, compares them with what they were, and follows each execution's life by its
-// events. It keeps a shadow of everything, so that whatever is lost or altered on the side is noticed.
+// The watcher examines every commit right after it happened, through its own store handle without faults: it decodes
+// the changed records, compares them with their previous versions, and follows each execution by its events. It keeps a
+// copy of everything, so that any loss or unexpected change is noticed.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ struct Shadow {
 
 struct WorkerShadow {
   WorkerRecord record;
-  WorkerLife life;  // goes on when the record was removed: the dead may register again
+  WorkerLife life;  // kept when the record was removed: a dead worker may register again
   std::string position;
   bool removed = false;
 };
@@ -41,35 +41,35 @@ class Watcher {
  public:
   Watcher(const std::shared_ptr<MemoryDatabase>& database, WatcherOptions options);
 
-  // `latest_ms` is the latest time that the store's clock has shown.
+  // `latest_ms` is the latest time of the store's clock so far.
   std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts,
                           TimestampMs latest_ms);
   std::uint64_t commits() const { return commit_; }
 
-  // Between steps, when no batch is on its way.
+  // Between steps, when no batch is in progress.
   void check_indexes();
-  // Everything that does not need to be looked at all the time.
+  // Checks that need not run after every step.
   void check_everything();
-  // A subscriber that reads the log in pages, whenever it likes.
+  // A subscriber that reads the log in pages, at random times.
   void read_as_subscriber(Random& random, bool to_the_end);
 
-  // What clients are shown of the fleet is what the events say. `store` has the clock that says `now`.
+  // The fleet as shown to clients must match the events. `store` has the clock that returns `now`.
   void check_fleet(Store& store, TimestampMs now);
-  // Everything that time has to do with workers and grants is done.
+  // Everything due for workers and grants has been processed.
   void check_fleet_is_settled(TimestampMs now) const;
 
   Shadow* find(const ExecutionId& id);
   const WorkerShadow* find_worker(const std::string& name_space, const std::string& instance) const;
   const std::map<Key, WorkerShadow>& workers() const { return workers_; }
-  // Somebody asks to remove it if it ended before that time, whatever its retention says.
+  // A caller may remove it if it ended before that time, regardless of its retention.
   void permit_removal(const ExecutionId& id, TimestampMs finished_before);
-  // How often the signing keys were rotated, and whether what this handle or grant key was signed with is still good.
+  // How often the signing keys were rotated, and whether the key of this handle or grant key is still accepted.
   int rotations() const { return rotations_; }
   bool key_is_good(const std::string& token, TimestampMs now) const;
 
   std::map<Key, Shadow>& shadows() { return shadows_; }
   Store& store() { return *store_; }
-  // The bytes that this attempt completed with.
+  // The result bytes of this attempt.
   std::string result_of(const ExecutionId& id, std::uint32_t attempt_index);
 
  private:
@@ -104,7 +104,7 @@ class Watcher {
   WatcherOptions options_;
   std::uint64_t commit_ = 0;
   std::map<Key, std::uint64_t> versions_;
-  std::map<Key, std::uint64_t> retired_;  // the last version of a record that was erased
+  std::map<Key, std::uint64_t> retired_;  // the last version of an erased record
   std::map<Key, Shadow> shadows_;
   std::map<Key, WorkerShadow> workers_;
   KeyringRecord keyring_;
@@ -112,9 +112,9 @@ class Watcher {
   std::map<Key, TimestampMs> removable_;  // see permit_removal
   std::map<Key, IdempotencyRecord> idempotency_;
   std::map<Key, std::string> other_positions_;  // newest events of lanes and namespaces
-  std::map<std::string, Key> log_;              // what is in the log, by position
+  std::map<std::string, Key> log_;              // the content of the log, by position
   std::string newest_position_;
-  std::map<std::string, std::vector<RetentionPolicy>> retentions_;  // every default that a namespace has had
+  std::map<std::string, std::vector<RetentionPolicy>> retentions_;  // every earlier default of a namespace
   std::string cursor_;                                              // of the subscriber
 };
 

@@ -1,4 +1,4 @@
-// What the watcher knows of workers, keys and lost leases.
+// The watcher's data about workers, keys and lost leases.
 #include <algorithm>
 #include <set>
 
@@ -11,7 +11,7 @@
 namespace flowfabric::simulation {
 namespace {
 
-// The number of the key that a handle or grant key was signed with. It stands after two bytes (core/tokens.hpp).
+// The number of the key that signed a handle or grant key. It follows two bytes (core/tokens.hpp).
 std::uint32_t key_id_of(const std::string& token) {
   const std::string bytes = ok(from_base64url(token));
   Decoder in(bytes);
@@ -54,7 +54,7 @@ void Watcher::worker_changed(const Key& key) {
   shadow.life.compare(now.info);
 }
 
-// Between two registrations only a heartbeat in time keeps a worker alive, and nothing brings it back.
+// Between two registrations only a heartbeat in time keeps a worker alive, and nothing revives it.
 void Watcher::check_worker_change(const WorkerShadow& shadow, const WorkerRecord& after,
                                   const std::vector<Event>& events) {
   const WorkerRecord& before = shadow.record;
@@ -102,8 +102,8 @@ void Watcher::worker_removed(const Key& key, TimestampMs latest_ms) {
   forget_log(key);
 }
 
-// Whether its holder had this lease when it died. By commits, so that a claim which was on its way does not count, and
-// by the time that the release goes by.
+// Whether its holder had this lease when it died. By commits, so that a claim in progress does not count, and by the
+// time that the release uses.
 bool Watcher::is_of_the_dead(const Shadow& shadow) const {
   const auto& lease = shadow.execution.facts.lease;
   if (shadow.removed || !lease || !options_.release_on_worker_death) return false;
@@ -191,7 +191,7 @@ void Watcher::check_workers(Store& store, TimestampMs now) {
   }
 }
 
-// Leases that ran out and that nobody has followed, by what the events say.
+// Expired leases whose executions have not been claimed again, according to the events.
 void Watcher::check_expired_leases(Store& store, TimestampMs now) {
   std::set<std::pair<TimestampMs, Key>> expected;
   for (const auto& [key, shadow] : shadows_) {

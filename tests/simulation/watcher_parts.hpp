@@ -1,4 +1,4 @@
-// Shared between the watcher*.cpp files; nobody else includes this.
+// Shared between the watcher*.cpp files; not included elsewhere.
 #pragma once
 
 #include "base/hashing.hpp"

@@ -58,7 +58,7 @@ void WorkerLife::begin(const Event& event) {
   ended_at_ = 0;
   ended_by_.clear();
   reason_.clear();
-  // Within one millisecond nobody can tell the leases of two lives apart: those stay.
+  // Within one millisecond the leases of two registrations cannot be distinguished: those are kept.
   for (Death& death : deaths_) death.until = std::min(death.until, event.at - 1);
 }
 
@@ -71,7 +71,7 @@ void WorkerLife::end(const Event& event, WorkerState state, const Death& death) 
 }
 
 void WorkerLife::compare(const WorkerInfo& info) const {
-  // A live one whose time is up is shown as lapsed before the clock has written it off.
+  // A live worker whose time is over is shown as lapsed before the clock has recorded its death.
   const WorkerState shown = info.state == WorkerState::lapsed ? WorkerState::live : info.state;
   must_equal(info, to_string(shown), to_string(state_), "the state");
   must_equal(info, info.worker_id, worker_id_, "the worker id");

@@ -1,4 +1,4 @@
-// The legal life of one worker instance, told by its events alone. It may register again after it has died.
+// The legal sequence of events of one worker instance. It may register again after it has died.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ class WorkerLife {
  public:
   struct Death {
     std::uint64_t commit = 0;
-    TimestampMs at = 0;     // when it died, which may be before somebody noticed
-    TimestampMs until = 0;  // leases that it got until then are given back
+    TimestampMs at = 0;     // when it died, which may be before that was noticed
+    TimestampMs until = 0;  // leases that it got until then are released
   };
 
-  // Throws Violation when the event may not follow. `commit` is the number of the commit that brought it, `expires_at`
-  // until when the worker had been alive before.
+  // Throws Violation if the event may not follow. `commit` is the number of its commit, `expires_at` the previous
+  // expiry of the worker.
   void take(const Event& event, std::uint64_t commit, TimestampMs expires_at);
-  // Throws Violation when what is stored, or listed, is not what the events have made it.
+  // Throws Violation if the stored or listed data does not match the events.
   void compare(const WorkerInfo& info) const;
 
   bool live() const { return state_ == WorkerState::live && registrations_ > 0; }

@@ -1,4 +1,4 @@
-// Workers: diligent ones, silent ones, and those that come back with a handle from long ago.
+// Workers: active ones, silent ones, and those that return with an old handle.
 #include <algorithm>
 
 #include "engine/reads.hpp"
@@ -22,7 +22,7 @@ std::string name_of(const Command& command) {
   return "cancel_held";
 }
 
-// Tells apart what a worker may ask under one lease; the same text is the same request.
+// Distinguishes the requests of a worker under one lease; the same text is the same request.
 std::string text_of(const Command& command) {
   std::string text = name_of(command);
   if (const auto* complete = std::get_if<CompleteCommand>(&command)) text += complete->request.result;
@@ -33,7 +33,7 @@ std::string text_of(const Command& command) {
   return text;
 }
 
-// Whether this is how such a command ends a lease.
+// Whether such a command ends a lease in this way.
 bool is_end_by(const Command& command, const LeaseSpan& span) {
   if (std::holds_alternative<CompleteCommand>(command)) return span.ended_by == EventType::completed;
   if (span.ended_actor != span.instance) return false;
@@ -82,7 +82,7 @@ void World::claim_something(Worker& worker) {
   });
 }
 
-// `lanes` is what was known of them when the call was sent.
+// `lanes` is the knowledge about them when the call was sent.
 void World::check_lane_served(const std::map<std::string, LaneBook>& lanes, const std::string& lane,
                               const ExecutionId& id) {
   const auto found = lanes.find(lane);
@@ -112,7 +112,7 @@ void World::hold(Worker& worker, const ClaimedExecution& claimed) {
   worker.held.push_back(std::move(held));
 }
 
-// `grant_id` is that of the grant which was used, if one was.
+// `grant_id` is that of the redeemed grant, if any.
 void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& claimed, const std::string& grant_id) {
   const std::string id = to_string(claimed.execution_id);
   trace_.line("  {} epoch {} to {}", id, claimed.lease.lease_epoch, request.worker_instance_id);
@@ -229,14 +229,14 @@ void World::use_handle(Worker&, Held& held) {
   send_fenced(held, std::move(command));
 }
 
-// By value: others may claim, and so move what the worker holds, while the engine looks at the handle.
+// By value: others may claim, and so move what the worker holds, while the engine checks the handle.
 void World::send_fenced(Held held, Command command) {
   Process& process = live_process();
   if (process.state->dead) return;
   std::optional<Result<Fence>> fence;
   run_in(process, [&] { fence = process.runtime->fence_of(held.claimed.handle); });
   if (!fence || process.state->dead) return;
-  // Once keys were rotated, an engine may refuse it, or not have heard of its key yet.
+  // After a rotation, an engine may refuse it, or not know its key yet.
   if (!*fence && watcher_->rotations() > 0) return;
   if (!*fence || **fence != held.fence) {
     violated("a handle is good on every engine", "process {}", process.state->number);
@@ -250,7 +250,7 @@ void World::send_fenced(Held held, Command command) {
 
 void World::judge_fenced(Process& process, const Held& held, const Command& command, const Result<Reply>& reply) {
   const Shadow* shadow = watcher_->find(held.fence.execution_id);
-  // The id has been used again since: nothing of the old life can be told from the shadow.
+  // The id has been used again since: the copy has no data about the old execution.
   if (shadow->incarnation != held.incarnation) return;
   if (reply) {
     judge_success(process, held, command, *reply);
@@ -298,7 +298,7 @@ void World::check_completion(const Held& held, const CompleteRequest& request) {
   completions_.push_back({held.fence.execution_id, held.incarnation, held.fence.attempt_index, request.result});
 }
 
-// What a heartbeat said about one of the leases that it carried. `sent` is the last commit before it was sent.
+// The result of a heartbeat for one of its leases. `sent` is the last commit before it was sent.
 void World::judge_renewal(const Held& held, const Result<RenewVerdict>& verdict, std::uint64_t sent) {
   Shadow* shadow = watcher_->find(held.fence.execution_id);
   if (shadow->incarnation != held.incarnation) return;
@@ -317,7 +317,7 @@ void World::judge_renewal(const Held& held, const Result<RenewVerdict>& verdict,
   }
 }
 
-// A holder in good standing is never turned away.
+// A holder of a valid lease is never refused.
 void World::judge_refusal(const Held& held, const Command& command, const Error& error) {
   Shadow* shadow = watcher_->find(held.fence.execution_id);
   const LeaseSpan& span = shadow->life.leases().at(held.fence.lease_epoch);
@@ -325,7 +325,7 @@ void World::judge_refusal(const Held& held, const Command& command, const Error&
     violated("a holder in good standing is served", "{} of {} epoch {}", to_string(error.code),
              to_string(held.fence.execution_id), held.fence.lease_epoch);
   }
-  // The answer to a release is remembered until another lease is given.
+  // The reply to a release is remembered until the next lease.
   const bool is_last = shadow->life.leases().rbegin()->first == held.fence.lease_epoch;
   const bool acknowledged =
       released_.contains({held.fence.execution_id, held.incarnation, held.fence.lease_epoch, text_of(command)});

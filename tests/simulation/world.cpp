@@ -32,7 +32,7 @@ World::World(std::uint64_t seed, bool verbose)
 }
 
 World::~World() {
-  // Whatever the engines still want to say, nobody listens any more.
+  // Later output of the engines is ignored.
   for (const auto& process : processes_) process->state->dead = true;
 }
 
@@ -58,7 +58,7 @@ RunResult World::run() {
   return result;
 }
 
-// Some runs see no faults, some see one kind, most see several.
+// Some runs have no faults, some have one kind, most have several.
 void World::choose_profile() {
   const auto rate = [&](int most) { return random_.chance(600) ? static_cast<int>(random_.between(1, most)) : 0; };
   if (!random_.chance(100)) {
@@ -74,7 +74,7 @@ void World::choose_profile() {
   }
   rates_.interleave = random_.chance(700) ? static_cast<int>(random_.between(50, 400)) : 0;
   writers_ = static_cast<std::uint32_t>(random_.between(1, 2));
-  // Nearly everything is read ahead, or, in a quarter of all lives, nothing.
+  // Nearly everything is read ahead, or, in a quarter of all runs, nothing.
   read_ahead_.lead_ms = random_.between(1, 2000);
   read_ahead_.stride_ms = random_.between(100, 1000);
   read_ahead_.dense_ms = random_.between(0, 1000);
@@ -160,7 +160,7 @@ void World::open_process(Process& process) {
     options.read_ahead = read_ahead_;
     options.entropy = seeded_entropy(seed_ * 1000 + ++lives_);
     options.steady_ms = [this] { return (now_us_ + steady_lead_us_) / 1000; };
-    // An opening process is not yet there for others to interleave with.
+    // A process that is being opened does not interleave with others yet.
     std::optional<Result<std::unique_ptr<Runtime>>> opened;
     ++depth_;
     try {
@@ -178,12 +178,12 @@ void World::open_process(Process& process) {
 }
 
 void World::bury_the_dead() {
-  // Others may die while one opens, so the round is made until nobody is left to bury.
+  // Others may die while one opens, so this is repeated until no dead process is left.
   for (std::size_t i = 0; i < processes_.size();) {
     Process* process = processes_[i++].get();
     if (!process->state->dead || process->frames > 0) continue;
     i = 0;
-    // Callers of a dead process learn nothing; the runtime's own last words are not heard either.
+    // Callers of a dead process get no reply; the last messages of the runtime are ignored too.
     process->runtime.reset();
     std::vector<std::uint64_t> lost;
     for (const auto& [number, call] : calls_) {
@@ -198,7 +198,7 @@ void World::bury_the_dead() {
   }
 }
 
-// Runs something in the process; a simulated crash ends it there and goes no further.
+// Runs something in the process; a simulated crash ends it there.
 void World::run_in(Process& process, const std::function<void()>& work) {
   ++process.frames;
   try {
@@ -284,7 +284,7 @@ void World::advance(std::int64_t ms) {
   latest_us_ = std::max(latest_us_, now_us_);
 }
 
-// To the very millisecond at which something ends, or to the one before: there it is decided what "until" means.
+// To the exact millisecond at which something ends, or to the one before: this tests the meaning of "until".
 void World::advance_to_an_edge() {
   std::vector<TimestampMs> edges;
   for (const auto& [key, shadow] : watcher_->workers()) edges.push_back(shadow.record.info.expires_at);
@@ -308,7 +308,7 @@ void World::step_clock() {
     const std::int64_t back = random_.between(1, 60) * 1000;
     trace_.line("the clock goes back {} us", back);
     now_us_ -= back;
-    // Half of the time the steady clock does not join in.
+    // Half of the time the steady clock does not change.
     if (random_.chance(500)) steady_lead_us_ += back;
     return;
   }
@@ -318,7 +318,7 @@ void World::step_clock() {
 std::uint64_t World::committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) {
   const int rotations = watcher_->rotations();
   const std::uint64_t number = watcher_->committed(sets, verdicts, latest_us_ / 1000);
-  // An engine that cannot read the new keys right away reads them again only in a while.
+  // An engine that cannot read the new keys right away reads them again only after a while.
   if (watcher_->rotations() != rotations) news_lost_ = true;
   trace_.line("commit {} of {} sets at {}", number, sets.size(), now_ms());
   return number;

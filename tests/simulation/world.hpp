@@ -1,7 +1,7 @@
-// One simulated run: a database, one to three engines on it, clients, time, and everything that can go wrong.
+// One simulated run: a database, one to three engines on it, clients, time, and faults.
 //
-// One thread. What the engine would do with threads (its writers, its clock, other processes) happens here between any
-// two store calls, because the fault store comes back to `interleave`.
+// One thread. The threads of the engine (its writers, its clock, other processes) run here between any two store calls,
+// because the fault store calls `interleave`.
 #pragma once
 
 #include <deque>
@@ -33,7 +33,7 @@ struct RunResult {
 
 RunResult run_seed(std::uint64_t seed, bool verbose);
 
-// One engine with its store, as a process of its own.
+// One engine with its store, as a separate process.
 struct Process {
   std::shared_ptr<ProcessState> state = std::make_shared<ProcessState>();
   FaultStore* store = nullptr;  // owned by the runtime
@@ -42,7 +42,7 @@ struct Process {
   bool tick_busy = false;
   bool look_busy = false;
   bool is_up() const { return runtime && !state->dead; }
-  int frames = 0;  // how many of its threads are on the stack; it is buried when there are none
+  int frames = 0;  // how many of its threads are on the stack; it is destroyed when there are none
 };
 
 // A request that the clients remember, so that they can send it again.
@@ -52,7 +52,7 @@ struct SentCreate {
   bool may_exist = false;  // acknowledged, or its outcome is unknown
 };
 
-// What a worker has in its hands, or had once: it may come back with it at any time.
+// The current and earlier leases of a worker: it may use them at any time.
 struct Held {
   ClaimedExecution claimed;
   Fence fence;
@@ -68,16 +68,16 @@ struct Worker {
   std::optional<std::string> keeps_to{};  // claims only executions of this namespace
   std::vector<Held> held;
   bool draining = false;         // it was told so
-  TimestampMs frozen_until = 0;  // until then it does nothing at all
+  TimestampMs frozen_until = 0;  // until then it does nothing
 };
 
-// A grant that somebody has the key of.
+// A grant whose key a client has.
 struct SentGrant {
   Grant grant;
   int incarnation = 1;
 };
 
-// What the operators know of a lane for certain.
+// The certain knowledge of the operators about a lane.
 struct LaneBook {
   LaneState acknowledged = LaneState::active;
   bool certain = true;
@@ -107,14 +107,14 @@ class World final : public Environment {
   struct Call {
     Process* process = nullptr;
     std::string what;
-    bool parks = false;  // a claim or a wait: it may take its time
+    bool parks = false;  // a claim or a wait: it may take long
     ClaimRequest claim;
     TimestampMs until = 0;
     std::optional<ExecutionId> awaited;
     std::function<void(const Error&)> crashed;
   };
 
-  // How a worker instance stands by what is committed.
+  // The state of a worker instance according to the commits.
   struct Standing {
     bool live = false;
     bool draining = false;
@@ -140,7 +140,7 @@ class World final : public Environment {
   Process& live_process();
   TimestampMs now_ms() const { return now_us_ / 1000; }
 
-  // calm.cpp: what must be true when everything has had its turn, and the end of a run.
+  // calm.cpp: conditions that must hold after everything was processed, and the end of a run.
   void settle();
   void check_calm();
   void check_nothing_sleeps();
@@ -153,7 +153,7 @@ class World final : public Environment {
   void check_the_end();
   void outlive_everything();
 
-  // clients.cpp: calls and what their answers must mean.
+  // clients.cpp: calls and the checks of their replies.
   std::uint64_t open_call(Process& process, Call call);
   bool close_call(std::uint64_t number);
   template <class T>
@@ -265,7 +265,7 @@ class World final : public Environment {
   std::map<std::tuple<ExecutionId, int, std::uint64_t>, FailReply> fail_replies_;
 };
 
-// Opens a call and returns what is to be called with its answer.
+// Opens a call and returns the function to call with its reply.
 template <class T>
 std::function<void(const Result<T>&)> World::ask(Process& process, const std::string& what,
                                                  std::function<void(Process&, const Result<T>&)> answer) {

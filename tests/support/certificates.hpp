@@ -1,4 +1,4 @@
-// Certificates for tests, made when they are needed.
+// Certificates for tests, created on demand.
 #pragma once
 
 #include <string>

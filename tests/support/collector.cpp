@@ -91,7 +91,7 @@ Collector::Collector(net::ServerOptions options) {
   server_ = serve([this](std::shared_ptr<net::Exchange> exchange) { handle(std::move(exchange)); }, std::move(options));
 }
 
-// The handler looks at everything else here.
+// The handler uses all other members.
 Collector::~Collector() { server_->stop(); }
 
 std::string Collector::url() const { return "http://127.0.0.1:" + std::to_string(port()); }

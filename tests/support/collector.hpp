@@ -1,4 +1,5 @@
-// An OpenTelemetry collector that keeps what it is sent and believes nothing: every body must have the shape of OTLP/JSON.
+// An OpenTelemetry collector that keeps what it receives and checks everything: every body must have the form of
+// OTLP/JSON.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct CollectedSpan {
   std::string problem{};
   std::map<std::string, std::string> resource{};
 
-  // Empty when it has none.
+  // Empty if it has none.
   std::string at(const std::string& key) const {
     const auto found = attributes.find(key);
     return found == attributes.end() ? "" : found->second;
@@ -41,18 +42,18 @@ class Collector {
 
   std::uint16_t port() const { return server_->port(); }
   std::string url() const;
-  // How the next requests are answered, one each; after them everything is taken.
+  // The responses to the next requests, one each; later requests are accepted.
   void answer_next(std::vector<net::Response> answers);
-  // From now on nobody gets an answer.
+  // From now on no request is answered.
   void fall_silent();
 
   std::size_t requests() const;
   // The headers of the last request.
   net::Headers headers() const;
-  // What was taken, in the order of arrival.
+  // The accepted spans, in the order of arrival.
   std::vector<CollectedSpan> spans() const;
   std::vector<CollectedSpan> spans_of(const std::string& trace_id) const;
-  // What was wrong with the bodies.
+  // The errors of the bodies.
   std::vector<std::string> complaints() const;
 
  private:

@@ -1,7 +1,7 @@
 // Runs a Runtime by hand on virtual time: no threads, no sleeping, every step reproducible.
 //
 // Calls look like those of the public Engine. A call submits its command, pumps until it is answered, and returns the
-// answer; a claim or wait that parks stays pending until `advance` or another call wakes it.
+// reply; a claim or wait that parks stays pending until `advance` or another call wakes it.
 #pragma once
 
 #include <memory>
@@ -26,16 +26,16 @@ struct Pending {
 
 class Driver {
  public:
-  // Opens an engine on `store`, whose clock must be `clock`. Fails the program when it cannot. The steady clock is that
-  // of `clock` too unless the options bring their own.
+  // Opens an engine on `store`, whose clock must be `clock`. Aborts if it cannot. The steady clock is that of `clock`
+  // too unless the options have their own.
   Driver(std::unique_ptr<Store> store, ManualClock& clock, std::uint64_t seed = 1, RuntimeOptions options = {});
 
   Runtime& runtime() { return *runtime_; }
   Store& store() { return runtime_->store(); }
 
-  // Pumps all writers, the clock and those who wait until nothing moves.
+  // Pumps all writers, the clock and the waiters until nothing changes.
   void settle();
-  // Lets time pass, stopping at every moment at which the clock wants to act.
+  // Lets time pass, stopping at every moment at which the clock wants to run.
   void advance(std::int64_t ms);
   // Lets time pass in one step, as after a long pause of the process.
   void jump(std::int64_t ms);
@@ -47,8 +47,8 @@ class Driver {
   Pending<ExecutionResult> wait_later(const ExecutionId& id, std::uint32_t wait_ms);
   Pending<EventPage> events_later(const std::string& cursor, std::uint32_t wait_ms, const EventFilter& filter = {});
 
-  // The fleet (driver_fleet.cpp). A heartbeat is answered with the next batch or when its patience ends: `heartbeat` lets
-  // that much time pass.
+  // The fleet (driver_fleet.cpp). A heartbeat is answered with the next batch or when its patience ends: `heartbeat`
+  // lets that much time pass.
   Result<RegisterWorkerReply> register_worker(WorkerRegistration registration);
   Pending<HeartbeatReply> heartbeat_later(HeartbeatRequest request);
   Result<HeartbeatReply> heartbeat(HeartbeatRequest request);
@@ -68,7 +68,7 @@ class Driver {
 
   // Shorthands.
   ExecutionId make(std::string kind = "job", std::string lane = "default");
-  // Claims one from the lane; fails the program when there is none.
+  // Claims one from the lane; aborts if there is none.
   ClaimedExecution take(std::string lane = "default", std::uint32_t lease_ttl_ms = 30000, std::string instance = "w-1");
   Fence fence(const ClaimedExecution& claimed) const;
   Result<Reply> complete(const ClaimedExecution& claimed, std::string result = {});

@@ -42,7 +42,7 @@ class Line {
     at_ = end;
     return part;
   }
-  // Text with backslashes, up to `stop` or the end of the line when that is 0.
+  // Text with backslashes, up to `stop` or the end of the line if that is 0.
   std::string escaped(char stop) {
     std::string out;
     for (; at_ < text_.size() && text_[at_] != stop; ++at_) {
@@ -106,7 +106,7 @@ void require(bool holds, const std::string& name, const std::string& what) {
   if (!holds) throw std::runtime_error(name + ": " + what);
 }
 
-// What one series of a histogram must be.
+// The requirements for one series of a histogram.
 struct HistogramSeries {
   std::optional<double> le;
   double highest = 0;

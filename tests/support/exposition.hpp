@@ -1,4 +1,4 @@
-// Reads the Prometheus text format (0.0.4), stricter than Prometheus does: what it would repair or tolerate is refused.
+// Reads the Prometheus text format (0.0.4), stricter than Prometheus: text that Prometheus would tolerate is refused.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ struct Exposition {
 
   // All samples of that line name.
   std::vector<MetricSample> samples(const std::string& name) const;
-  // The sum of the samples of that line name that have these labels; 0 when there are none.
+  // The sum of the samples of that line name that have these labels; 0 if there are none.
   double sum(const std::string& name, const MetricLabels& labels = {}) const;
 };
 

@@ -1,4 +1,4 @@
-// What tests of the HTTP server share: starting one, waiting for a condition, short requests.
+// Shared by tests of the HTTP server: starting one, waiting for a condition, short requests.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ inline std::unique_ptr<net::HttpServer> serve(net::Handler handler, net::ServerO
   return std::move(*server);
 }
 
-// Answers with what it was asked.
+// Answers with the request.
 inline void echo(const std::shared_ptr<net::Exchange>& exchange) {
   const net::Request& request = exchange->request();
   exchange->respond({.body = request.method + " " + request.target + " " + request.body, .content_type = "text/plain"});
@@ -33,7 +33,7 @@ inline std::string post(const std::string& target, const std::string& body, cons
          headers + "\r\n" + body;
 }
 
-// Waits for what happens on other threads. False after a minute, which no test gets near when it is right.
+// Waits for changes on other threads. False after a minute, which a correct test never reaches.
 template <class Condition>
 bool eventually(Condition condition) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);

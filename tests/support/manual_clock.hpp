@@ -1,4 +1,4 @@
-// A clock that only moves when a test says so.
+// A clock that only moves when a test moves it.
 //
 // Copies share one time, and `source()` keeps it alive, so a store may outlive the clock that it was given.
 // Thread-safe.

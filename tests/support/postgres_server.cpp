@@ -42,7 +42,7 @@ struct Account {
   gid_t gid;
 };
 
-// PostgreSQL refuses to run as root, so root runs it as the system user that the package made.
+// PostgreSQL refuses to run as root, so root runs it as the system user of the package.
 std::optional<Account> account_to_become() {
   if (geteuid() != 0) return std::nullopt;
   passwd entry{};
@@ -75,8 +75,8 @@ std::vector<pid_t> children_of(pid_t parent) {
   return {std::istream_iterator<pid_t>(list), {}};
 }
 
-// What a child needs, laid out before the fork: afterwards only async-signal-safe calls are
-// allowed, because other threads may have held the allocator's lock.
+// The data of a child, prepared before the fork: afterwards only async-signal-safe calls are allowed, because other
+// threads may have held the allocator's lock.
 class Launch {
  public:
   Launch(std::vector<std::string> words, std::string log, std::string directory)
@@ -89,7 +89,7 @@ class Launch {
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
 
-  // Forks and executes. The child dies with the thread that calls this.
+  // Forks and executes. The child dies with the calling thread.
   pid_t spawn(const std::optional<Account>& account) const {
     const pid_t parent = getpid();
     const pid_t child = fork();
@@ -132,8 +132,8 @@ class Launch {
   std::vector<char*> envp_;
 };
 
-// A running child. The death signal follows the thread that forked, not the process, so that
-// thread is ours: it forks and then stays until the child has ended.
+// A running child. The death signal depends on the thread that forked, not on the process, so there is a separate
+// thread: it forks and then waits until the child has ended.
 class Child {
  public:
   Child(const Launch& launch, const std::optional<Account>& account) {
@@ -186,8 +186,8 @@ class Child {
     return status;
   }
 
-  // For a forked copy of this process, which has the object but neither thread nor child. The
-  // handle is parked because such a thread can be neither joined nor detached.
+  // For a forked copy of this process, which has the object but neither thread nor child. The handle is leaked because
+  // such a thread can be neither joined nor detached.
   void forget() {
     static std::vector<std::thread>* const parked = new std::vector<std::thread>;
     parked->push_back(std::move(keeper_));
@@ -217,7 +217,7 @@ class PostgresServer::Impl {
     for (int attempt = 1;; ++attempt) {
       port_ = free_port();
       url_ = "postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres";
-      // Someone else may take the port between our look and the server's bind.
+      // Another process may take the port between the check and the server's bind.
       if (launch_and_wait()) return;
       if (attempt == port_attempts) fail("PostgreSQL ended while starting");
     }
@@ -247,8 +247,8 @@ class PostgresServer::Impl {
 
   void kill_all() {
     if (!postmaster_) return;
-    // The postmaster first, or it would note that a child crashed. Children that it makes meanwhile end by themselves
-    // when they see that it is gone.
+    // The postmaster first, or it would notice that a child crashed. Children that it creates meanwhile exit when they
+    // see that it is gone.
     const std::vector<pid_t> children = children_of(postmaster_->pid());
     postmaster_->signal(SIGKILL);
     for (const pid_t child : children) ::kill(child, SIGKILL);
@@ -256,7 +256,7 @@ class PostgresServer::Impl {
     postmaster_.reset();
   }
 
-  // A server refuses to start while a process of the one before still uses the shared memory.
+  // A server refuses to start while a process of the previous one still uses the shared memory.
   void start_again() {
     if (postmaster_) throw std::logic_error("start_again() needs a server that is down");
     const auto limit = std::chrono::steady_clock::now() + ready_limit;
@@ -296,7 +296,7 @@ class PostgresServer::Impl {
     return words;
   }
 
-  // False if the server ended by itself; throws if it neither ends nor answers.
+  // False if the server exited; throws if it neither exits nor answers.
   bool launch_and_wait() {
     const Launch launch(postmaster_words(), log_, directory_.path().string());
     postmaster_ = std::make_unique<Child>(launch, account_);
@@ -384,7 +384,7 @@ void dump_and_restore(const std::string& from_url, const std::string& to_url) {
 }
 
 PostgresServer& shared_postgres() {
-  // Nothing on this server has to outlive the machine, and every case makes a schema of its own.
+  // Data on this server need not survive a crash of the machine, and every case creates its own schema.
   static PostgresServer server = PostgresServer::start({.fsync = false});
   return server;
 }

@@ -1,9 +1,8 @@
 // A private PostgreSQL for tests and benchmarks.
 //
-// Each PostgresServer is a cluster of its own in a temporary directory, on a free loopback port,
-// with trust authentication, user and database `postgres`. It ends with its object, and also when
-// this process is killed. Failures throw std::runtime_error with the end of the server's log.
-// Thread rule: one thread at a time per object; url() may be called from anywhere.
+// Each PostgresServer is a separate cluster in a temporary directory, on a free loopback port, with trust
+// authentication, user and database `postgres`. It ends with its object, and also when this process is killed. Failures
+// throw std::runtime_error with the end of the server's log. Thread rule: one thread at a time per object.
 #pragma once
 
 #include <memory>
@@ -31,10 +30,10 @@ class PostgresServer {
 
   // postgres://postgres@127.0.0.1:PORT/postgres; stays the same after crash() and start_again().
   const std::string& url() const;
-  // What all its lives have said. Gone with this object.
+  // The log of all its runs. Deleted with this object.
   const std::string& log_file() const;
 
-  // Immediate shutdown: no checkpoint, connections are cut, committed data is in the WAL only.
+  // Immediate shutdown: no checkpoint, connections are closed, committed data is in the WAL only.
   void crash();
 
   // SIGKILL to every process of the server.

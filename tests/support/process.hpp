@@ -11,10 +11,10 @@ namespace flowfabric::test {
 
 using Words = std::vector<std::string>;
 
-// One life of a program. Owned by one thread; the process dies with this object, and with the thread that made it.
+// One run of a program. Owned by one thread; the process dies with this object, and with the thread that created it.
 class Process {
  public:
-  // What it prints goes to the end of the file. No variable of FlowFabric is passed on.
+  // Its output is appended to the file. No variable of FlowFabric is passed on.
   Process(const Words& words, const std::string& log);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;

@@ -72,7 +72,7 @@ bool RawSocket::receive() {
 }
 
 std::string RawSocket::read_until(std::string_view mark) {
-  std::size_t found = 0, seen = 0;  // what was seen is not searched again: it may be many megabytes
+  std::size_t found = 0, seen = 0;  // the part already searched is not searched again: it may be many megabytes
   while ((found = input_.find(mark, seen)) == std::string::npos) {
     seen = input_.size() - std::min(input_.size(), mark.size() - 1);
     if (!receive()) return std::exchange(input_, {});

@@ -1,4 +1,4 @@
-// A plain TCP client on loopback that sends exactly the bytes it is given, for tests of what no good client sends.
+// A plain TCP client on loopback that sends exactly the given bytes, for tests of malformed requests.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@ namespace flowfabric::test {
 
 class RawSocket {
  public:
-  // Connects to 127.0.0.1. Fails the program when it cannot. A small receive buffer makes a slow reader.
+  // Connects to 127.0.0.1. Aborts if it cannot. A small receive buffer makes a slow reader.
   explicit RawSocket(std::uint16_t port, int receive_buffer_bytes = 0);
   ~RawSocket();
   RawSocket(RawSocket&& other) noexcept : socket_(other.socket_) { other.socket_ = -1; }
   RawSocket(const RawSocket&) = delete;
   RawSocket& operator=(const RawSocket&) = delete;
 
-  // False when the other side is gone.
+  // False if the other side is gone.
   bool send(std::string_view bytes);
   void finish_sending();  // half-closes
   void close();
   void reset();  // closes so that the other side sees an error
-  // What arrives until `mark` is in it or the other side closes. Gives up after a minute.
+  // Reads until `mark` is found or the other side closes. Gives up after a minute.
   std::string read_until(std::string_view mark);
-  // What arrives until the other side closes.
+  // Reads until the other side closes.
   std::string read_all();
-  // One response with a Content-Length, head and body. `bodiless` for the answer to HEAD.
+  // One response with a Content-Length, header and body. `bodiless` for the response to HEAD.
   std::string read_response(bool bodiless = false);
-  // True when the last read ended because the other side has closed.
+  // True if the last read ended because the other side has closed.
   bool at_end() const { return at_end_; }
 
  private:

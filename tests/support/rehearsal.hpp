@@ -1,5 +1,5 @@
-// A stage for the state machine: runs commands through `decide` against a store made of maps, and keeps what the plan
-// of each command wrote. Every plan is checked against the contract of a change set on the way.
+// A test bed for the state machine: runs commands through `decide` against a store made of maps, and keeps the changes
+// of each command. Every plan is checked against the rules of a change set.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Rehearsal {
     return reply;
   }
 
-  // Only decides, so that several commands can share a workspace as they do in a batch.
+  // Only decides, so that several commands can share a workspace as in a batch.
   Result<Reply> decide_in(Workspace& workspace, const Command& command) {
     load(workspace, command);
     return decide(workspace, command, context());
@@ -97,18 +97,18 @@ class Rehearsal {
     const auto found = due_.find(key);
     return found == due_.end() ? std::nullopt : std::optional(found->second);
   }
-  // 0 when time alone does not change it, though it may stand in a group.
+  // 0 if time alone does not change it, though it may belong to a group.
   TimestampMs due(const Key& key) const {
     const auto entry = due_entry(key);
     return entry && entry->due_at != never_due ? entry->due_at : 0;
   }
   TimestampMs due(const ExecutionId& id) const { return due(execution_key(id)); }
-  // The group that an execution stands in, and where.
+  // The group of an execution, and its rank.
   Grouping group_of(const ExecutionId& id) const {
     const auto entry = due_entry(execution_key(id));
     return entry ? Grouping{entry->group, entry->rank} : Grouping{};
   }
-  // Who stands in a group, in order.
+  // The members of a group, in order.
   std::vector<Key> members(std::uint64_t group) const {
     std::vector<std::pair<std::int64_t, Key>> found;
     for (const auto& [key, entry] : due_) {
@@ -176,7 +176,7 @@ class Rehearsal {
   }
 
   const TokenSigner& signer() const { return *signer_; }
-  // Signs and verifies with the keys that are stored, as an engine does once it has read them.
+  // Signs and verifies with the stored keys, like an engine that has read them.
   void reload_keys() { signer_ = std::make_shared<const TokenSigner>(keyring()); }
 
   void seed(std::uint64_t number) { entropy_ = seeded_entropy(number); }
@@ -220,7 +220,7 @@ class Rehearsal {
     ADD_FAILURE() << "not granted, alternative " << outcome.index();
     return {};
   }
-  // What becomes of a grant key that its worker shows.
+  // Redeems a grant key as its worker.
   static RedeemCommand redeem_command(const Grant& grant, std::uint32_t lease_ttl_ms = 500) {
     RedeemCommand command;
     command.kind = grant.kind;
@@ -231,8 +231,8 @@ class Rehearsal {
     return command;
   }
 
-  // One visit of the clock: everything that is due, at most `most_leases` leases of each dead worker taken at a time, all
-  // in one batch. Returns how many records were due.
+  // One run of the clock: everything that is due, at most `most_leases` leases of each dead worker at a time, all in
+  // one batch. Returns the number of due records.
   std::size_t sweep(std::size_t most_leases = 500) {
     std::vector<Key> due_keys;
     for (const auto& [key, entry] : due_) {

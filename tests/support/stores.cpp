@@ -46,7 +46,7 @@ class SqliteTestDatabase final : public TestDatabase {
   const TempDir directory_{"flowfabric-sqlite"};
 };
 
-// The time is part of the name because a server may outlive many test processes, and process ids come again.
+// The time is part of the name because a server may outlive many test processes, and process ids are reused.
 std::string unique_schema() {
   static std::atomic<int> number{0};
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -57,7 +57,7 @@ std::string unique_schema() {
 class PostgresTestDatabase final : public TestDatabase {
  public:
   ~PostgresTestDatabase() override {
-    // A handle that is still open must not hang the test run, so the drop waits for locks only so long.
+    // An open handle must not hang the test run, so the drop waits for locks only for a limited time.
     const std::string statements =
         "SET client_min_messages = error; SET lock_timeout = '10s'; DROP SCHEMA IF EXISTS " + schema_ + " CASCADE";
     PGconn* connection = PQconnectdb(server_url_.c_str());

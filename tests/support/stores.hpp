@@ -1,7 +1,7 @@
-// Every kind of store that there is, for tests that must hold on all of them.
+// Every kind of store, for tests that must hold on all of them.
 //
-// A TestDatabase is fresh and empty; any number of handles can be opened on it, as several processes would. Close them
-// before it dies: it takes its data with it. Failures throw std::runtime_error. Thread-safe.
+// A TestDatabase is fresh and empty; any number of handles can be opened on it, like several processes. Close them
+// before it is destroyed: its data is deleted. Failures throw std::runtime_error. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ class TestDatabase {
   TestDatabase& operator=(const TestDatabase&) = delete;
   virtual ~TestDatabase() = default;
 
-  // Opens a handle; missing migrations are applied whatever the options say.
+  // Opens a handle; missing migrations are always applied.
   virtual std::unique_ptr<Store> open(StoreOptions options) = 0;
   std::unique_ptr<Store> open() { return open(StoreOptions{}); }
   virtual std::string url() const = 0;

@@ -35,7 +35,7 @@ class TempDir {
 
   ~TempDir() {
     if (path_.empty()) return;
-    std::error_code ignored;  // A leftover in the temporary directory is no reason to fail a test.
+    std::error_code ignored;  // A leftover in the temporary directory must not fail a test.
     std::filesystem::remove_all(path_, ignored);
   }
 
@@ -44,7 +44,7 @@ class TempDir {
   // The text form of a file in the directory, for example for a store URL.
   std::string file(std::string_view name) const { return (path_ / name).string(); }
 
-  // Gives up ownership: the directory stays.
+  // Gives up ownership: the directory is kept.
   void keep() { path_.clear(); }
 
  private:

@@ -75,7 +75,7 @@ struct ServedBeforeInNamespace {
   }
 };
 
-// Comes before every entry of the route.
+// Sorts before every entry of the route.
 ReadyEntry first_of_route(RouteNo route, std::string name_space = {}) {
   return {route, std::numeric_limits<std::int32_t>::max(), 0, {}, std::move(name_space)};
 }
@@ -94,7 +94,7 @@ struct GroupBefore {
 
 DueEntry first_of_group(std::uint64_t group) { return {0, {}, group, std::numeric_limits<std::int64_t>::min()}; }
 
-// Where a listed record stands. A kind's records lie together, oldest first; pages walk backwards.
+// The position of a listed record. The records of a kind are adjacent, oldest first; pages go backwards.
 struct ListingPlace {
   RecordKind kind = RecordKind::execution;
   TimestampMs created_at = 0;
@@ -127,7 +127,7 @@ bool matches(const LogEntry& entry, const LogQuery& query) {
   return query.types.empty() || contains(query.types, entry.type);
 }
 
-// What callers owe the contract. Other stores may trust it; the reference model is the place to find out.
+// The obligations of callers. Other stores may rely on them; the reference model checks them.
 
 bool is_well_formed(const Key& key) { return key.bytes.size() >= 3 && key.bytes.size() <= limits::max_key_bytes; }
 
@@ -200,7 +200,7 @@ void check_request(const ReadRequest& request) {
   for (const auto group : request.groups) FF_CHECK(is_group(group) && groups.insert(group).second);
 }
 
-// One handle's listener. It is called without a lock, so `running_` says when it may be taken away.
+// The listener of one handle. It is called without a lock, so `running_` shows when it may be removed.
 class ListenerSlot {
  public:
   void set(std::function<void(const Wakeup&)> listener) {
@@ -233,10 +233,10 @@ class ListenerSlot {
 
 }  // namespace
 
-// The data and every rule about it. Each public function is one transaction: it takes the mutex and keeps it.
+// The data and every rule about it. Each public function is one transaction: it holds the mutex until it returns.
 class MemoryDatabase {
  public:
-  // Stands for the session that reserves candidates; only its address is used.
+  // Identifies the session that reserves candidates; only its address is used.
   using Owner = const void*;
 
   ReadReply read(Owner owner, const ReadRequest& request, std::int64_t now_us);
@@ -290,7 +290,7 @@ class MemoryDatabase {
   }
   static ListingPlace place_of(const Key& key, const Listing& listing) { return {key.kind(), listing.created_at, key}; }
 
-  // All of these expect that the mutex is held.
+  // All of these require that the mutex is held.
   std::vector<Record> records_of(const std::vector<Key>& keys) const;
   std::optional<Record> record_of(const Key& key) const;
   bool reserve(Owner owner, const Key& key);
@@ -322,7 +322,7 @@ class MemoryDatabase {
   std::set<ReadyEntry, ServedBeforeInNamespace> ready_by_namespace_;  // the same entries
   std::set<DueEntry, DueBefore> due_;
   std::map<Key, TimestampMs> due_at_;        // the same entries by key: a record has at most one
-  std::set<DueEntry, GroupBefore> grouped_;  // those of them that stand in a group
+  std::set<DueEntry, GroupBefore> grouped_;  // those of them that belong to a group
   std::set<ListingPlace> listings_;
   std::map<SatelliteName, std::string> satellites_;
   Counters counters_;
@@ -334,7 +334,7 @@ class MemoryDatabase {
   std::map<RouteNo, std::uint64_t> route_turns_;           // where each stands in it
   std::uint64_t route_turn_ = 0;                           // of the newest ever stored
 
-  // Candidates on their way: kept from other sessions until the batch of the owner ends.
+  // Candidates in progress: hidden from other sessions until the batch of the owner ends.
   std::map<Key, Owner> reserved_;
   std::map<Owner, std::vector<Key>> reserved_by_;
   // Who holds a record, and behind it those who wait for that.
@@ -391,7 +391,7 @@ void MemoryDatabase::find_due(Owner owner, const ReadRequest& request, Timestamp
   }
 }
 
-// Nothing is reserved: whoever wants something of a group sees all of it.
+// Nothing is reserved: every reader of a group sees all of it.
 void MemoryDatabase::find_grouped(std::uint64_t group, std::uint32_t limit, std::vector<DueCandidate>& found) const {
   auto entry = grouped_.lower_bound(first_of_group(group));
   for (; entry != grouped_.end() && entry->group == group && found.size() < limit; ++entry) {
@@ -487,8 +487,8 @@ bool MemoryDatabase::guards_hold(Owner owner, const ChangeSet& set) const {
   });
 }
 
-// The new values of the counters that the set changes, or nothing when one of them refuses. A set may add to one
-// counter twice, so the sums run over the copy.
+// The new values of the counters that the set changes, or nothing if one of them refuses. A set may add to one counter
+// twice, so the sums are computed on the copy.
 std::optional<MemoryDatabase::Counters> MemoryDatabase::add_counters(const ChangeSet& set) const {
   Counters sums;
   for (const auto& add : set.counters) {
@@ -573,14 +573,14 @@ void MemoryDatabase::put_route(const Route& route) {
 
 void MemoryDatabase::put_ready(const ReadyEntry& entry) {
   const auto stored = ready_.insert(entry).first;
-  FF_CHECK(*stored == entry);  // a record does not change its namespace. The same once more is harmless
+  FF_CHECK(*stored == entry);  // a record does not change its namespace. Repeating it is harmless
   ready_by_namespace_.insert(entry);
 }
 
 void MemoryDatabase::drop_ready(const ReadyEntry& entry) {
   const auto found = ready_.find(entry);
   if (found == ready_.end()) return;
-  ready_by_namespace_.erase(*found);  // the stored namespace counts: a drop may give the name alone
+  ready_by_namespace_.erase(*found);  // the stored namespace is used: a drop may have only the name
   ready_.erase(found);
 }
 
@@ -588,7 +588,7 @@ void MemoryDatabase::put_due(const DueEntry& entry) {
   const auto of_record = due_at_.try_emplace(entry.key, entry.due_at).first;
   const auto stored = due_.insert(entry).first;
   // A record that has an entry gets another one only together with the drop of the first: a real database would keep
-  // both, or the first one. The same once more is harmless.
+  // both, or the first one. Repeating it is harmless.
   FF_CHECK(of_record->second == entry.due_at && *stored == entry);
   if (entry.group != 0) grouped_.insert(entry);
 }
@@ -596,7 +596,7 @@ void MemoryDatabase::put_due(const DueEntry& entry) {
 void MemoryDatabase::drop_due(const DueEntry& entry) {
   const auto found = due_.find(entry);
   if (found == due_.end()) return;
-  if (found->group != 0) grouped_.erase(*found);  // the stored group counts: a drop may give the name alone
+  if (found->group != 0) grouped_.erase(*found);  // the stored group is used: a drop may have only the name
   due_at_.erase(found->key);
   due_.erase(found);
 }
@@ -686,7 +686,7 @@ std::vector<Record> MemoryDatabase::scan(RecordKind kind, const std::string& aft
 
 std::vector<ListedRecord> MemoryDatabase::list(const ListQuery& query) {
   const std::lock_guard lock(mutex_);
-  // Everything before `end` is wanted: the next kind's first place, or less when the page or the time says so.
+  // Everything before `end` matches: the first position of the next kind, or less because of the page or the time.
   const auto next_kind = static_cast<RecordKind>(static_cast<std::uint8_t>(query.record_kind) + 1);
   ListingPlace end{next_kind, std::numeric_limits<TimestampMs>::min(), {}};
   if (query.created_before) end = std::min(end, ListingPlace{query.record_kind, *query.created_before, {}});
@@ -777,7 +777,7 @@ Result<LogPage> MemoryDatabase::read_log(const LogQuery& query) {
     if (matches(place->second, query)) page.entries.push_back({position(place->first), place->second});
     examined = place->first;
   }
-  // When the page does not fill up, everything committed has been examined.
+  // If the page is not full, everything committed has been examined.
   page.next = position(page.behind ? examined : log_sequence_);
   return page;
 }
@@ -1001,7 +1001,7 @@ class MemoryStore final : public Store {
     return std::make_unique<MemorySession>(database_, now_us_);
   }
 
-  // One mutex serves one writer at a time; more would only wait for each other.
+  // One mutex allows one writer at a time; more would only wait for each other.
   std::uint32_t preferred_sessions() const override { return 1; }
 
   Result<std::vector<RouteNo>> forget_routes(const std::vector<RouteNo>& numbers) override {

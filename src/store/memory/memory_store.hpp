@@ -7,7 +7,8 @@
 
 namespace flowfabric {
 
-// What several memory stores can share, as several processes share one database. Lost with its last owner.
+// A database that several memory stores can share, as several processes share one database. Destroyed with its last
+// owner.
 class MemoryDatabase;
 std::shared_ptr<MemoryDatabase> make_memory_database();
 

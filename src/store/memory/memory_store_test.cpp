@@ -1,4 +1,4 @@
-// What the reference model refuses. What it does is tested in tests/conformance, with the other stores.
+// The checks of the reference model. Its behaviour is tested in tests/conformance, with the other stores.
 #include "store/memory/memory_store.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ constexpr std::uint64_t too_high = std::uint64_t{1} << 63;
 
 class MemoryStoreChecks : public ::testing::Test {
  protected:
-  // Puts the record, whatever it was, with an entry.
+  // Puts the record, with any previous content, with an entry.
   ChangeSet putting(const DueEntry& entry, std::uint64_t version) {
     ChangeSet set;
     set.roots.push_back(RootChange{entry.key, version, RootChange::Action::put, "fixed", "body", std::nullopt});

@@ -1,4 +1,4 @@
-// How long to wait before the next attempt to connect: doubling, with jitter so that many engines do not come at once.
+// The pause before the next attempt to connect: doubling, with jitter so that many engines do not connect at once.
 #pragma once
 
 #include <algorithm>

@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 
-// The planner must never be free to begin a join at the table: of a table that was empty at its last vacuum it believes
-// that reading all of it is cheap, and it keeps the plan while the table grows. So rows are looked up from the array
-// outwards, by subqueries that stand LATERAL behind a LIMIT or OFFSET, or by MERGE, whose insertions make it an outer
-// join from the array. Arrays become rows in a select list, where they advance together: `FROM unnest(...)` would keep the
-// elements of each array in a store of its own first. Deleting by ctid is safe where rows are never updated or are locked by then.
+// The planner must never be able to start a join at the table: for a table that was empty at its last vacuum it assumes
+// that a full scan is cheap, and it keeps the plan while the table grows. Therefore rows are looked up from the array,
+// by LATERAL subqueries with a LIMIT or OFFSET, or by MERGE, whose insertions make it an outer join from the array.
+// Arrays are unnested in a select list, where they advance together: `FROM unnest(...)` would first materialise the
+// elements of each array. Deleting by ctid is safe if rows are never updated or are already locked.
 
 // No guard: the owner of an entry is guarded. Goes first, because a search in another session may hold the row's lock
-// and will next want the record: whoever takes the entry before the record cannot deadlock. Index ready_order.
+// and will then lock the record: taking the entry before the record avoids a deadlock. Index ready_order.
 constexpr Statement drop_ready = {"drop_ready", R"sql(
 DELETE FROM ready WHERE ctid = ANY (ARRAY(
   SELECT r.ctid
@@ -33,8 +33,8 @@ DELETE FROM ready WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM ready
     WHERE route = i.route AND priority = i.priority AND sequence = i.sequence AND key = i.key LIMIT 1) r)))sql"};
 
-// The same for entries that a search of this transaction has found, and locked. A record at the version that the guard wants
-// has one entry, so the one that was found is the one that is meant.
+// The same for entries that a search of this transaction has found and locked. A record at the guarded version has one
+// entry, so the entry found is the right one.
 constexpr Statement drop_held_ready = {"drop_held_ready", "DELETE FROM ready WHERE ctid = ANY($1::tid[])"};
 
 // As drop_ready. Index due_pkey.
@@ -43,8 +43,8 @@ DELETE FROM due WHERE ctid = ANY (ARRAY(
   SELECT d.ctid FROM (SELECT unnest($1::bigint[]) AS due_at, unnest($2::bytea[]) AS key) i
   CROSS JOIN LATERAL (SELECT ctid FROM due WHERE due_at = i.due_at AND key = i.key LIMIT 1) d)))sql"};
 
-// Guard: none of the keys exists. The unique violation does it: ON CONFLICT would cost half as much again, for what
-// hardly ever happens. Waits for another transaction that is creating one. Indexes root_pkey, root_listing.
+// Guard: none of the keys exists. The unique violation checks it: ON CONFLICT would cost half as much again, for a rare
+// case. Waits for another transaction that is creating one. Indexes root_pkey, root_listing.
 constexpr Statement insert_roots = {"insert_roots", R"sql(
 INSERT INTO root (key, record_kind, created_at, name_space, lane, kind, flow, fixed, version, finished_at, state, tags,
   body, log_n, log_xid)
@@ -53,9 +53,9 @@ FROM (SELECT unnest($1::bytea[]), unnest($2::smallint[]), unnest($3::bigint[]), 
         unnest($6::text[]), unnest($7::bytea[]), unnest($8::bytea[]), unnest($9::bigint[]), unnest($10::bigint[]),
         unnest($11::smallint[]), unnest($12::text[]), unnest($13::bytea[]), unnest($14::int[]) AS log_n) i)sql"};
 
-// Guard: every key is at the expected version; `conflict()` ends the transaction. Waits for another transaction that
-// changes one and looks again. No indexed column changes. A record is looked for by its key (index root_pkey) or, for a
-// quarter less, where it was when it was loaded: if it has moved from there it was changed, or the next attempt finds it.
+// Guard: every key is at the expected version; `conflict()` aborts the transaction. Waits for another transaction that
+// changes one and checks again. No indexed column changes. A record is found by its key (index root_pkey) or, for a
+// quarter less, at the position where it was loaded: if it has moved, it was changed, or the next attempt finds it.
 //
 // The same guard keeps the entries of a record in the order of their commits. A transaction has its number since its first
 // lock, which may be older than the record that it has read; then its entry would stand before those that are there. That
@@ -83,13 +83,14 @@ UPDATE root SET record_kind = $2::int, created_at = $3::bigint, name_space = $4:
   flow = $7::bytea
 WHERE key = $1::bytea)sql"};
 
-// Guard: every key is at the expected version, and stays so until we commit because of the share lock. Index root_pkey.
+// Guard: every key is at the expected version, and stays so until the commit because of the share lock. Index
+// root_pkey.
 constexpr Statement check_roots = {"check_roots", R"sql(
 SELECT assert_count(count(*), $3::int, 'FF001') FROM unnest($1::bytea[], $2::bigint[]) i(key, expected)
 CROSS JOIN LATERAL (SELECT FROM root WHERE key = i.key AND version = i.expected LIMIT 1 FOR SHARE) held)sql"};
 
-// Guard: every key is at the expected version; the lock waits for another transaction and looks again, then the rows
-// are ours to delete. Index root_pkey. Also ends the proof that a record does not exist, see queue_roots.
+// Guard: every key is at the expected version; the lock waits for another transaction and checks again, then the rows
+// can be deleted. Index root_pkey. Also used to check that a record does not exist, see queue_roots.
 constexpr Statement erase_roots = {"erase_roots", R"sql(
 WITH done AS (
   DELETE FROM root WHERE ctid = ANY (ARRAY(
@@ -98,15 +99,15 @@ WITH done AS (
   RETURNING 1)
 SELECT assert_count(count(*), $3::int, 'FF001') FROM done)sql"};
 
-// No guard of its own: the root is guarded, and locked by now. Index satellite_pkey.
+// No separate guard: the root is guarded, and already locked. Index satellite_pkey.
 constexpr Statement erase_satellites = {"erase_satellites", R"sql(
 DELETE FROM satellite WHERE ctid = ANY (ARRAY(
   SELECT s.ctid FROM unnest($1::bytea[]) i(root)
   CROSS JOIN LATERAL (SELECT ctid FROM satellite WHERE root = i.root OFFSET 0) s)))sql"};
 
-// Empties the entries of erased records, whose newest ones are given, where they stand, and removes pages without any other.
-// Entries never move and their page stays while they count, so the walk sees them all; the change waits for another
-// transaction and looks again. Index log_pkey.
+// Empties the entries of erased records in place, starting from their newest entries, and removes pages without other
+// entries. Entries never move and their page exists while they count, so the walk finds them all; the update waits for
+// another transaction and checks again. Index log_pkey.
 constexpr Statement erase_entries = {"erase_entries", R"sql(
 MERGE INTO log l
 USING (
@@ -133,8 +134,8 @@ WHEN NOT MATCHED THEN INSERT (n) VALUES (conflict()))sql"};
 constexpr Statement raise_floor = {"raise_floor", R"sql(
 UPDATE log_floor SET xid = $1::xid8, n = $2::int WHERE (xid, n) < ($1::xid8, $2::int))sql"};
 
-// No guard. An entry is put once, so the plain statement does; the patient one takes the place of a unique violation,
-// and costs twice as much for it. Indexes ready_order, ready_namespace.
+// No guard. An entry is put once, so the plain statement is sufficient; the patient one avoids a unique violation, and
+// costs twice as much. Indexes ready_order, ready_namespace.
 #define FF_PUT_READY                                               \
   "INSERT INTO ready (route, priority, sequence, key, name_space)" \
   " SELECT unnest($1::bigint[]), unnest($2::int[]), unnest($3::bigint[]), unnest($4::bytea[]), unnest($5::text[])"
@@ -152,7 +153,7 @@ constexpr Statement put_due_patiently = {"put_due_patiently", FF_PUT_DUE " ON CO
 // commit that adds routes, and that commit then waits for nothing more. Index route_number.
 constexpr Statement put_routes = {"put_routes", "SELECT put_routes($1::bigint[], $2::text[], $3::text[], $4::text[])"};
 
-// No guard of its own: the root is guarded. Index satellite_pkey.
+// No separate guard: the root is guarded. Index satellite_pkey.
 constexpr Statement put_satellites = {"put_satellites", R"sql(
 INSERT INTO satellite (root, kind, n, body)
 SELECT root, kind, n, body FROM unnest($1::bytea[], $2::smallint[], $3::bigint[], $4::bytea[]) i(root, kind, n, body)
@@ -192,14 +193,14 @@ auto listed(Get get) {
 using Text = std::string_view;
 using Int = std::int64_t;
 
-// One order of keys in every session keeps most deadlocks away; the server finds the rest.
+// The same order of keys in every session avoids most deadlocks; the server detects the others.
 void sort_by_key(std::vector<const RootChange*>& changes) {
   std::sort(changes.begin(), changes.end(), [](const auto* a, const auto* b) {
     return std::tie(a->key, a->expected_version) < std::tie(b->key, b->expected_version);
   });
 }
 
-// Several sets may rest on one settings record; the server must count it once.
+// Several sets may depend on one settings record; the server must count it once.
 void drop_repeats(std::vector<const RootChange*>& changes) {
   const auto same = [](const auto* a, const auto* b) {
     return a->key == b->key && a->expected_version == b->expected_version;
@@ -324,7 +325,7 @@ void Batch::sum_counters(const std::vector<ChangeSet>& sets, const std::vector<s
       of_set[add.counter.bytes] += add.delta;
     }
     for (const auto& [key, delta] : of_set) {
-      // A set on its own needs no slack: its net change, even a negative one, is what is compared.
+      // A single set needs no slack: its net change, even a negative one, is compared.
       auto& growth = totals[key].second.growth;
       growth = chosen.size() == 1 ? delta : growth + std::max<std::int64_t>(delta, 0);
     }
@@ -342,7 +343,8 @@ void Batch::sort() {
   drop_repeats(absences_);
   for (auto* entries : {&ready_put_, &ready_drop_}) sort_ready(*entries);
   for (auto* entries : {&due_put_, &due_drop_}) sort_due(*entries);
-  // Of several puts to one name, which only one set can hold, the last counts: the server refuses to write a row twice.
+  // Of several puts to one name, which only one set can have, the last is used: the server refuses to write a row
+  // twice.
   std::sort(satellites_.begin(), satellites_.end(),
             [](const auto* a, const auto* b) { return std::tie(a->name, a) < std::tie(b->name, b); });
   const auto last = std::unique(satellites_.rbegin(), satellites_.rend(),
@@ -410,8 +412,8 @@ void Batch::queue_drops(Connection& connection, const ReadyPlaces& held) const {
   if (!due_drop_.empty()) connection.queue(drop_due, due_names(due_drop_));
 }
 
-// That a record does not exist cannot be locked. So it is created and erased again: whoever creates it at the same time
-// waits for us, or we for him.
+// The absence of a record cannot be locked. Therefore it is created and erased again: a concurrent create waits for
+// this transaction, or vice versa.
 void Batch::queue_roots(Connection& connection, bool patiently) const {
   if (!inserts_.empty()) connection.queue(insert_roots, insert_params(inserts_));
   if (!absences_.empty()) {

@@ -1,7 +1,7 @@
 // Turns change sets into the statements of one transaction.
 //
-// Everything is set-based: one statement a table and kind of change, whatever the number of sets, each with its rows as
-// arrays. Guards are asserted on the server, so that the transaction of one round trip ends itself when one fails.
+// Everything is set-based: one statement per table and kind of change, for any number of sets, with its rows as arrays.
+// Guards are checked on the server, so that a transaction in one round trip aborts itself if one fails.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace flowfabric::postgres {
 
-// Where the ready entries of records stand. Good while the transaction that has locked them lasts.
+// The positions of the ready entries of records. Valid during the transaction that has locked them.
 using ReadyPlaces = std::unordered_map<std::string, std::uint64_t>;
 
 // The sets must outlive the batch. `chosen` are the positions of the sets that take part, `shift` is that of the
@@ -25,19 +25,18 @@ class Batch {
   Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen, std::int64_t shift);
 
   // Queues every statement that the sets need; the caller fences, ends the transaction and flushes. `patiently` is for
-  // the attempts after a conflict: index entries that are there already are no second one, and nothing is taken to be
-  // where it was.
+  // attempts after a conflict: existing index entries are tolerated, and positions are not used.
   void queue(Connection& connection, const ReadyPlaces& held, bool patiently) const;
 
  private:
-  // What all adds to one counter come to. `room` is the highest value from which every add still fits.
+  // The sum of all adds to one counter. `room` is the highest value from which every add still fits.
   struct CounterSum {
     const Key* counter = nullptr;
     std::int64_t delta = 0;
     std::int64_t room = 0;
   };
-  // The number of an entry is its place among `entries_`, from 1 on, so that (xid, 0) is the place before everything of a
-  // transaction.
+  // The number of an entry is its index in `entries_`, from 1 on, so that (xid, 0) is the position before all entries
+  // of a transaction.
   struct Entry {
     const LogEntry* entry = nullptr;
     Position previous;  // of the same record; xid 0: in this transaction

@@ -11,7 +11,7 @@ namespace flowfabric::postgres {
 namespace {
 
 constexpr int oldest_server = 150000;
-constexpr std::size_t max_schema_bytes = 48;  // a notification channel is named after it and must stay below 64
+constexpr std::size_t max_schema_bytes = 48;  // a notification channel is named after it and must be shorter than 64
 
 std::uint64_t read_number(const char* bytes, int width) {
   std::uint64_t value = 0;
@@ -112,7 +112,7 @@ Result<Address> parse_address(const std::string& url) {
                 "and must not begin with a digit or pg_",
                 "schema");
   }
-  // libpq quotes the whole URL, password included, when it cannot parse it; so its message is not passed on.
+  // libpq quotes the whole URL, including the password, if it cannot parse it; therefore its message is not passed on.
   char* message = nullptr;
   PQconninfoOption* parsed = PQconninfoParse(address.uri.c_str(), &message);
   PQfreemem(message);
@@ -200,7 +200,7 @@ void Params::number(std::uint64_t value, int width) {
   data_.append(bytes.data(), static_cast<std::size_t>(width));
 }
 
-// A ctid is a number of block (4 bytes) and a turn in it (2).
+// A ctid is a block number (4 bytes) and an index in the block (2).
 static int width_of(Type type) {
   switch (type) {
     case Type::int8:
@@ -258,7 +258,7 @@ std::vector<std::string> Rows::texts(int row, int column) const {
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const Address& address, const std::string& setup) {
-  // What stands before dbname is a default that the URL may override; what follows it is not negotiable.
+  // Parameters before dbname are defaults that the URL may override; those after it cannot be overridden.
   const char* wanted = address.several_hosts ? "primary" : "any";
   const std::array<const char*, 11> names = {"connect_timeout",
                                              "keepalives",
@@ -276,7 +276,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Address& address, con
   std::unique_ptr<Connection> connection(new Connection(PQconnectdbParams(names.data(), values.data(), 1)));
   PGconn* handle = connection->handle_.get();
   if (handle == nullptr) return fail(Errc::unavailable, "out of memory for a PostgreSQL connection");
-  // Whatever matters comes as an error too; libpq would print the rest on our user's terminal.
+  // Important messages also come as errors; libpq would print the others on the user's terminal.
   PQsetNoticeProcessor(handle, [](void*, const char*) {}, nullptr);
   if (PQstatus(handle) != CONNECTION_OK) {
     return fail(Errc::unavailable,
@@ -350,7 +350,7 @@ Failure Connection::lost() {
   return {true, {}, "lost the connection to PostgreSQL at " + where(handle_.get())};
 }
 
-// Reads the answer to one queued statement. False when the connection is gone.
+// Reads the reply to one queued statement. False if the connection is lost.
 bool Connection::read_one(const Statement* prepared, std::vector<Rows>& rows, std::optional<Failure>& failure) {
   PGresult* result = PQgetResult(handle_.get());
   if (result == nullptr) return false;
@@ -362,7 +362,7 @@ bool Connection::read_one(const Statement* prepared, std::vector<Rows>& rows, st
     } else {
       rows.push_back(std::move(holder));
     }
-  } else if (!failure) {  // the rest of an aborted pipeline says nothing new
+  } else if (!failure) {  // the rest of an aborted pipeline has no new information
     failure = failure_of(result);
     if (failure->lost) return false;
   }

@@ -1,7 +1,8 @@
-// A libpq connection with what this store needs of it: pipelines of prepared statements, parameters and results binary.
+// A libpq connection with the features that this store needs: pipelines of prepared statements, binary parameters and
+// results.
 //
-// A statement is prepared when it is first used on a connection, inside the same round trip. Nothing here retries: a
-// connection that was lost stays `broken()` and its owner replaces it. Not thread-safe.
+// A statement is prepared at its first use on a connection, inside the same round trip. Nothing here retries: a lost
+// connection stays `broken()` and its owner replaces it. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace flowfabric::postgres {
 
-// Where the database is. `uri` goes to libpq and may hold a password: never print it.
+// The address of the database. `uri` is passed to libpq and may contain a password: never print it.
 struct Address {
   std::string uri;
   std::string schema;                // a validated identifier
@@ -31,7 +32,7 @@ struct Address {
 // Takes our own parameters out of the URL and checks the rest.
 Result<Address> parse_address(const std::string& url);
 
-// What PostgreSQL or the network said. `lost`: the connection is gone, and so is the answer to what was sent last.
+// An error of PostgreSQL or the network. `lost`: the connection is lost, and so is the reply to the last statements.
 struct Failure {
   bool lost = false;
   std::string sqlstate;
@@ -132,10 +133,10 @@ class Connection {
 
   // Adds to the pipeline. Problems surface in `flush`.
   void queue(const Statement& statement, const Params& params);
-  // Adds a text that is used once and not worth a name.
+  // Adds a statement that is used once and is not prepared.
   void queue_once(const std::string& sql, const Params& params);
-  // Ends the pipeline and reads all answers: the rows of each statement in order, or the first failure.
-  // Without BEGIN among them the statements are one transaction, which ends here.
+  // Ends the pipeline and reads all replies: the rows of each statement in order, or the first failure. Without BEGIN
+  // among them the statements are one transaction, which ends here.
   Reply<std::vector<Rows>> flush();
   // One statement, one round trip.
   Reply<Rows> run(const Statement& statement, const Params& params);
@@ -155,7 +156,7 @@ class Connection {
   std::unique_ptr<PGconn, void (*)(PGconn*)> handle_;
   std::unordered_set<const Statement*> prepared_;
   std::unordered_set<const Statement*> preparing_;
-  std::vector<const Statement*> expected_;  // the answers due; set for a preparation, null for rows
+  std::vector<const Statement*> expected_;  // the expected replies; set for a preparation, null for rows
   bool broken_ = false;
 };
 

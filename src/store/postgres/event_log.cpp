@@ -8,7 +8,7 @@
 namespace flowfabric::postgres {
 namespace {
 
-// How many entries one read looks at when a filter passes few of them; then it says where to go on.
+// How many entries one read examines if a filter matches few of them; then it returns the position to continue from.
 constexpr std::size_t window = 20000;
 // How many pages are fetched at once, at first and at most. A page holds one entry or a few dozen.
 constexpr std::uint32_t first_pages = 32, most_pages = 512;
@@ -98,7 +98,7 @@ struct LogState {
   Position removed, horizon;
   Position newest;               // entry, shown or not
   Position end;                  // behind the last entry that may be shown
-  bool hidden = false;           // entries are committed that may not be shown yet
+  bool hidden = false;           // there are committed entries that may not be shown yet
   bool knows_cursor = false;     // its incarnation
   std::optional<Position> last;  // of the cursor's incarnation, if that is over
 };
@@ -148,12 +148,12 @@ std::optional<Error> objection(const Cursor& after, const LogState& state) {
   return refused(cursor_ahead_of_log, state, {});
 }
 
-// What one look at the log brings.
+// The result of one read of the log.
 struct Look {
   LogState state;
   bool cut = false;                                            // there may be more than was fetched
   std::vector<std::pair<Position, std::string_view>> entries;  // packed
-  std::vector<Rows> rows;                                      // that hold them
+  std::vector<Rows> rows;                                      // the rows that contain them
 };
 
 // Columns xid, n, entry of read_chain.
@@ -200,7 +200,7 @@ Reply<Look> look_at_log(Connection& connection, const LogQuery& query, std::int3
   return look;
 }
 
-// Adds what matches, up to the limit. Returns where to go on.
+// Adds matching entries, up to the limit. Returns the position to continue from.
 Position fill(LogPage& page, const Look& look, const LogQuery& query, const Position& after) {
   Position next = after;
   for (const auto& [position, packed] : look.entries) {

@@ -19,7 +19,7 @@ void put_text(std::string& out, std::string_view text) {
   out += text;
 }
 
-// Takes from the front. What we packed ourselves fits; a page that was damaged ends as empty values, not as a crash.
+// Takes from the front. Data that we packed fits; a damaged page gives empty values, not a crash.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view bytes) : rest_(bytes) {}

@@ -146,7 +146,7 @@ class PostgresStore final : public Store {
  private:
   const Address address_;
   const StoreOptions options_;
-  const std::string name_;   // tells our own announcements from those of others
+  const std::string name_;   // distinguishes our own notifications from those of others
   ReaderPool clock_reader_;  // next_due, due_entries and forget_routes, which only the clock calls
   ReaderPool lookups_;       // records by their keys
   ReaderPool readers_;       // satellites, groups and the log

@@ -1,4 +1,4 @@
-// The PostgreSQL home (15 and newer): many engines on one database.
+// The PostgreSQL store (15 and newer): many engines on one database.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What is special to the PostgreSQL store. What all stores promise is tested in tests/conformance.
+// Tests specific to the PostgreSQL store. The common behaviour is tested in tests/conformance.
 #include "store/postgres/postgres_store.hpp"
 
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A plain connection to look behind the store.
+// A plain connection to inspect the database.
 class Sql {
  public:
   explicit Sql(const std::string& schema = "public") : handle_(PQconnectdb(test::postgres_test_url().c_str())) {
@@ -40,7 +40,7 @@ class Sql {
   Sql(const Sql&) = delete;
   Sql& operator=(const Sql&) = delete;
 
-  // The first value of the answer, if any.
+  // The first value of the result, if any.
   std::string run(const std::string& sql) {
     PGresult* result = PQexec(handle_, sql.c_str());
     const auto status = PQresultStatus(result);
@@ -56,7 +56,7 @@ class Sql {
 
 std::string url_of(const std::string& schema) { return test::postgres_test_url() + "?schema=" + schema; }
 
-// A schema of its own for each test, with helpers for the values that tests write.
+// A separate schema for each test, with helpers for test values.
 class PostgresStoreTest : public ::testing::Test {
  protected:
   PostgresStoreTest() {
@@ -169,7 +169,7 @@ TEST_F(PostgresStoreTest, isolates_the_stale_among_its_neighbours) {
   for (int i = 0; i < 50; ++i) sets.push_back(put(i, i == 20 ? 7 : 1));
   sets.push_back(put(50, 0));
   sets.push_back(put(51, 3));  // does not exist
-  ChangeSet absent;            // rests on the absence of a record that exists
+  ChangeSet absent;            // depends on the absence of a record that exists
   absent.roots.push_back({key(49), 0, RootChange::Action::check, {}, {}, {}});
   sets[49] = absent;
   const auto verdicts = commit(*writer, sets);
@@ -184,13 +184,13 @@ TEST_F(PostgresStoreTest, isolates_the_stale_among_its_neighbours) {
   EXPECT_EQ(version(51), 0U);
 }
 
-// A commit looks for records where they were when they were loaded. What has moved since is found by its key; what now
-// lies in its place is left alone.
+// A commit looks for records at the position where they were loaded. A record that has moved is found by its key;
+// another row at its position is not changed.
 TEST_F(PostgresStoreTest, finds_records_that_have_moved) {
   store_ = open();
   auto writer = session(*store_);
   commit(*writer, {put(1, 0), put(2, 0)});
-  commit(*writer, {put_again(1, 1)});  // another version, which leaves a hole where the first was
+  commit(*writer, {put_again(1, 1)});  // another version, which leaves a gap at the first position
   const auto loaded = store_->load({key(1), key(2)}).value();
   ASSERT_NE(loaded.at(0).place, 0U);
   ASSERT_NE(loaded.at(1).place, loaded.at(0).place);
@@ -203,7 +203,7 @@ TEST_F(PostgresStoreTest, finds_records_that_have_moved) {
   EXPECT_EQ(version(1), 3U);
   EXPECT_EQ(version(2), 2U);
 
-  // Each in the other one's place, at the same version, and both in one.
+  // Each at the position of the other, at the same version, and both at one position.
   commit(*writer, {put_again(2, 2)});
   const auto now = store_->load({key(1), key(2)}).value();
   sets = {put_again(1, 3), put_again(2, 3)};
@@ -219,7 +219,7 @@ TEST_F(PostgresStoreTest, finds_records_that_have_moved) {
   EXPECT_EQ(version(1), 5U);
   EXPECT_EQ(version(2), 5U);
 
-  // In its place, but at another version.
+  // At its position, but at another version.
   sets = {put_again(1, 4)};
   sets[0].roots.front().place = store_->load({key(1)}).value().at(0).place;
   EXPECT_EQ(commit(*writer, sets), (std::vector{Verdict::stale}));
@@ -299,7 +299,7 @@ TEST_F(PostgresStoreTest, sessions_get_different_candidates) {
   EXPECT_GE(a->now_ms(), a->due.back().entry.due_at);
 }
 
-// The table is as the planner likes it least: grown since the plan was made, and never analyzed.
+// The worst case for the planner: the table has grown since the plan was made, and was never analyzed.
 TEST_F(PostgresStoreTest, group_reads_use_their_index) {
   store_ = open();
   auto writer = session(*store_);
@@ -326,7 +326,7 @@ TEST_F(PostgresStoreTest, group_reads_use_their_index) {
   EXPECT_EQ(sql.run(found), "6");
 }
 
-// The same for ready entries: neither a namespace in a crowd nor the crowd itself is searched through.
+// The same for ready entries: neither one namespace among many nor the many are scanned.
 TEST_F(PostgresStoreTest, searches_read_as_many_ready_entries_as_they_bring) {
   store_ = open();
   const Route lane{route_of("lane", {}), "lane", {}, "ns"};
@@ -362,7 +362,7 @@ TEST_F(PostgresStoreTest, searches_read_as_many_ready_entries_as_they_bring) {
   EXPECT_EQ(read_by("ready_order"), "12");
 }
 
-// Whoever follows the log costs the same however long it is.
+// Reading the log must cost the same for any length of the log.
 TEST_F(PostgresStoreTest, reading_the_log_reads_no_more_of_it_than_is_new) {
   store_ = open();
   auto writer = session(*store_);
@@ -374,7 +374,7 @@ TEST_F(PostgresStoreTest, reading_the_log_reads_no_more_of_it_than_is_new) {
     ASSERT_TRUE(page) << page.error().message;
     query.after = page->next;
   };
-  for (int i = 0; i < 10; ++i) read();  // by now plans are kept, made while there was nothing
+  for (int i = 0; i < 10; ++i) read();  // by now plans are kept that were made while the table was empty
   for (int commits = 0; commits < 60; ++commits) {
     std::vector<ChangeSet> sets;
     for (int i = 0; i < 100; ++i) sets.push_back(put(commits * 100 + i, 0));
@@ -591,7 +591,7 @@ TEST_F(PostgresStoreTest, says_who_holds_events_back) {
   EXPECT_EQ(store_->log_health()->held_back_ms, 0);
 }
 
-// The page stays while another record has an entry in it, but nothing of the erased one stays in the page.
+// The page is kept while another record has an entry in it, but it contains nothing of the erased record.
 TEST_F(PostgresStoreTest, erasing_empties_the_entries_of_a_shared_page) {
   store_ = open();
   auto writer = session(*store_);
@@ -640,7 +640,7 @@ TEST_F(PostgresStoreTest, survives_a_backend_killed_between_read_and_commit) {
   const auto reply = writer->read(request);
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->records.front().version, 2U);
-  EXPECT_EQ(version(1), 2U);  // the pool's connections were killed too
+  EXPECT_EQ(version(1), 2U);  // the connections of the pool were killed too
 }
 
 TEST_F(PostgresStoreTest, survives_a_backend_killed_in_mid_commit) {
@@ -721,7 +721,7 @@ class Proxy {
       pumps_.emplace_back([this, client, server] { pump(client, server); });
     }
   }
-  // Carries bytes both ways until one side closes; then both.
+  // Forwards bytes in both directions until one side closes; then closes both.
   void pump(int client, int server) {
     std::vector<char> buffer(65536);
     for (bool open = true; open;) {
@@ -801,7 +801,7 @@ TEST_F(PostgresStoreTest, finds_out_that_a_commit_happened_when_its_answer_was_l
   commit(*writer, {put(1, 0)});
   for (std::uint64_t expected = 1; expected < 6; ++expected) {
     proxy.swallow_next_answer();
-    // Were it sent again it would be stale; were it guessed it might be lost.
+    // If it were sent again it would be stale; if the outcome were guessed, it might be lost.
     EXPECT_EQ(commit(*writer, {put_again(1, expected)}), std::vector{Verdict::committed});
     EXPECT_EQ(version(1), expected + 1);
   }
@@ -810,7 +810,7 @@ TEST_F(PostgresStoreTest, finds_out_that_a_commit_happened_when_its_answer_was_l
   through.reset();
 }
 
-// Collects what a listener hears.
+// Collects the notifications of a listener.
 class Ear {
  public:
   std::function<void(const Wakeup&)> listener() {
@@ -896,7 +896,7 @@ TEST_F(PostgresStoreTest, an_idle_store_issues_no_statements) {
   EXPECT_EQ(sql.run(fingerprint), before);
 }
 
-// Two sessions that work on the same few records: whatever they run into, every commit is either whole or stale.
+// Two sessions that work on the same few records: every commit is either complete or stale.
 TEST_F(PostgresStoreTest, contending_sessions_lose_nothing) {
   store_ = open();
   constexpr int records = 8, rounds = 60;

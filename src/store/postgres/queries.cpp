@@ -21,12 +21,12 @@ ORDER BY key LIMIT $3::bigint)sql"};
 // Result: the earliest entry, if any. Index due_pkey.
 constexpr Statement first_due = {"first_due", "SELECT due_at FROM due ORDER BY due_at, key LIMIT 1"};
 
-// Result: entries after a place and up to a time, ascending. Index due_pkey.
+// Result: entries after a position and up to a time, ascending. Index due_pkey.
 constexpr Statement scan_due = {"scan_due", R"sql(
 SELECT due_at, group_no, rank, key FROM due
 WHERE (due_at, key) > ($1::bigint, $2::bytea) AND due_at <= $3::bigint ORDER BY due_at, key LIMIT $4::bigint)sql"};
 
-// Result: entries of a group after a place, ascending. Index due_group, as in session.cpp.
+// Result: entries of a group after a position, ascending. Index due_group, as in session.cpp.
 constexpr Statement scan_group = {"scan_group", R"sql(
 SELECT due_at, group_no, rank, key FROM due
 WHERE group_no = $1::bigint AND group_no <> 0 AND (rank, key) > ($2::bigint, $3::bytea)
@@ -34,7 +34,7 @@ ORDER BY rank, key LIMIT $4::bigint)sql"};
 
 constexpr Statement read_counter = {"read_counter", "SELECT value FROM counter WHERE key = $1::bytea"};
 
-// Result: how many entries of the route come before one, up to a limit. Index ready_order: all with a higher priority,
+// Result: the number of entries of the route before one, up to a limit. Index ready_order: all with a higher priority,
 // and of the same priority those before (sequence, key).
 constexpr Statement count_before = {"count_before", R"sql(
 SELECT count(*) FROM (
@@ -72,8 +72,9 @@ SELECT lane, state, count(*) FROM root
 WHERE record_kind = $1::int AND ($2::text IS NULL OR name_space = $2::text)
 GROUP BY lane, state ORDER BY lane, state)sql"};
 
-// Every entry that the chains of all records lead to. `linked` is false for a link that leads nowhere, forwards, or to an
-// entry of another record; the walk ends there. An entry names its record after the type, the time and a length.
+// Every entry that the chains of all records lead to. `linked` is false for a link that leads nowhere, forwards, or to
+// an entry of another record; the walk ends there. An entry has the key of its record after the type, the time and a
+// length.
 #define FF_ALL_CHAINS                                                                                                 \
   "WITH RECURSIVE chain(key, xid, n, page, linked, prev_xid, prev_n) AS (\n"                                          \
   "  SELECT r.key, r.log_xid, r.log_n, l.n, coalesce(substring(l.entry FROM 13 FOR length(r.key)) = r.key, false),\n" \
@@ -95,7 +96,7 @@ GROUP BY lane, state ORDER BY lane, state)sql"};
   "    FROM log p WHERE p.xid = b.xid AND p.n <= b.n ORDER BY p.n DESC LIMIT 1) l ON true\n"                          \
   "  WHERE c.linked AND c.prev_n <> 0)\n"
 
-// Each counts what must not be there, and says it in a sentence.
+// Each query counts invalid rows; the text describes them.
 struct Finding {
   Statement statement;
   const char* sentence;
@@ -220,7 +221,7 @@ Reply<std::vector<Satellite>> query_satellites(Connection& connection, const Key
 
 Reply<std::vector<Record>> query_scan(Connection& connection, RecordKind kind, const std::string& after,
                                       std::uint32_t limit) {
-  const std::string first(1, static_cast<char>(kind));  // no key is only a kind byte, so "after it" loses nothing
+  const std::string first(1, static_cast<char>(kind));  // no key is only a kind byte, so "after it" skips nothing
   const std::string end(1, static_cast<char>(static_cast<std::uint8_t>(kind) + 1));
   Params params;
   params.bytes(std::max(after, first)).bytes(end).int8(limit);
@@ -262,7 +263,7 @@ Reply<std::optional<TimestampMs>> query_next_due(Connection& connection) {
   });
 }
 
-// No key is empty, so the empty one stands before all of the smallest time or rank.
+// No key is empty, so the empty key sorts before all entries of the smallest time or rank.
 Reply<std::vector<DueEntry>> query_due_entries(Connection& connection, const std::optional<DuePosition>& after,
                                                TimestampMs until, std::uint32_t limit) {
   Params params;

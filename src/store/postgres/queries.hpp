@@ -1,4 +1,4 @@
-// The questions that the store answers outside batches. Each function is one round trip on a reader connection.
+// The queries of the store outside batches. Each function is one round trip on a reader connection.
 #pragma once
 
 #include "store/postgres/connection.hpp"

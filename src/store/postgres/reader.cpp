@@ -46,7 +46,7 @@ Result<std::unique_ptr<Connection>> ReaderPool::take(bool fresh) {
     if (!wait_for_one(lock)) return too_many_reads(limits_.connections);
     ++taken_;
     moved_ = steady_clock::now();
-    if (fresh) idle_.clear();  // what killed one connection has killed the others
+    if (fresh) idle_.clear();  // the cause has probably killed the other connections too
     if (!idle_.empty()) {
       auto connection = std::move(idle_.back());
       idle_.pop_back();

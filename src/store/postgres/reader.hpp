@@ -22,8 +22,8 @@ class ReaderPool {
   };
   ReaderPool(Address address, Limits limits) : address_(std::move(address)), limits_(limits) {}
 
-  // Calls `work(Connection&)`, which returns a Reply. What only reads may run twice: a connection that has died since
-  // its last use shows only when it is used, so a loss is answered with one more attempt on a fresh one.
+  // Calls `work(Connection&)`, which returns a Reply. Reads may run twice: a connection that has died since its last
+  // use is detected only when it is used, so a loss is answered with another attempt on a fresh one.
   template <class Work>
   auto run(Work work) -> Result<typename decltype(work(std::declval<Connection&>()))::value_type> {
     for (bool fresh = false;; fresh = true) {

@@ -1,4 +1,4 @@
-// How rows become the contract's values, for sessions and readers alike.
+// Converts rows to the types of the store interface, for sessions and readers.
 #pragma once
 
 #include "store/postgres/connection.hpp"
@@ -7,7 +7,7 @@
 
 namespace flowfabric::postgres {
 
-// The columns that a record is made of.
+// The columns of a record.
 #define FF_RECORD_COLUMNS "key, version, fixed, body, log_xid, log_n, ctid"
 constexpr int record_columns = 7;
 
@@ -27,7 +27,7 @@ inline std::vector<Record> records_of(const Rows& rows) {
   return records;
 }
 
-// Columns due_at, group_no, rank from `column` on; the key stands elsewhere.
+// Columns due_at, group_no, rank from `column` on; the key is elsewhere.
 inline DueEntry due_entry_at(const Rows& rows, int row, int column, Key key) {
   return {rows.integer(row, column), std::move(key), static_cast<std::uint64_t>(rows.integer(row, column + 1)),
           rows.integer(row, column + 2)};

@@ -8,14 +8,14 @@
 namespace flowfabric::postgres {
 namespace {
 
-// Columns that never change stand before those that do: PostgreSQL leaves the common beginning of an update out of its
-// write-ahead log. No index names a column that changes, so updates stay on their page (HOT) and touch no index;
+// Columns that never change come before those that do: PostgreSQL leaves the common prefix of an update out of its
+// write-ahead log. No index contains a column that changes, so updates stay on their page (HOT) and change no index;
 // fillfactor 50 leaves room for one rewrite of every row, and pruning makes room for the next.
 //
-// `ready` and `due` rows are inserted and deleted, never updated: a search that locks one reads it as its snapshot saw
-// it, which the order of the log relies on (see session.cpp).
+// `ready` and `due` rows are inserted and deleted, never updated: a search that locks one reads it as in its snapshot,
+// which the order of the log relies on (see session.cpp).
 //
-// An entry's place in the log is (xid, n): its transaction and its turn in it. See event_log.cpp for the order.
+// An entry's position in the log is (xid, n): its transaction and its index in it. See event_log.cpp for the order.
 constexpr const char* migration_1 = R"sql(
 CREATE TABLE root (
   key bytea NOT NULL PRIMARY KEY,
@@ -101,25 +101,26 @@ BEGIN
 END $$;
 )sql";
 
-// Groups. Most entries stand in none, so the index holds the others only. Constant defaults rewrite no row.
+// Groups. Most entries have none, so the index contains only the others. Constant defaults rewrite no row.
 constexpr const char* migration_2 = R"sql(
 ALTER TABLE due ADD COLUMN group_no bigint NOT NULL DEFAULT 0, ADD COLUMN rank bigint NOT NULL DEFAULT 0;
 CREATE INDEX due_group ON due (group_no, rank, key) WHERE group_no <> 0;
 )sql";
 
-// Namespaces of ready entries, for claims that keep to one. An entry without a record keeps none: nobody can claim it. The
-// index leaves out the namespace that most have and many have alone, so that they do not pay for it.
+// Namespaces of ready entries, for claims restricted to one. An entry without a record gets none: it cannot be claimed.
+// The index does not contain the default namespace, so that stores without other namespaces have no extra cost.
 constexpr const char* migration_3 = R"sql(
 ALTER TABLE ready ADD COLUMN name_space text COLLATE "C" NOT NULL DEFAULT '';
 UPDATE ready SET name_space = root.name_space FROM root WHERE root.key = ready.key AND root.name_space IS NOT NULL;
 CREATE INDEX ready_namespace ON ready (name_space, route, priority DESC, sequence, key) WHERE name_space <> 'default';
 )sql";
 
-// The log in pages: a row for the entries of a commit instead of a row, and two index entries, for each. A page begins at
-// `n` and holds `entries` (see log_pages.hpp), each with the place of the record's entry before it: prev_n 0 for none,
-// prev_xid 0 for the same transaction. A record knows its newest entry, so its history is a walk through a chain. `live`
-// counts the entries whose record exists; the others are empty. Pages stay in one piece up to the size of a block, and nobody compresses them.
-// What the old log held becomes pages of one entry. fenced() is to FF002 what conflict() is to FF001.
+// The log in pages: one row for the entries of a commit instead of a row, and two index entries, for each. A page
+// begins at `n` and contains `entries` (see log_pages.hpp), each with the position of the record's previous entry:
+// prev_n 0 for none, prev_xid 0 for the same transaction. A record has the position of its newest entry, so its history
+// is a chain. `live` counts the entries of existing records; the others are empty. Pages are stored uncompressed and in
+// one piece up to the size of a block. The entries of the old log become pages of one entry. fenced() raises FF002, as
+// conflict() raises FF001.
 constexpr const char* migration_4 = R"sql(
 CREATE TABLE log (
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -227,7 +228,7 @@ constexpr std::array migrations = {migration_1, migration_2, migration_3, migrat
                                    migration_5, migration_6, migration_7};
 constexpr int current_version = static_cast<int>(migrations.size());
 
-// The version of the schema, 0 when there is none.
+// The version of the schema, 0 if there is none.
 Reply<int> installed_version(Connection& connection, const Address& address) {
   auto table = connection.exec("SELECT to_regclass('" + address.quoted_schema() + ".schema_version') IS NOT NULL");
   if (!table) return tl::unexpected(table.error());
@@ -237,8 +238,8 @@ Reply<int> installed_version(Connection& connection, const Address& address) {
   return std::stoi(version->string(0, 0));
 }
 
-// Runs inside the transaction that holds the lock. The existence of the schema is asked for first because CREATE SCHEMA
-// IF NOT EXISTS wants the right to create one even when it is there.
+// Runs inside the transaction that holds the lock. The existence of the schema is checked first because CREATE SCHEMA
+// IF NOT EXISTS requires the right to create one even if it exists.
 Reply<void> apply_missing(Connection& connection, const Address& address) {
   auto exists = connection.exec("SELECT to_regnamespace('" + address.quoted_schema() + "') IS NOT NULL");
   if (!exists) return tl::unexpected(exists.error());

@@ -1,4 +1,4 @@
-// What becomes of the schema of an older program. The first one is written down here once more, as it was published.
+// Migration of older schemas. The first one is repeated here, as it was published.
 #include "store/postgres/schema.hpp"
 
 #include <gtest/gtest.h>
@@ -56,14 +56,14 @@ END $$;
 INSERT INTO schema_version (version) VALUES (1);
 )sql";
 
-// What the second program made of it.
+// The second version of the schema.
 constexpr const char* to_version_2 = R"sql(
 ALTER TABLE due ADD COLUMN group_no bigint NOT NULL DEFAULT 0, ADD COLUMN rank bigint NOT NULL DEFAULT 0;
 CREATE INDEX due_group ON due (group_no, rank, key) WHERE group_no <> 0;
 INSERT INTO schema_version (version) VALUES (2);
 )sql";
 
-// Two records with everything that one can have.
+// Two records with all kinds of data.
 constexpr const char* rows_1 = R"sql(
 INSERT INTO root (key, name_space, version, fixed, body)
 VALUES ('\x65610001', 'ns', 3, 'f', 'b'), ('\x65620001', NULL, 4, 'f', 'b');
@@ -78,7 +78,7 @@ INSERT INTO counter (key, value) VALUES ('\x6c630001', 42);
 const Key key_a{std::string("ea\0\1", 4)}, key_b{std::string("eb\0\1", 4)};
 const RouteNo route = route_of("lane", {});  // what the number 1 has become
 
-// The first value of the answer, if any.
+// The first value of the result, if any.
 std::string run_sql(const std::string& sql) {
   PGconn* handle = PQconnectdb(test::postgres_test_url().c_str());
   PGresult* result = PQexec(handle, ("SET client_min_messages = warning;" + sql).c_str());
@@ -90,7 +90,7 @@ std::string run_sql(const std::string& sql) {
   return value;
 }
 
-// A schema as the first program left it.
+// The first version of the schema.
 class PostgresMigration : public ::testing::Test {
  protected:
   PostgresMigration() { make(old_, version_1); }
@@ -180,7 +180,7 @@ TEST_F(PostgresMigration, lets_an_old_entry_join_a_group) {
   EXPECT_TRUE((*store)->check_integrity().value().empty());
 }
 
-// The entries of the second schema did not say whose they are.
+// The entries of the second schema did not have a namespace.
 TEST_F(PostgresMigration, finds_old_ready_entries_by_their_namespace) {
   make(old_, std::string(version_1) + to_version_2);
   add_rows(old_);
@@ -286,7 +286,7 @@ TEST_F(PostgresOldLog, is_checked_link_by_link) {
             Findings{"1 pages of the log count other entries than those whose records exist."});
   run_sql("UPDATE " + log + " SET live = 1");
   EXPECT_TRUE(store_->check_integrity().value().empty());
-  // To itself, to nothing, to another record's entry.
+  // To itself, to nothing, to an entry of another record.
   for (const char* damage :
        {"UPDATE LOG SET prev_ns = ARRAY[2], prev_xids = ARRAY[xid] WHERE xid = (SELECT max(xid) FROM LOG) AND n = 2",
         "UPDATE LOG SET prev_xids = ARRAY['3'::xid8] WHERE xid = (SELECT max(xid) FROM LOG) AND n = 2",

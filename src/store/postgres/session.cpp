@@ -18,14 +18,14 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr auto commit_patience = std::chrono::seconds(30);  // to learn the outcome of a commit, and to repeat it
+constexpr auto commit_patience = std::chrono::seconds(30);  // to determine the outcome of a commit, and to repeat it
 constexpr auto read_patience = std::chrono::seconds(10);
-constexpr int group_rounds = 4;  // then the sets that are left commit one by one
-constexpr int alone_rounds = 4;  // then a set that nobody can find fault with counts as stale
+constexpr int group_rounds = 4;  // then the remaining sets are committed one by one
+constexpr int alone_rounds = 4;  // then a set without a detectable conflict counts as stale
 
 // Every statement here finds its rows through an index, and arrays are short: the plan is made once and kept, and sorts
-// and scans of whole tables are out of the question (see batch.cpp). A client that stopped in mid-batch must not hold
-// candidates, and the log's horizon, for ever.
+// and full table scans must be avoided (see batch.cpp). A client that stopped in the middle of a batch must not hold
+// candidates and the log's horizon indefinitely.
 constexpr const char* setup_sql = R"sql(
 SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
 SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_material = off; SET enable_memoize = off;
@@ -36,21 +36,21 @@ constexpr Statement begin = {"begin", "BEGIN"};
 constexpr Statement commit_transaction = {"commit", "COMMIT"};
 constexpr Statement rollback = {"rollback", "ROLLBACK"};
 
-// Result: the row's number. Rows of writers that died long ago are swept on the way.
+// Result: the row's number. Rows of writers that died long ago are deleted here too.
 constexpr Statement insert_writer = {"insert_writer", R"sql(
 WITH swept AS (DELETE FROM writer WHERE touched_at < now() - interval '30 days')
 INSERT INTO writer DEFAULT VALUES RETURNING id, generation)sql"};
 
 constexpr Statement delete_writer = {"delete_writer", "DELETE FROM writer WHERE id = $1::bigint"};
 
-// Guard: we are still the writer that we think we are. Stamps the number of this commit. Index writer_pkey.
+// Guard: this session still owns its writer row. Stores the number of this commit. Index writer_pkey.
 constexpr Statement fence_commit = {"fence_commit", R"sql(
 MERGE INTO writer w USING (VALUES ($1::bigint, $2::bigint, $3::bigint)) i(id, generation, batch) ON w.id = i.id
 WHEN MATCHED AND w.generation = i.generation THEN UPDATE SET batch = i.batch, touched_at = now()
 WHEN MATCHED THEN UPDATE SET batch = fenced()
 WHEN NOT MATCHED THEN INSERT (batch) VALUES (fenced()))sql"};
 
-// Result: the last commit that happened. Waits for one that is still running and shuts out any that has yet to begin.
+// Result: the number of the last commit. Waits for a commit that is still running and makes any later one fail.
 constexpr Statement take_over_writer = {"take_over_writer", R"sql(
 UPDATE writer SET generation = generation + 1, touched_at = now() WHERE id = $1::bigint
 RETURNING batch, generation)sql"};
@@ -64,10 +64,10 @@ LEFT JOIN LATERAL (
   SELECT turn, number, name_space, lane, capabilities FROM route WHERE turn > $1::bigint
   ORDER BY turn OFFSET 0) r ON true)sql"};
 
-// What a ready entry is made of.
+// The columns of a ready entry.
 #define FF_READY_COLUMNS "route, priority, sequence, name_space, ctid, key"
 
-// Result: for each route its best entries that no other session holds, locked, with their records as of the same
+// Result: for each route its first entries that no other session has locked, locked, with their records of the same
 // snapshot. Index ready_order, in its order; root_pkey.
 constexpr Statement search_ready = {"search_ready", R"sql(
 SELECT d.n, r.route, r.priority, r.sequence, r.name_space, r.ctid, o.*
@@ -77,9 +77,10 @@ CROSS JOIN LATERAL (
   ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) r
 CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = r.key LIMIT 1) o"};
 
-// The same where some of the demands name a namespace. One statement for both kinds, because only one may lock: see
-// queue_reads. Index ready_namespace besides, a partial one: `<> 'default'` tells the planner that it will do, and that
-// namespace is found on the way through ready_order. A locking clause may not stand in a UNION itself, hence the inner queries.
+// The same if some of the demands have a namespace. One statement for both kinds, because only one may lock: see
+// queue_reads. Also uses the partial index ready_namespace: `<> 'default'` allows the planner to use it, and the
+// default namespace is found through ready_order. A locking clause is not allowed in a UNION itself, hence the inner
+// queries.
 constexpr Statement search_namespaces = {"search_namespaces", R"sql(
 SELECT d.n, r.route, r.priority, r.sequence, r.name_space, r.ctid, o.*
 FROM unnest($1::bigint[], $2::int[], $3::text[]) WITH ORDINALITY d(route, wanted, name_space, n)
@@ -99,8 +100,8 @@ CROSS JOIN LATERAL (
     ORDER BY priority DESC, sequence, key LIMIT d.wanted FOR UPDATE SKIP LOCKED) common) r
 CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = r.key LIMIT 1) o"};
 
-// Result: the earliest entries behind a place and due by $2, or by now, that no other session holds, locked, with their records as of the
-// same snapshot. Index due_pkey, in its order; root_pkey.
+// Result: the earliest entries after a position and due by $2, or by now, that no other session has locked, locked,
+// with their records of the same snapshot. Index due_pkey, in its order; root_pkey.
 constexpr Statement search_due = {"search_due", R"sql(
 SELECT d.due_at, d.group_no, d.rank, o.*
 FROM (
@@ -110,9 +111,8 @@ FROM (
   ORDER BY due_at, key LIMIT $1::int FOR UPDATE SKIP LOCKED) d
 CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = d.key LIMIT 1) o"};
 
-// Result: the first entries of the groups, in the order of the contract, with their records as of the same snapshot;
-// locks nothing. Index due_group, in its order: it is a partial one, and `<> 0` tells the planner that it will do;
-// root_pkey.
+// Result: the first entries of the groups, in the order of the interface, with their records of the same snapshot;
+// takes no locks. Index due_group, in its order: it is partial, and `<> 0` allows the planner to use it; root_pkey.
 constexpr Statement search_groups = {"search_groups", R"sql(
 SELECT d.due_at, d.group_no, d.rank, o.*
 FROM due d CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS R"sql( FROM root WHERE key = d.key LIMIT 1) o
@@ -136,14 +136,14 @@ SELECT key, version FROM root WHERE key = ANY($1::bytea[]))sql"};
 constexpr Statement load_counters = {"load_counters", R"sql(
 SELECT key, value FROM counter WHERE key = ANY($1::bytea[]))sql"};
 
-// A guard, a serialization failure, a deadlock, a unique key, two records sought in one place: the sets are sound, the
-// moment was wrong for some.
+// A guard, a serialization failure, a deadlock, a unique key, two records at one position: the sets are valid, but some
+// conflict at this moment.
 bool is_conflict(const Failure& failure) {
   return failure.sqlstate == "FF001" || failure.sqlstate == "21000" || failure.sqlstate == "40001" ||
          failure.sqlstate == "40P01" || failure.sqlstate == "23505";
 }
 
-// The plans give the order already; the promise should not depend on a plan.
+// The plans return the order already; the guarantee should not depend on a plan.
 template <class T, class Before>
 void bring_into_order(std::vector<T>& values, Before before) {
   if (!std::is_sorted(values.begin(), values.end(), before)) std::sort(values.begin(), values.end(), before);
@@ -238,7 +238,7 @@ bool guards_hold(const ChangeSet& set, const std::unordered_map<std::string, std
   });
 }
 
-// Adds what the set adds if every sum stays within its limit; else changes nothing.
+// Adds the set's counters if every sum stays within its limit; else changes nothing.
 bool counters_allow(const ChangeSet& set, std::unordered_map<std::string, std::int64_t>& values) {
   std::map<std::string, std::int64_t> deltas;
   for (const auto& add : set.counters) deltas[add.counter.bytes] += add.delta;
@@ -269,7 +269,7 @@ WriterSession::~WriterSession() {
   release();
   Params params;
   params.int8(writer_);
-  (void)connection_->run(delete_writer, params);  // a row that stays behind is swept later
+  (void)connection_->run(delete_writer, params);  // a row that is not deleted is removed later
 }
 
 Result<void> WriterSession::connect() {
@@ -291,7 +291,7 @@ Result<void> WriterSession::register_writer() {
   return {};
 }
 
-// Connects again, patiently. The error is that of the last attempt.
+// Reconnects until the deadline. The error is that of the last attempt.
 Result<void> WriterSession::reconnect(Time deadline) {
   Backoff backoff;
   for (;;) {
@@ -303,7 +303,7 @@ Result<void> WriterSession::reconnect(Time deadline) {
   }
 }
 
-// Does what writes nothing, and does it again on a new connection when the old one is lost on the way.
+// Runs reads, and repeats them on a new connection if the old one is lost.
 template <class Work>
 auto WriterSession::repeated(Work work) -> decltype(work()) {
   const auto deadline = steady_clock::now() + read_patience;
@@ -357,7 +357,7 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
   } else if (request.due_limit > 0) {
     params.int4(request.due_limit);
     clock_ ? params.int8(now_us / 1000) : params.null();
-    // No key is empty, so the empty one stands before all of its time.
+    // No key is empty, so the empty key sorts before all entries of its time.
     const DuePosition after = request.due_after.value_or(DuePosition{std::numeric_limits<TimestampMs>::min(), {}});
     params.int8(after.due_at).bytes(after.key.bytes);
     connection_->queue(search_due, params);
@@ -414,8 +414,8 @@ Result<std::vector<Satellite>> WriterSession::read_satellites(const std::vector<
   return satellites_of(rows);
 }
 
-// Nearly always the first group commits and that is one round trip. After a conflict the sets at fault are found,
-// given their verdict and left out. An error is returned only while nothing has been written.
+// Almost always the first group commits, in one round trip. After a conflict the conflicting sets are determined, get
+// their verdict and are left out. An error is returned only if nothing has been written.
 Result<std::vector<Verdict>> WriterSession::commit(const std::vector<ChangeSet>& sets) {
   std::vector<Verdict> verdicts(sets.size(), Verdict::committed);
   std::vector<std::size_t> pending(sets.size());
@@ -437,7 +437,7 @@ Result<void> WriterSession::commit_one_by_one(const std::vector<ChangeSet>& sets
     auto verdict = commit_alone(sets, pending[i]);
     if (!verdict) {
       if (!written || verdict.error().code == Errc::outcome_unknown) return tl::unexpected(verdict.error());
-      // Something is committed, so an error would say too much. Stale is true enough: nothing of these was written.
+      // Something is committed, so an error would be wrong. Stale is correct: nothing of these was written.
       for (; i < pending.size(); ++i) verdicts[pending[i]] = Verdict::stale;
       return {};
     }
@@ -459,7 +459,8 @@ Result<Verdict> WriterSession::commit_alone(const std::vector<ChangeSet>& sets, 
   return Verdict::stale;
 }
 
-// Compares the guards and limits of the pending sets with what is stored now; those at fault leave `pending`.
+// Compares the guards and limits of the pending sets with the stored values; conflicting sets are removed from
+// `pending`.
 Result<void> WriterSession::judge(const std::vector<ChangeSet>& sets, std::vector<std::size_t>& pending,
                                   std::vector<Verdict>& verdicts) {
   std::vector<Key> keys, counters;
@@ -527,7 +528,7 @@ Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<Cha
     } else if (is_conflict(failure)) {
       return Outcome::conflict;
     } else if (failure.sqlstate == "FF002" && !registered_again) {
-      // Our row was swept after a long rest. The answer came over a live connection: nothing was written.
+      // Our row was deleted after a long idle time. The reply came over a live connection: nothing was written.
       registered_again = true;
       FF_TRY_VOID(register_writer());
     } else {
@@ -536,8 +537,8 @@ Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<Cha
   }
 }
 
-// After a lost connection: did the last commit happen? The row of `writer` knows; taking it over first waits for a
-// transaction of ours that is still running on the server and shuts out one that has yet to begin.
+// After a lost connection: did the last commit happen? The row of `writer` shows it; taking it over first waits for a
+// transaction of ours that is still running on the server and makes a later one fail.
 Result<bool> WriterSession::find_out(Time deadline) {
   const auto unknown = [](const std::string& why) {
     return fail(Errc::outcome_unknown, "the connection was lost during a commit and the outcome is unknown: " + why);

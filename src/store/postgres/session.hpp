@@ -1,7 +1,7 @@
-// One writer's conversation with PostgreSQL. See store/store.hpp for what it promises.
+// One writer's session with PostgreSQL. See store/store.hpp for its guarantees.
 //
-// A session owns a row of `writer`. Every commit stamps its number there first, so that after a lost connection the
-// session asks the row whether the commit happened instead of guessing.
+// A session owns a row of `writer`. Every commit first stores its number there, so that after a lost connection the
+// session can read whether the commit happened.
 #pragma once
 
 #include <chrono>
@@ -55,7 +55,7 @@ class WriterSession final : public Session {
   std::unique_ptr<Connection> connection_;
   std::uint64_t connection_number_ = 0;  // how many this session has had
   bool in_transaction_ = false;          // a search holds its candidates
-  ReadyPlaces held_;                     // these, if they are ready ones
+  ReadyPlaces held_;                     // their positions, if they are ready entries
   std::int64_t shift_ = 0;               // of the incarnation that the connection writes to
   std::int64_t writer_ = 0;
   std::int64_t generation_ = 0;

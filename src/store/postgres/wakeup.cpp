@@ -16,7 +16,7 @@ namespace flowfabric::postgres {
 namespace {
 
 constexpr auto send_interval = std::chrono::milliseconds(5);
-constexpr std::size_t max_payload_bytes = 7900;  // PostgreSQL takes less than 8000
+constexpr std::size_t max_payload_bytes = 7900;  // PostgreSQL accepts less than 8000
 constexpr TimestampMs never = std::numeric_limits<TimestampMs>::max();
 
 // Result: nothing. The channel's name is a parameter, so it needs no quoting.
@@ -145,7 +145,7 @@ void Notifier::announce(const Wakeup& wakeup) {
   changed_.notify_one();
 }
 
-// What could not be sent for a while is sent as `everything`: by then the details are old.
+// Notifications that could not be sent for a while are sent as `everything`: by then the details are outdated.
 void Notifier::run() {
   Backoff backoff;
   std::unique_lock lock(mutex_);
@@ -187,7 +187,7 @@ Listener::Listener(Address address, std::string sender, std::function<void(const
       listener_(std::move(listener)),
       stop_(eventfd(0, EFD_CLOEXEC)) {
   FF_CHECK(stop_ >= 0);
-  (void)connect();  // so that nothing said after this is missed; the thread tries again if it fails
+  (void)connect();  // so that no later notification is missed; the thread tries again if it fails
   thread_ = std::thread([this] { run(); });
 }
 
@@ -208,7 +208,7 @@ bool Listener::connect() {
   return true;
 }
 
-// True when something came or the time is over, false when the listener is to stop.
+// True if something arrived or the time is over, false if the listener must stop.
 bool Listener::wait(int timeout_ms) {
   pollfd sources[2] = {{stop_, POLLIN, 0}, {-1, POLLIN, 0}};
   if (connection_ != nullptr) sources[1].fd = PQsocket(connection_->handle());
@@ -233,7 +233,7 @@ void Listener::run() {
   Backoff backoff;
   for (;;) {
     if (connection_ != nullptr) {
-      deliver();  // first, for notices may have come with the answer to LISTEN
+      deliver();  // first, because notifications may have come with the reply to LISTEN
       if (connection_ != nullptr && !wait(-1)) return;
       continue;
     }

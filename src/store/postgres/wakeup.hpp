@@ -1,8 +1,8 @@
-// News between processes by LISTEN and NOTIFY.
+// Notifications between processes by LISTEN and NOTIFY.
 //
-// A notification inside a commit would make commits wait for one another, so it is sent beside them: on a connection of
-// its own that does not wait for the disk, at most every few milliseconds, with everything that came up in between.
-// Nothing here polls; without news no statement is issued.
+// A notification inside a commit would make commits wait for each other, so it is sent separately: on its own
+// connection that does not wait for the disk, at most every few milliseconds, with everything that happened in between.
+// Nothing here polls; without notifications no statement is sent.
 #pragma once
 
 #include <condition_variable>
@@ -19,10 +19,10 @@
 namespace flowfabric::postgres {
 
 std::string encode_wakeup(const Wakeup& wakeup, const std::string& sender);
-// Nothing for what `sender` itself has sent. A text that is not understood, as of a newer program, is `everything`.
+// Nothing for notifications of `sender` itself. A text that cannot be parsed, as from a newer program, is `everything`.
 std::optional<Wakeup> decode_wakeup(std::string_view text, std::string_view sender);
 
-// Sends. `announce` never blocks; the connection and the thread begin with the first call. Thread-safe.
+// Sends notifications. `announce` never blocks; the connection and the thread start with the first call. Thread-safe.
 class Notifier {
  public:
   Notifier(Address address, std::string sender) : address_(std::move(address)), sender_(std::move(sender)) {}
@@ -41,10 +41,11 @@ class Notifier {
   std::optional<Wakeup> pending_;
   bool stopping_ = false;
   std::thread thread_;
-  std::unique_ptr<Connection> connection_;  // the thread's own
+  std::unique_ptr<Connection> connection_;  // used only by the thread
 };
 
-// Receives on a thread of its own from the constructor to the destructor. After a lost connection it says `everything`.
+// Receives on a separate thread from the constructor to the destructor. After a lost connection it reports
+// `everything`.
 class Listener {
  public:
   Listener(Address address, std::string sender, std::function<void(const Wakeup&)> listener);

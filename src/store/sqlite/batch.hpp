@@ -1,7 +1,7 @@
-// What happens inside a write transaction: the reads of a batch, and the writing of its change sets.
+// A write transaction: the reads of a batch, and the writing of its change sets.
 //
-// A Batch works on one connection between BEGIN IMMEDIATE and COMMIT, which it leaves to its owner. Nobody else can
-// write in that time, so a version that was read needs no second look when it is a guard. One thread at a time.
+// A Batch works on one connection between BEGIN IMMEDIATE and COMMIT, which its owner executes. No other connection can
+// write in that time, so a version that was read need not be checked again as a guard. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Batch {
   // Prepares all statements. The database must outlive the batch, at the same address.
   static Result<std::unique_ptr<Batch>> prepare(Database& database);
 
-  // A new transaction has begun: what was known of the last one no longer counts.
+  // A new transaction has begun: data of the last one is no longer valid.
   void begin();
 
   Result<ReadReply> read(const ReadRequest& request, std::int64_t now_us);
@@ -103,7 +103,7 @@ class Batch {
   std::unordered_map<std::string, Root, KeyHash, std::equal_to<>> known_;
   // The values that the judged set's counters will have, in the order of its adds.
   std::vector<std::int64_t> sums_;
-  // The newest entries that the applied set adds, in the order of its roots; 0 where it adds none.
+  // The newest entries that the applied set adds, in the order of its roots; 0 if it adds none.
   std::vector<std::int64_t> newest_;
   PageWriter new_pages_;
   PageReader old_pages_;

@@ -12,16 +12,16 @@ namespace {
 // One record by its key, through root_key.
 constexpr char load_root_sql[] = "SELECT id, version, fixed, body, last_entry FROM root WHERE key = ?1";
 
-// The best entries of one route in order of service: a prefix of the clustered table, each with its record. CROSS JOIN
-// keeps SQLite from turning the join round.
+// The first entries of one route in order of service: a prefix of the clustered table, each with its record. CROSS JOIN
+// prevents SQLite from reversing the join.
 constexpr char find_ready_sql[] = R"(
   SELECT ready.neg_priority, ready.sequence, ready.key, ready.name_space,
          root.id, root.version, root.fixed, root.body, root.last_entry
   FROM ready CROSS JOIN root ON root.key = ready.key
   WHERE ready.route = ?1 ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
 
-// The same of one namespace: a range of ready_namespace, which has all columns. The second condition says that a partial
-// index will do.
+// The same for one namespace: a range of ready_namespace, which has all columns. The second condition allows the use of
+// the partial index.
 constexpr char find_ready_of_sql[] = R"(
   SELECT ready.neg_priority, ready.sequence, ready.key, ready.name_space,
          root.id, root.version, root.fixed, root.body, root.last_entry
@@ -29,7 +29,7 @@ constexpr char find_ready_of_sql[] = R"(
   WHERE ready.name_space = ?3 AND ready.name_space <> 'default' AND ready.route = ?1
   ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
 
-// The same of the namespace that is not in that index.
+// The same for the namespace that is not in that index.
 constexpr char find_ready_of_default_sql[] = R"(
   SELECT ready.neg_priority, ready.sequence, ready.key, ready.name_space,
          root.id, root.version, root.fixed, root.body, root.last_entry
@@ -37,13 +37,13 @@ constexpr char find_ready_of_default_sql[] = R"(
   WHERE ready.name_space = 'default' AND ready.route = ?1
   ORDER BY ready.neg_priority, ready.sequence, ready.key LIMIT ?2)";
 
-// What is due by ?1, earliest first: a prefix of the clustered table.
+// Entries due by ?1, earliest first: a prefix of the clustered table.
 constexpr char find_due_sql[] = R"(
   SELECT due.due_at, due.key, due.group_no, due.rank, root.id, root.version, root.fixed, root.body, root.last_entry
   FROM due CROSS JOIN root ON root.key = due.key
   WHERE due.due_at <= ?1 AND (due.due_at, due.key) > (?3, ?4) ORDER BY due.due_at, due.key LIMIT ?2)";
 
-// One group in its order: a range of due_group. The second condition says that a partial index will do.
+// One group in its order: a range of due_group. The second condition allows the use of the partial index.
 constexpr char find_grouped_sql[] = R"(
   SELECT due.due_at, due.key, due.group_no, due.rank, root.id, root.version, root.fixed, root.body, root.last_entry
   FROM due INDEXED BY due_group CROSS JOIN root ON root.key = due.key
@@ -121,7 +121,7 @@ Result<void> Batch::read_ready(const RouteDemand& demand, std::size_t index, Rea
   }
 }
 
-// No key is empty, so the empty one stands before all of its time.
+// No key is empty, so the empty key sorts before all entries of its time.
 Result<void> Batch::read_due(const ReadRequest& request, ReadReply& reply) {
   const DuePosition after = request.due_after.value_or(DuePosition{INT64_MIN, {}});
   Statement& find = statements_.find_due;

@@ -8,7 +8,7 @@
 namespace flowfabric::sqlite {
 namespace {
 
-// A guard that was not read in this transaction: where the record was when it was read, or else through root_key.
+// A guard that was not read in this transaction: at the position where the record was read, or else through root_key.
 constexpr char find_root_at_sql[] = "SELECT id, version FROM root WHERE id = ?1 AND key = ?2";
 constexpr char find_root_sql[] = "SELECT id, version FROM root WHERE key = ?1";
 
@@ -17,8 +17,8 @@ constexpr char insert_root_sql[] = R"(
                    tags, last_entry)
   VALUES(?1, ?13, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?14))";
 
-// The guard was checked before; none of these columns is indexed, so only the row itself is rewritten. A put without log
-// entries (NULL) leaves the newest one as it was.
+// The guard was checked before; none of these columns is indexed, so only the row itself is rewritten. A put without
+// log entries (NULL) keeps the newest entry.
 constexpr char update_root_sql[] =
     "UPDATE root SET version = ?2, body = ?3, last_entry = coalesce(?4, last_entry) WHERE id = ?1";
 constexpr char update_listed_root_sql[] = R"(
@@ -55,7 +55,7 @@ constexpr char load_counter_sql[] = "SELECT value FROM counter WHERE key = ?1";
 constexpr char put_counter_sql[] =
     "INSERT INTO counter(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET value = excluded.value";
 
-// Which of the set's changes puts the record of an entry. Entries mostly follow the order of the changes.
+// The change of the set that puts the record of an entry. Entries mostly follow the order of the changes.
 std::size_t put_of(const ChangeSet& set, const Key& root, std::size_t guess) {
   const std::size_t count = set.roots.size();
   std::size_t tried = 0;
@@ -64,7 +64,7 @@ std::size_t put_of(const ChangeSet& set, const Key& root, std::size_t guess) {
     return change.action == RootChange::Action::put && change.key == root;
   };
   while (tried < count && !puts_it(set.roots[index()])) ++tried;
-  FF_CHECK(tried < count);  // the contract: the same set puts the record
+  FF_CHECK(tried < count);  // guaranteed by the interface: the same set puts the record
   return index();
 }
 
@@ -130,7 +130,7 @@ Result<std::vector<Verdict>> Batch::write(const std::vector<ChangeSet>& sets) {
   std::vector<Verdict> verdicts;
   verdicts.reserve(sets.size());
   for (const ChangeSet& set : sets) {
-    // All of a set's checks come before its first write, so a set that fails has nothing to take back.
+    // All checks of a set come before its first write, so a failed set has nothing to undo.
     FF_TRY(verdict, judge(set));
     verdicts.push_back(verdict);
     if (verdict == Verdict::committed) FF_TRY_VOID(apply(set));
@@ -200,9 +200,9 @@ Result<bool> Batch::counters_allow(const ChangeSet& set) {
   return true;
 }
 
-// Every number ever given out is either still there or not above the floor.
+// Every number ever assigned is either still stored or not above the floor.
 Result<void> Batch::begin_log() {
-  new_pages_.clear();  // of a batch that was given up
+  new_pages_.clear();  // of an abandoned batch
   old_pages_.clear();
   losses_.clear();
   FF_TRY(last, lookup(statements_.log_end, 0));
@@ -235,7 +235,7 @@ Result<void> Batch::apply(const ChangeSet& set) {
 
 Result<void> Batch::put_root(const RootChange& change, std::int64_t newest) {
   if (change.expected_version == 0) return create_root(change, newest);
-  Root& root = known_.find(change.key.bytes)->second;  // the guard has put it there
+  Root& root = known_.find(change.key.bytes)->second;  // the guard has added it
   root.version = change.next_version();
   Statement& update = change.listing ? statements_.update_listed_root : statements_.update_root;
   update.bind(1, root.id);
@@ -290,7 +290,7 @@ Result<void> Batch::create_root(const RootChange& change, std::int64_t newest) {
 }
 
 Result<void> Batch::erase_root(const RootChange& change) {
-  if (change.expected_version == 0) return {};  // the guard says that there is nothing to erase
+  if (change.expected_version == 0) return {};  // according to the guard there is nothing to erase
   Root& root = known_.find(change.key.bytes)->second;
   statements_.delete_root.bind(1, root.id);
   FF_TRY_VOID(statements_.delete_root.run());
@@ -300,7 +300,7 @@ Result<void> Batch::erase_root(const RootChange& change) {
   return erase_history(change);
 }
 
-// Where the chain is broken, the rest of it stays: check_integrity tells of it, and the record must go all the same.
+// If the chain is broken, the rest of it remains: check_integrity reports it, and the record must be removed anyway.
 Result<void> Batch::erase_history(const RootChange& change) {
   const std::int64_t newest = decode_last_entry(change.last_entry);
   for (std::int64_t seq = newest; seq != 0;) {
@@ -385,7 +385,8 @@ Result<void> Batch::apply_satellites(const ChangeSet& set) {
   return {};
 }
 
-// Numbers and links the entries. They are written when all sets have been applied; the roots that follow need the numbers.
+// Assigns numbers and links to the entries. They are written when all sets have been applied; the following roots need
+// the numbers.
 void Batch::append_log(const ChangeSet& set) {
   newest_.assign(set.roots.size(), 0);
   std::size_t index = 0;
@@ -412,7 +413,7 @@ Result<void> Batch::shrink_page(std::int64_t first, const Loss& loss) {
   return statements_.shrink_page.run();
 }
 
-// Erasures that come together touch the same pages, so each page is written once, here.
+// Erasures of one batch change the same pages, so each page is written once, here.
 Result<void> Batch::end_log() {
   FF_TRY_VOID(new_pages_.flush(*database_));
   for (const auto& [first, loss] : losses_) FF_TRY_VOID(shrink_page(first, loss));

@@ -44,8 +44,8 @@ std::string sentence_of(int status, const char* message) {
   }
 }
 
-// SQLite counts every allocation under a lock, for statistics that we do not read (the README says what that costs).
-// The setting is the process's and must come first: a program that used SQLite before us keeps its own.
+// SQLite counts every allocation under a lock, for statistics that are not used (see the README for the cost). The
+// setting applies to the process and must be made first: a program that used SQLite before keeps its own.
 void stop_counting_memory() {
   static std::once_flag once;
   std::call_once(once, [] { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); });
@@ -142,8 +142,8 @@ void Database::Close::operator()(sqlite3* connection) const { sqlite3_close_v2(c
 Database::Database(sqlite3* connection, std::chrono::milliseconds wait)
     : patience_(std::make_unique<Patience>(Patience{{}, wait})), connection_(connection) {}
 
-// SQLite's own handler soon sleeps 100 ms at a time, and a writer that looks so rarely starves beside a busy one, which
-// is between two batches only for moments. This one looks at least every two milliseconds.
+// SQLite's own handler soon sleeps 100 ms at a time, and a writer that checks so rarely starves next to a busy one,
+// which pauses only briefly between two batches. This one checks at least every two milliseconds.
 int Database::wait_while_busy(void* context, int attempts) {
   auto& patience = *static_cast<Patience*>(context);
   const auto now = std::chrono::steady_clock::now();
@@ -174,7 +174,7 @@ Result<Database> Database::open(const std::string& path, OpenMode mode, std::chr
   sqlite3* connection = nullptr;
   const std::string name = mode == OpenMode::immutable ? immutable_uri(path) : path;
   const int status = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
-  Database database(connection, wait);  // owns the connection even when opening it failed
+  Database database(connection, wait);  // owns the connection even if opening it failed
   if (status != SQLITE_OK) return failure(status, connection);
   sqlite3_extended_result_codes(connection, 1);
   sqlite3_busy_handler(connection, wait_while_busy, database.patience_.get());

@@ -1,7 +1,7 @@
-// The SQLite C API with owners and Results: a connection, and a prepared statement.
+// The SQLite C API with RAII and Results: a connection, and a prepared statement.
 //
-// A Database and its Statements belong to one thread at a time; whoever shares them does the locking. A Statement must
-// not outlive its Database. Bound bytes are not copied: they must live until the statement is reset.
+// A Database and its Statements belong to one thread at a time; callers that share them must lock. A Statement must not
+// outlive its Database. Bound bytes are not copied: they must be valid until the statement is reset.
 #pragma once
 
 #include <chrono>
@@ -48,14 +48,14 @@ class Statement {
   void bind_blob(int parameter, std::string_view value);
   void bind_null(int parameter);
 
-  // True when there is a row to look at. At the end and on errors the statement resets itself; who leaves earlier
-  // calls reset().
+  // True if there is a row. At the end and on errors the statement resets itself; a caller that stops earlier calls
+  // reset().
   Result<bool> step();
   // For statements without rows.
   Result<void> run();
   void reset();
 
-  // Columns of the current row count from 0. An empty value and NULL both come back empty.
+  // Columns of the current row count from 0. An empty value and NULL are both returned as empty.
   std::int64_t integer(int column) const;
   std::string bytes(int column) const;
   std::string_view view(int column) const;  // valid until the next step
@@ -77,12 +77,12 @@ class Database {
   static Result<Database> open(const std::string& path, OpenMode mode = OpenMode::create,
                                std::chrono::milliseconds wait = busy_timeout);
 
-  // `sql` is one statement without rows of interest.
+  // `sql` is one statement whose rows are ignored.
   Result<void> execute(const std::string& sql);
-  // The first column of the first row; an error when there is no row.
+  // The first column of the first row; an error if there is no row.
   Result<std::int64_t> query_integer(const char* sql);
   Result<std::string> query_text(const char* sql);
-  // For statements that live as long as the connection, or (once) for those built on the spot.
+  // For statements that are kept as long as the connection, or (once) for those built dynamically.
   Result<Statement> prepare(std::string_view sql);
   // The statement of a named constant, prepared on first use and kept. Its address is the name.
   Result<Statement*> cached(const char* sql);
@@ -92,7 +92,7 @@ class Database {
 
   bool in_transaction() const;
   std::int64_t last_insert_id() const;
-  // Why the last statement failed, where it makes a difference to more than the message.
+  // The kind of the last failure, if it matters beyond the message.
   Trouble last_trouble() const;
   bool is_read_only() const;
 
@@ -108,7 +108,7 @@ class Database {
     void (*call)(void* context, int frames) = nullptr;
     void* context = nullptr;
   };
-  // What the busy handler knows: since when it has been waiting.
+  // The state of the busy handler: since when it has been waiting.
   struct Patience {
     std::chrono::steady_clock::time_point since;
     std::chrono::milliseconds limit;
@@ -124,7 +124,7 @@ class Database {
   std::unique_ptr<Patience> patience_;
   std::unique_ptr<CommitHook> commit_hook_;
   std::unique_ptr<sqlite3, Close> connection_;
-  std::unordered_map<const char*, Statement> cached_;  // declared last: statements go before their connection
+  std::unordered_map<const char*, Statement> cached_;  // last: statements are destroyed before their connection
 };
 
 }  // namespace flowfabric::sqlite

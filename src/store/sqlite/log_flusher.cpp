@@ -14,8 +14,8 @@ std::string reason_of(int error) { return std::generic_category().message(error)
 
 }  // namespace
 
-// SQLite keeps its locks on the database and on the shared index, none on the log: closing a descriptor of ours takes
-// none of them away.
+// SQLite keeps its locks on the database and on the shared index, none on the log: closing our descriptor releases none
+// of them.
 Result<std::unique_ptr<LogFlusher>> LogFlusher::open(const std::string& log_path, Flush flush) {
   const int descriptor = ::open(log_path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return fail(Errc::unavailable, log_path + " cannot be opened: " + reason_of(errno));

@@ -43,7 +43,7 @@ TEST_F(LogFlusherTest, FlushesWhatWasWrittenAndOnlyOnce) {
   EXPECT_EQ(flushes, 1);
 }
 
-// A flush that had begun before the write says nothing about it.
+// A flush that began before the write does not cover it.
 TEST_F(LogFlusherTest, AWriteDuringAFlushNeedsAnother) {
   std::latch flushing(1), written(1);
   std::atomic<int> flushes{0};
@@ -65,8 +65,8 @@ TEST_F(LogFlusherTest, AWriteDuringAFlushNeedsAnother) {
   EXPECT_EQ(flushes, 2);
 }
 
-// A reader may see a commit whose statement has not returned yet; it must not take an earlier flush for its own, nor
-// may its flush, made too early, be taken for the writer's.
+// A reader may see a commit whose statement has not returned yet; it must not rely on an earlier flush, nor may the
+// writer rely on the reader's flush, which may be too early.
 TEST_F(LogFlusherTest, WhoSeesAWriteThatHasNotEndedWaitsForItsFlush) {
   std::atomic<int> flushes{0};
   const auto flusher = open([&](int) { return ++flushes, 0; });

@@ -7,10 +7,10 @@
 namespace flowfabric::sqlite {
 namespace {
 
-// Such a page with the rest of its row fits into one page of the file (4096 bytes), so it is written at once and read at
-// once, without a chain of overflow pages.
+// A page of this size, with the rest of its row, fits into one page of the file (4096 bytes), so it is written and read
+// at once, without overflow pages.
 constexpr std::size_t max_page_bytes = 3900;
-// What an entry takes besides its strings: their lengths, the type, a time of our days, a number.
+// The size of an entry without its strings: their lengths, the type, a current time, a number.
 constexpr std::size_t entry_overhead = 20;
 
 constexpr std::size_t max_kept_pages = 64;
@@ -18,7 +18,7 @@ constexpr std::size_t log_id_bytes = 4;
 constexpr std::size_t seq_bytes = 8;
 
 constexpr char insert_page_sql[] = "INSERT INTO log(seq, entries, live, body) VALUES(?1, ?2, ?2, ?3)";
-// The page that has the entry ?1, if any has.
+// The page that contains the entry ?1, if any.
 constexpr char find_page_sql[] = "SELECT seq, entries, live, body FROM log WHERE seq <= ?1 ORDER BY seq DESC LIMIT 1";
 
 std::string encode_number(std::int64_t number, std::size_t size) {

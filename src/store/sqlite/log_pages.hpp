@@ -1,8 +1,8 @@
-// How the log is kept: in pages, each one row of table `log` with consecutive entries, and in chains, because every entry
-// has the number of the one before it of the same record. Numbers (`seq`) count from 1; 0 stands for none.
+// The storage of the log: in pages, each one row of table `log` with consecutive entries, and in chains, because every
+// entry has the number of the previous entry of the same record. Numbers (`seq`) count from 1; 0 means none.
 //
-// `live` counts the entries of records that exist. The others are emptied where they stand, so that numbers stay what they
-// are, and when no live entry is left the page goes.
+// `live` counts the entries of existing records. The others are emptied in place, so that numbers do not change; a page
+// without live entries is deleted.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ std::optional<LogPosition> decode_position(std::string_view bytes);  // nothing 
 std::string encode_last_entry(std::int64_t seq);
 std::int64_t decode_last_entry(std::string_view bytes);
 
-// An entry as it lies in a page. The views are of the page's bytes.
+// An entry in a page. The views point into the page's bytes.
 struct PageEntry {
   std::string_view root;
   std::uint8_t type = 0;
@@ -39,21 +39,21 @@ struct PageEntry {
   std::string_view name_space;
   std::string_view lane;
   std::string_view body;
-  std::int64_t previous = 0;  // the entry before it of the same root
+  std::int64_t previous = 0;  // the previous entry of the same root
 };
 
-// Reads the bytes of a page with so many entries.
+// Reads the bytes of a page with this many entries.
 Result<std::vector<PageEntry>> decode_page(std::string_view bytes, std::int64_t count);
 
-// The bytes of a page, some of whose entries (by their places in it) have been emptied.
+// The bytes of a page after some of its entries (by their indexes) were emptied.
 std::string empty_entries(std::vector<PageEntry> entries, const std::vector<std::size_t>& places);
 
-// Makes pages of new entries. An entry that is too large for a page with others gets one of its own.
+// Creates pages of new entries. An entry that is too large for a shared page gets its own.
 class PageWriter {
  public:
   // Numbers come in ascending order; after a gap a new page begins.
   void add(std::int64_t seq, const LogEntry& entry, std::int64_t previous);
-  // Inserts what was added, and forgets it.
+  // Inserts the added entries, and clears them.
   Result<void> flush(Database& database);
   void clear() { pages_.clear(); }
   std::size_t size() const { return pages_.size(); }
@@ -62,7 +62,7 @@ class PageWriter {
   struct NewPage {
     std::int64_t first = 0;
     std::int64_t count = 0;
-    std::size_t size = 0;  // about so many bytes
+    std::size_t size = 0;  // approximate number of bytes
     Encoder bytes;
   };
   NewPage& page_for(std::int64_t seq, std::size_t size);
@@ -70,15 +70,15 @@ class PageWriter {
   std::vector<NewPage> pages_;
 };
 
-// Finds entries by number, and keeps some of the pages that it has read: records that were made together lie together, so
-// the pages of one chain are mostly those of the next. Use it within one transaction.
+// Finds entries by number, and keeps some of the pages that it has read: records that were created together are close
+// to each other, so the pages of one chain are mostly those of the next. Use it within one transaction.
 class PageReader {
  public:
   struct Page {
     std::int64_t first = 0;
     std::int64_t live = 0;
     std::string bytes;
-    std::vector<PageEntry> entries;  // none when the bytes cannot be decoded
+    std::vector<PageEntry> entries;  // none if the bytes cannot be decoded
   };
   struct Found {
     const Page* page = nullptr;
@@ -87,10 +87,10 @@ class PageReader {
 
   explicit PageReader(Database& database) : database_(&database) {}
 
-  // A link of the root's chain; valid until the next call. Null when the chain is broken here: there is no such entry, it
-  // is another root's, or it does not lead to a lower number.
+  // A link of the root's chain; valid until the next call. Null if the chain is broken here: there is no such entry, it
+  // belongs to another root, or it does not lead to a lower number.
   Result<Found> find(std::int64_t seq, std::string_view root);
-  // The page that the entry would be in, null if there is none before it; valid until the next call.
+  // The page that would contain the entry, null if there is none before it; valid until the next call.
   Result<const Page*> page_of(std::int64_t seq);
   void clear() { pages_.clear(); }
 
@@ -98,7 +98,7 @@ class PageReader {
   const Page* kept_page(std::int64_t seq) const;
 
   Database* database_;
-  std::map<std::int64_t, Page> pages_;  // by `first`; the views need pages that stay where they are
+  std::map<std::int64_t, Page> pages_;  // by `first`; the views need stable addresses
 };
 
 }  // namespace flowfabric::sqlite

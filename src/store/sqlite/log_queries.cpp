@@ -13,7 +13,7 @@
 namespace flowfabric::sqlite {
 namespace {
 
-// A narrow filter over a long log answers in pieces, so that no reader holds its snapshot for long.
+// A selective filter over a long log answers in pieces, so that no reader holds its snapshot for long.
 constexpr std::uint32_t max_examined = 20'000;
 
 // The id of the log, and the greatest number that was ever given out: what was deleted is never above the floor, so that
@@ -34,7 +34,7 @@ Result<LogState> log_state(Database& database) {
   return LogState{id, end};
 }
 
-// From the page on that has the entry ?1.
+// Starting with the page that contains the entry ?1.
 constexpr char read_pages_sql[] = R"(
   SELECT seq, entries, body FROM log
   WHERE seq >= coalesce((SELECT max(seq) FROM log WHERE seq <= ?1), 0) ORDER BY seq)";
@@ -65,11 +65,11 @@ Result<std::int64_t> start_of(const std::string& after, const LogState& log) {
   return tl::unexpected(std::move(error));
 }
 
-// A reading of the log on its way.
+// A read of the log in progress.
 struct Reading {
   const LogQuery& query;
   std::int64_t log_id = 0;
-  std::int64_t seq = 0;  // the last entry that was looked at
+  std::int64_t seq = 0;  // the last examined entry
   std::uint32_t examined = 0;
   std::vector<LoggedEntry> entries{};
 
@@ -87,7 +87,7 @@ void read_entries(std::int64_t first, const std::vector<PageEntry>& entries, Rea
   }
 }
 
-// True when it has seen all entries, false when it stopped because it has enough.
+// True if it has seen all entries, false if it stopped at the limit.
 Result<bool> read_pages(Database& database, Reading& reading) {
   FF_TRY(find, database.cached(read_pages_sql));
   find->bind(1, reading.seq);
@@ -105,7 +105,7 @@ Result<bool> read_pages(Database& database, Reading& reading) {
   return false;
 }
 
-// 0 when there is no such record, or no entry of it.
+// 0 if there is no such record, or no entry of it.
 Result<std::int64_t> newest_entry(Database& database, const Key& root) {
   FF_TRY(find, database.cached(newest_entry_sql));
   find->bind_blob(1, root.bytes);
@@ -116,7 +116,7 @@ Result<std::int64_t> newest_entry(Database& database, const Key& root) {
   return seq;
 }
 
-// The same for one root. A chain is walked from its new end, so the first ones that match are the last to be found.
+// The same for one root. A chain is read from its newest entry, so the first matching entries are found last.
 Result<bool> read_chain(Database& database, Reading& reading) {
   const LogQuery& query = reading.query;
   PageReader pages(database);
@@ -135,8 +135,8 @@ Result<bool> read_chain(Database& database, Reading& reading) {
   return false;
 }
 
-// How many entries of each page the chains of the records lead to, by the page's first entry. Returns the number of
-// chains that are broken.
+// The number of entries of each page that the chains of the records lead to, by the page's first entry. Returns the
+// number of broken chains.
 Result<std::int64_t> follow_chains(Database& database, std::unordered_map<std::int64_t, std::int64_t>& reached) {
   FF_TRY(root, database.prepare("SELECT key, last_entry FROM root WHERE last_entry <> 0 ORDER BY id"));
   PageReader pages(database);

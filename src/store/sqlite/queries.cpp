@@ -33,7 +33,7 @@ Result<std::vector<DueEntry>> all_due_entries(Statement& find) {
   }
 }
 
-// The conditions of one listing and the values for their parameters, numbered as they come.
+// The conditions of one listing and the values of their parameters, numbered in order.
 class Conditions {
  public:
   struct Text {
@@ -44,7 +44,7 @@ class Conditions {
   };
   using Value = std::variant<std::int64_t, Text, Blob>;
 
-  // `?` in the condition stands for the value; further values follow by add_value.
+  // `?` in the condition is the value; add_value adds further values.
   void add(const std::string& condition, Value value) {
     sql_ += " AND " + condition;
     values_.push_back(value);
@@ -78,7 +78,7 @@ std::string number_list(const std::vector<std::uint8_t>& numbers) {
   return text;
 }
 
-// `tag` is the needle, and must outlive the conditions like the query itself.
+// `tag` is the search text, and must outlive the conditions like the query itself.
 Conditions conditions_of(const ListQuery& query, const std::string& tag) {
   using Text = Conditions::Text;
   using Blob = Conditions::Blob;
@@ -146,7 +146,7 @@ Result<std::vector<Satellite>> load_satellites(Database& database, const Key& ro
   }
 }
 
-// Keys of a kind lie together in root_key, between its byte and the next one.
+// Keys of a kind are adjacent in root_key, between its byte and the next one.
 Result<std::vector<Record>> scan(Database& database, RecordKind kind, const std::string& after, std::uint32_t limit) {
   constexpr static char sql[] = R"(
     SELECT key, version, fixed, body, last_entry, id FROM root INDEXED BY root_key
@@ -165,7 +165,7 @@ Result<std::vector<Record>> scan(Database& database, RecordKind kind, const std:
   }
 }
 
-// Walks root_listing backwards and looks at each record until the page is full.
+// Reads root_listing backwards and examines each record until the page is full.
 Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& query) {
   const std::string tag = "\x1f" + query.tag.value_or("") + "\x1f";
   const Conditions conditions = conditions_of(query, tag);
@@ -229,7 +229,7 @@ Result<std::optional<TimestampMs>> next_due(Database& database) {
   return earliest;
 }
 
-// No key is empty, so the empty one stands before all of the smallest time.
+// No key is empty, so the empty key sorts before all entries of the smallest time.
 Result<std::vector<DueEntry>> due_entries(Database& database, const std::optional<DuePosition>& after,
                                           TimestampMs until, std::uint32_t limit) {
   constexpr static char sql[] = R"(
@@ -297,7 +297,7 @@ Result<std::vector<RouteNo>> forget_routes(Database& database, const std::vector
 }
 
 Result<std::vector<std::string>> check_integrity(Database& database) {
-  // Each counts the rows that break one rule.
+  // Each query counts the rows that violate one rule.
   constexpr static std::pair<const char*, const char*> rules[] = {
       {"SELECT count(*) FROM root WHERE version < 1", "records have a version below 1"},
       {"SELECT count(*) FROM due WHERE group_no < 0", "due entries have a group below 0"},

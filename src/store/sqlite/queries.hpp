@@ -1,4 +1,4 @@
-// The reads outside batches. Each function is one snapshot of the database; what it promises is said in store.hpp.
+// The reads outside batches. Each function is one snapshot of the database; store.hpp describes the guarantees.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +46,10 @@ Result<std::string> log_end(Database& database);
 Result<LogPage> read_log(Database& database, const LogQuery& query);
 Result<std::vector<LoggedEntry>> history(Database& database, const Key& root, const std::string& after,
                                          std::uint32_t limit);
-// Adds what is wrong with the log. Within a snapshot.
+// Adds the problems of the log. Within a snapshot.
 Result<void> check_log(Database& database, std::vector<std::string>& findings);
 
-// Keeps one snapshot over several statements. The loan of the connection ends it after an error.
+// Keeps one snapshot over several statements. Returning the connection ends it after an error.
 class Snapshot {
  public:
   static Result<Snapshot> begin(Database& database);

@@ -9,7 +9,7 @@
 namespace flowfabric::sqlite {
 namespace {
 
-// A small cache: readers page through much and come back to little.
+// A small cache: readers read many pages and rarely the same ones again.
 constexpr const char* reader_settings[] = {
     "PRAGMA query_only = ON",
     "PRAGMA cache_size = -1024",
@@ -100,7 +100,7 @@ Result<std::unique_ptr<Database>> ReaderPool::open_reader() const {
 }
 
 void ReaderPool::take_back(std::unique_ptr<Database> database) {
-  // A reader that failed half-way may still hold its snapshot, which would keep the log from being recycled.
+  // A reader that failed may still hold its snapshot, which would prevent the log from being recycled.
   if (database) database->stop_after(std::chrono::milliseconds(0));
   if (database && database->in_transaction()) static_cast<void>(database->execute("ROLLBACK"));
   {

@@ -1,4 +1,4 @@
-// Connections for reads outside batches: opened when needed, at most a few, kept for the next reader. Thread-safe.
+// Connections for reads outside batches: opened on demand, at most a few, kept for the next reader. Thread-safe.
 //
 // Reads that can be slow have a pool of their own, and so has the clock: nobody waits for them.
 #pragma once
@@ -30,7 +30,7 @@ class ReaderPool {
   };
   ReaderPool(std::string path, Limits limits) : path_(std::move(path)), limits_(limits) {}
 
-  // A connection on loan; it goes back when the loan ends. The pool must outlive it.
+  // A borrowed connection; it is returned when the loan ends. The pool must outlive it.
   class Loan {
    public:
     Loan(ReaderPool& pool, std::unique_ptr<Database> database) : pool_(&pool), database_(std::move(database)) {}

@@ -15,8 +15,8 @@ namespace {
 // Marks a file as ours: "Flow" in ASCII. It is set together with the first tables.
 constexpr std::int64_t application_id = 0x466c6f77;
 
-// Migration n leads from schema n - 1 to schema n. Statements are applied in order, then comes what SQL cannot do;
-// published ones never change.
+// Migration n leads from schema n - 1 to schema n. Statements are applied in order, then the steps that SQL cannot do;
+// published migrations never change.
 struct Migration {
   const char* const* statements;
   std::size_t count;
@@ -24,9 +24,9 @@ struct Migration {
 };
 
 constexpr const char* migration_1[] = {
-    // Records are found by key, but live in the order in which they were created: a record is rewritten while it is
-    // young, so its page is usually in the cache, whatever its key looks like. Listing columns are NULL for kinds that
-    // are not listed. The columns that a guard needs come first, so that they never lie on an overflow page.
+    // Records are found by key, but stored in the order of creation: a record is rewritten while it is young, so its
+    // page is usually in the cache, for any kind of key. Listing columns are NULL for kinds that are not listed. The
+    // columns that a guard needs come first, so that they are never on an overflow page.
     R"(CREATE TABLE root(
          id INTEGER PRIMARY KEY,
          key BLOB NOT NULL,
@@ -66,8 +66,8 @@ constexpr const char* migration_1[] = {
          body BLOB NOT NULL) STRICT)",
     "CREATE UNIQUE INDEX satellite_name ON satellite(root, kind, n)",
 
-    // The log. `seq` is given out by the writer, who is alone: the order of numbers is the order of commits. An index
-    // ends with the row's number, so event_root is sorted by (root, seq).
+    // The log. `seq` is assigned by the only writer: the order of numbers is the order of commits. An index ends with
+    // the row's number, so event_root is sorted by (root, seq).
     R"(CREATE TABLE event(
          seq INTEGER PRIMARY KEY,
          root BLOB NOT NULL,
@@ -78,7 +78,7 @@ constexpr const char* migration_1[] = {
          body BLOB NOT NULL) STRICT)",
     "CREATE INDEX event_root ON event(root)",
 
-    // Capabilities are the encoded list: a number, then each one with its length.
+    // Capabilities are the encoded list: a count, then each one with its length.
     R"(CREATE TABLE route(
          number INTEGER PRIMARY KEY,
          lane TEXT NOT NULL,
@@ -86,20 +86,20 @@ constexpr const char* migration_1[] = {
          UNIQUE(lane, capabilities)) STRICT)",
     "CREATE TABLE counter(key BLOB PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 
-    // log_floor is the greatest `seq` that was ever deleted.
+    // log_floor is the greatest `seq` ever deleted.
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID",
     "INSERT INTO meta(name, value) VALUES('log_floor', 0)",
 };
 
-// Groups. Most entries stand in none, so the index holds the others only.
+// Groups. Most entries have none, so the index contains only the others.
 constexpr const char* migration_2[] = {
     "ALTER TABLE due ADD COLUMN group_no INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE due ADD COLUMN rank INTEGER NOT NULL DEFAULT 0",
     "CREATE INDEX due_group ON due(group_no, rank, key) WHERE group_no <> 0",
 };
 
-// Namespaces of ready entries, for claims that keep to one. An entry without a record gets none: nobody can claim it. The
-// index leaves out the namespace that most have and many have alone, so that they do not pay for it.
+// Namespaces of ready entries, for claims restricted to one. An entry without a record gets none: it cannot be claimed.
+// The index does not contain the default namespace, so that stores without other namespaces have no extra cost.
 constexpr const char* migration_3[] = {
     "ALTER TABLE ready ADD COLUMN name_space TEXT NOT NULL DEFAULT ''",
     R"(UPDATE ready SET name_space =
@@ -108,8 +108,8 @@ constexpr const char* migration_3[] = {
          WHERE name_space <> 'default')",
 };
 
-// The log in pages, and each record's part of it as a chain. `live` counts the entries whose record exists. Who reads a
-// record reads all of it, so it does no harm that last_entry comes after the body.
+// The log in pages, and each record's part of it as a chain. `live` counts the entries of existing records. A record is
+// always read as a whole, so it does no harm that last_entry comes after the body.
 constexpr const char* migration_4[] = {
     R"(CREATE TABLE log(
          seq INTEGER PRIMARY KEY,
@@ -126,8 +126,8 @@ constexpr const char* migration_5[] = {
     "INSERT INTO meta(name, value) VALUES('log_id', abs(random() % 2147483646) + 1)",
 };
 
-// Entries without a record, which nobody could have read a history of, are left behind. event_root is sorted by
-// (root, seq), so the entry before is one step away.
+// Entries without a record, whose history could not be read, are not copied. event_root is sorted by (root, seq), so
+// the previous entry is adjacent.
 constexpr char old_entries_sql[] = R"(
   SELECT seq, root, type, at, name_space, lane, body,
          coalesce((SELECT max(older.seq) FROM event older WHERE older.root = event.root AND older.seq < event.seq), 0)
@@ -192,8 +192,8 @@ constexpr char select_user_version[] = "PRAGMA user_version";
 constexpr char select_application_id[] = "PRAGMA application_id";
 constexpr char select_table_count[] = "SELECT count(*) FROM sqlite_schema";
 
-// The schema version of a file that is ours or empty; an error for any other file. The mark is looked at last: another
-// process may be making the tables right now, and whoever sees those then sees the mark too.
+// The schema version of a file that is ours or empty; an error for any other file. The mark is read last: another
+// process may be creating the tables right now, and a reader that sees the tables then sees the mark too.
 Result<int> inspect(Database& database, const std::string& path) {
   FF_TRY(tables, database.query_integer(select_table_count));
   FF_TRY(version, database.query_integer(select_user_version));
@@ -210,7 +210,7 @@ Result<int> inspect(Database& database, const std::string& path) {
 }
 
 Result<void> apply_missing(Database& database, const std::string& path) {
-  FF_TRY(version, inspect(database, path));  // again, now that nobody else can change it
+  FF_TRY(version, inspect(database, path));  // again, now that no other process can change it
   for (int next = version + 1; next <= newest_schema(); ++next) {
     const Migration& migration = migrations[next - 1];
     for (std::size_t i = 0; i < migration.count; ++i) FF_TRY_VOID(database.execute(migration.statements[i]));
@@ -220,7 +220,7 @@ Result<void> apply_missing(Database& database, const std::string& path) {
   return database.execute("PRAGMA user_version = " + std::to_string(newest_schema()));
 }
 
-// The switch to the write-ahead log needs the file alone for a moment, and SQLite does not wait for that by itself.
+// The switch to the write-ahead log needs exclusive access for a moment, and SQLite does not wait for that by itself.
 Result<void> switch_to_wal(Database& database) {
   constexpr char set_journal_mode[] = "PRAGMA journal_mode = WAL";
   const auto deadline = std::chrono::steady_clock::now() + busy_timeout;
@@ -240,13 +240,13 @@ Result<void> switch_to_wal(Database& database) {
 int newest_schema() { return static_cast<int>(std::size(migrations)); }
 
 Result<int> prepare_schema(Database& database, const std::string& path) {
-  FF_TRY(version, inspect(database, path));  // before the first write: a foreign file stays as it is
+  FF_TRY(version, inspect(database, path));  // before the first write: a foreign file is not changed
   FF_TRY_VOID(switch_to_wal(database));
   if (version == newest_schema()) return version;
   FF_TRY_VOID(database.execute("BEGIN IMMEDIATE"));
   auto applied = apply_missing(database, path);
   if (applied) applied = database.execute("COMMIT");
-  // The first error is the one to tell; a failed rollback ends with the connection.
+  // The first error is reported; a failed rollback ends with the connection.
   if (!applied && database.in_transaction()) static_cast<void>(database.execute("ROLLBACK"));
   if (!applied) return tl::unexpected(std::move(applied).error());
   return version;

@@ -1,4 +1,4 @@
-// The tables of a SQLite file, and how an older file becomes a current one.
+// The tables of a SQLite file, and their migration.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace flowfabric::sqlite {
 
-// The newest schema that this program knows.
+// The newest schema that this program supports.
 int newest_schema();
 
 // Brings the file to the newest schema and returns the one that it had before. Any number of processes may do this at once:

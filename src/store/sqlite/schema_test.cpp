@@ -1,4 +1,4 @@
-// What becomes of the file of an older program. The first schema is written down here once more, as it was published.
+// Migration of older files. The first schema is repeated here, as it was published.
 #include "store/sqlite/schema.hpp"
 
 #include <gtest/gtest.h>
@@ -39,21 +39,21 @@ constexpr const char* version_1 = R"(
   PRAGMA application_id = 0x466c6f77;
   PRAGMA user_version = 1;)";
 
-// What the second program made of it.
+// The second version of the schema.
 constexpr const char* to_version_2 = R"(
   ALTER TABLE due ADD COLUMN group_no INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE due ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX due_group ON due(group_no, rank, key) WHERE group_no <> 0;
   PRAGMA user_version = 2;)";
 
-// And the third.
+// The third version.
 constexpr const char* to_version_3 = R"(
   ALTER TABLE ready ADD COLUMN name_space TEXT NOT NULL DEFAULT '';
   UPDATE ready SET name_space = coalesce((SELECT root.name_space FROM root WHERE root.key = ready.key), '');
   CREATE INDEX ready_namespace ON ready(name_space, route, neg_priority, sequence, key) WHERE name_space <> 'default';
   PRAGMA user_version = 3;)";
 
-// Two records with everything that one can have.
+// Two records with all kinds of data.
 constexpr const char* rows_1 = R"(
   INSERT INTO root(key, version, record_kind, name_space, fixed, body) VALUES(x'65610001', 3, 101, 'ns', x'66', x'62');
   INSERT INTO root(key, version, record_kind, fixed, body) VALUES(x'65620001', 4, 101, x'66', x'62');
@@ -141,7 +141,7 @@ TEST(SqliteMigration, AnOldEntryCanJoinAGroup) {
   EXPECT_TRUE(store->check_integrity().value().empty());
 }
 
-// The entries of the second schema did not say whose they are.
+// The entries of the second schema did not have a namespace.
 TEST(SqliteMigration, OldReadyEntriesAreFoundByTheirNamespace) {
   const test::TempDir folder;
   const std::string path = folder.file("x.db");
@@ -198,7 +198,7 @@ Verdict change_record(Store& store, const Key& key, const char* entry) {
 
 std::int64_t seq_of(const std::string& position) { return sqlite::decode_position(position).value().seq; }
 
-// The third schema had a row for each entry. Here some are gone, a third record has none, and one is large.
+// The third schema had a row for each entry. Here some are deleted, a third record has none, and one is large.
 class SqliteLogMigration : public testing::Test {
  protected:
   void SetUp() override {
@@ -274,8 +274,8 @@ TEST(SqliteMigration, AnOldFileEndsUpLikeANewOne) {
   EXPECT_EQ(shape_of(older), shape_of(newer));
 }
 
-// The searches of groups and of namespaces name their index, so a plan that could not use it would have failed to prepare;
-// this is about the order, which no plan may have to sort for.
+// The searches of groups and of namespaces name their index, so a plan that could not use it would have failed to
+// prepare; this checks the order, which must not require sorting.
 TEST(SqlitePlans, EntriesAreReadInTheOrderOfAnIndex) {
   const test::TempDir folder;
   const std::string path = folder.file("x.db");

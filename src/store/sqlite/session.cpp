@@ -18,7 +18,7 @@ constexpr char rollback_sql[] = "ROLLBACK";
 // Changes exactly when another connection has committed; reads the shared index of the log, not the disk.
 constexpr char data_version_sql[] = "PRAGMA data_version";
 
-// A small commit of its own; see undo_commit.
+// A small separate commit; see undo_commit.
 constexpr char note_undone_commit_sql[] = R"(
   INSERT INTO meta(name, value) VALUES('undone_commits', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1)";
 
@@ -34,7 +34,7 @@ constexpr char put_lead_sql[] = R"(
 constexpr const char* writer_settings[] = {
     "PRAGMA cache_size = -16384",    "PRAGMA temp_store = MEMORY",           "PRAGMA foreign_keys = OFF",
     "PRAGMA wal_autocheckpoint = 0", "PRAGMA journal_size_limit = 67108864", "PRAGMA secure_delete = OFF",
-    "PRAGMA synchronous = NORMAL",  // the log is flushed by LogFlusher; SQLite flushes it before it takes pages from it
+    "PRAGMA synchronous = NORMAL",  // LogFlusher flushes the log; SQLite flushes it before it copies pages from it
 };
 
 Result<ClockLead> recorded_lead(Database& database) {
@@ -84,7 +84,7 @@ Result<std::shared_ptr<Writer>> Writer::open(const std::string& path, Synchronou
   writer->batch_ = std::move(batch);
   FF_TRY(data_version, writer->database_.query_integer(data_version_sql));
   writer->data_version_ = data_version;
-  // Reading the version has made the log's file.
+  // Reading the version has created the log file.
   FF_TRY_VOID(writer->remember_files(path));
   if (synchronous == Synchronous::full) {
     FF_TRY(flusher, LogFlusher::open(path + "-wal", std::move(flush)));
@@ -170,8 +170,8 @@ Result<void> Writer::write_commit() {
   return committed;
 }
 
-// COMMIT cannot find the file locked, because the transaction already has the lock; were SQLite to change that, its
-// busy handler would have waited before this sees it, and the batch is given up like after any other error.
+// COMMIT cannot find the file locked, because the transaction already has the lock; if SQLite changed that, its busy
+// handler would wait first, and the batch is aborted like after any other error.
 Result<void> Writer::commit() {
   auto committed = write_commit();
   if (!committed) return undo_commit(std::move(committed).error());
@@ -186,9 +186,9 @@ Result<void> Writer::settle() {
   return {};
 }
 
-// A COMMIT that fails has rolled back for us, but its pages may lie in the log file behind the last valid one, complete
-// with their mark, and a crash right now would bring them back to life. The next commit overwrites them; so a small one
-// is made at once, and only when that fails too is the outcome not certain.
+// A failed COMMIT has rolled back, but its pages may be in the log file after the last valid one, complete with their
+// mark, and a crash now would restore them. The next commit overwrites them; therefore a small one is made at once, and
+// only if that fails too is the outcome unknown.
 Result<void> Writer::undo_commit(Error error) {
   if (reports_damage(error)) note_damage(error);
   const bool disk_full = database_.last_trouble() == Trouble::disk_full;
@@ -207,7 +207,7 @@ Result<void> Writer::undo_commit(Error error) {
 }
 
 void Writer::rollback() {
-  // An error in mid-transaction may have rolled back already. A rollback that fails has nothing left to undo.
+  // An error within a transaction may have rolled it back already. A failed rollback has nothing left to undo.
   if (database_.in_transaction()) static_cast<void>(database_.execute(rollback_sql));
   end_turn();
 }
@@ -224,7 +224,7 @@ void Writer::look_for_foreign_commits() {
   const auto version = database_.query_integer(data_version_sql);
   if (!version || *version == data_version_) return;
   data_version_ = *version;
-  // What another process has written we may pass on before it has flushed it.
+  // Data of another process may be visible here before that process has flushed it.
   if (flusher_) {
     flusher_->begin_write();
     flusher_->end_write();
@@ -259,7 +259,7 @@ Result<void> SqliteSession::ensure_begun() {
 
 Result<ReadReply> SqliteSession::read(const ReadRequest& request) {
   FF_TRY_VOID(ensure_begun());
-  // The clock is read after the wait for the lock, so that what is due by now is due when the batch decides.
+  // The clock is read after the wait for the lock, so that entries due by now are due when the batch decides.
   const auto now_us = clock_->now_us(writer_->database());
   auto reply = now_us ? writer_->batch().read(request, *now_us) : tl::unexpected(now_us.error());
   if (!reply) give_up(reply.error());

@@ -1,11 +1,12 @@
-// The write side: one connection a process, and the sessions that take turns on it.
+// The write side: one connection per process, and the sessions that take turns on it.
 //
-// SQLite lets one transaction write at a time, so a second write connection would only wait, and cost its own cache.
-// All sessions of a store share one Writer instead. A batch lasts from `begin` to `commit` or `rollback` and is a
-// BEGIN IMMEDIATE transaction: while it lasts, nobody else writes, in this process or another. Keep it short. What it has
-// written becomes durable afterwards, in `settle`, while the next batch is already at work (log_flusher.hpp).
+// SQLite allows one write transaction at a time, so a second write connection would only wait, and need its own cache.
+// All sessions of a store share one Writer instead. A batch lasts from `begin` to `commit` or `rollback` and is a BEGIN
+// IMMEDIATE transaction: during it no other connection writes, in this process or another. Keep it short. Its writes
+// become durable afterwards, in `settle`, while the next batch is already running (log_flusher.hpp).
 //
-// Writer is thread-safe; `batch()` belongs to whoever has begun. A Session belongs to one thread at a time.
+// Writer is thread-safe; `batch()` belongs to the thread that has begun a batch. A Session belongs to one thread at a
+// time.
 #pragma once
 
 #include <atomic>
@@ -48,15 +49,15 @@ enum class Synchronous { full, normal };
 
 class Writer {
  public:
-  // Opens the file, creating or migrating it as needed. Tests bring a flush of their own.
+  // Opens the file, creating or migrating it if needed. Tests supply their own flush.
   static Result<std::shared_ptr<Writer>> open(const std::string& path, Synchronous synchronous,
                                               LogFlusher::Flush flush = {});
 
-  // Waits for its turn, at most `busy_timeout` in this process and as long again for other processes.
+  // Waits for its turn, at most `busy_timeout` in this process and the same time for other processes.
   Result<void> begin();
   Batch& batch() { return *batch_; }
   Database& database() { return database_; }
-  // Both end the batch, whatever they return. An error of `commit` means what it means in Session::commit.
+  // Both end the batch in any case. An error of `commit` means the same as in Session::commit.
   Result<void> commit();
   void rollback();
   // Waits until everything that a batch or a reader has seen so far is durable.
@@ -71,7 +72,8 @@ class Writer {
   std::optional<Error> failure() const;
   const Checkpointer& checkpointer() const { return *checkpointer_; }
 
-  // Whether somebody else has committed since the last call. Never waits: during a batch it answers what `begin` saw.
+  // Whether another connection has committed since the last call. Never waits: during a batch it returns what `begin`
+  // saw.
   bool foreign_commits();
 
  private:
@@ -86,7 +88,7 @@ class Writer {
 
   std::mutex mutex_;
   std::condition_variable turn_ended_;
-  bool taken_ = false;  // under mutex_; everything below belongs to the taker
+  bool taken_ = false;  // under mutex_; everything below belongs to the holder
 
   mutable std::mutex failure_mutex_;
   std::optional<Error> failure_;
@@ -94,7 +96,7 @@ class Writer {
 
   Database database_;
   std::unique_ptr<Checkpointer> checkpointer_;
-  std::unique_ptr<LogFlusher> flusher_;  // none with synchronous=normal: commits become durable when the system likes
+  std::unique_ptr<LogFlusher> flusher_;  // none with synchronous=normal: the system decides when commits become durable
   std::unique_ptr<Batch> batch_;
   std::int64_t data_version_ = 0;
   std::atomic<bool> foreign_commits_{false};

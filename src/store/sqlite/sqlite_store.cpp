@@ -62,8 +62,8 @@ Result<Location> parse_url(std::string_view url) {
   return location;
 }
 
-// Says what is wrong with a path before SQLite does, which only knows that it cannot open it. The result is absolute:
-// the process may change its folder before it opens its next connection, and a relative path could look like a URI.
+// Checks a path before SQLite does, which only reports that it cannot open it. The result is absolute: the process may
+// change its directory before it opens its next connection, and a relative path could look like a URI.
 Result<std::string> find_file(const std::string& path) {
   std::error_code error;
   // Links are followed here, because SQLite puts its other files beside the file that a link leads to.
@@ -120,7 +120,7 @@ class Watcher {
   std::mutex mutex_;
   std::condition_variable stop_;
   bool stopping_ = false;
-  std::thread thread_;  // last, because it uses the rest
+  std::thread thread_;  // last, because it uses the other members
 };
 
 constexpr std::size_t max_readers = 4;
@@ -193,7 +193,7 @@ class SqliteStore final : public Store {
     return with(readers_, sqlite::history, root, after, limit);
   }
 
-  // Other processes see a commit in the file itself; there is nothing to send.
+  // Other processes see a commit in the file itself; nothing is sent.
   void announce(const Wakeup&) override {}
   void listen(std::function<void(const Wakeup&)> listener) override {
     watcher_.reset();
@@ -215,7 +215,7 @@ class SqliteStore final : public Store {
     auto found = query(*reader, arguments...);
     if (!writer_) return found;
     if (!found && reports_damage(found.error())) writer_->note_damage(found.error());
-    // A reader sees a commit a moment before it is durable, and what is told must stay true.
+    // A reader sees a commit shortly before it is durable, and reported data must not be lost.
     FF_TRY_VOID(writer_->settle());
     return found;
   }

@@ -1,4 +1,4 @@
-// What only the SQLite store promises. What every store promises is tested in tests/conformance/.
+// Tests specific to the SQLite store. The common behaviour is tested in tests/conformance/.
 #include "store/sqlite/sqlite_store.hpp"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ RootChange change_of(Store& store, std::string_view name, RootChange::Action act
   return change;
 }
 
-// Rewrites a record as it was loaded, in the place where it was.
+// Rewrites a record as it was loaded, at its position.
 ChangeSet rewrite_of(const Record& record) {
   ChangeSet set;
   RootChange change{record.key, record.version, RootChange::Action::put, {}, "rewritten", std::nullopt};
@@ -73,7 +73,7 @@ ChangeSet erasure(Store& store, std::string_view name) {
   return set;
 }
 
-// Commits one set in a batch of its own.
+// Commits one set in a separate batch.
 Verdict commit(Store& store, ChangeSet set) {
   auto session = store.open_session();
   auto verdicts = (*session)->commit({std::move(set)});
@@ -83,7 +83,7 @@ Verdict commit(Store& store, ChangeSet set) {
 
 std::size_t records_in(Store& store) { return store.scan(RecordKind::execution, "", 1000).value().size(); }
 
-// Runs SQL on a connection of its own, as another program would.
+// Runs SQL on a separate connection, as another program would.
 void run_sql(const std::string& path, const char* sql) {
   sqlite3* connection = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &connection), SQLITE_OK);
@@ -91,7 +91,7 @@ void run_sql(const std::string& path, const char* sql) {
   sqlite3_close(connection);
 }
 
-// A forked process and a way to tell it to go on. Fork before any store is open: SQLite's connections and its memory of
+// A forked process and a way to let it continue. Fork before any store is open: SQLite's connections and its record of
 // file locks do not survive a fork.
 class Child {
  public:
@@ -142,7 +142,7 @@ TEST(SqlitePlaces, FindsRecordsThatAreNoLongerWhereTheyWere) {
   const Record one = store->load({key_of("one")}).value().at(0);
   ASSERT_NE(one.place, 0U);
 
-  // Another record has its place, at the same version, and it is gone; then it is somewhere else.
+  // Another record has its position, at the same version, and it is erased; then it is at another position.
   commit(*store, erasure(*store, "one"));
   commit(*store, creation("two"));
   ASSERT_EQ(store->load({key_of("two")}).value().at(0).place, one.place);
@@ -152,7 +152,7 @@ TEST(SqlitePlaces, FindsRecordsThatAreNoLongerWhereTheyWere) {
   EXPECT_EQ(store->load({key_of("one")}).value().at(0).body, "rewritten");
   EXPECT_EQ(store->load({key_of("two")}).value().at(0).body, "body");
 
-  // It is where it was, but it has changed.
+  // It is at its position, but has changed.
   const Record two = store->load({key_of("two")}).value().at(0);
   EXPECT_EQ(commit(*store, rewrite_of(two)), Verdict::committed);
   EXPECT_EQ(commit(*store, rewrite_of(two)), Verdict::stale);
@@ -360,7 +360,7 @@ TEST(SqliteLog, TheEntriesOfACommitSharePages) {
   EXPECT_EQ(database->query_integer("SELECT sum(entries) FROM log").value(), 60);
   EXPECT_EQ(database->query_integer("SELECT count(*) FROM log").value(), 5) << "two, the large one, two";
   EXPECT_EQ(database->query_integer("SELECT entries FROM log WHERE seq = 31").value(), 1);
-  // What fits into a page of the file together with the rest of its row.
+  // Fits into a page of the file together with the rest of its row.
   EXPECT_LE(database->query_integer("SELECT max(length(body)) FROM log WHERE seq <> 31").value(), 4040);
   EXPECT_TRUE(store->check_integrity().value().empty());
 }
@@ -471,7 +471,7 @@ TEST(SqliteProcesses, EachSeesAndIsWokenByTheOther) {
   });
   auto store = open_store(path);
   commit(*store, creation("job"));
-  std::this_thread::sleep_for(300ms);  // the child's migration, if it came second, may still look like news
+  std::this_thread::sleep_for(300ms);  // the child's migration, if it came second, may still look like a foreign commit
   std::atomic<int> woken = 0;
   store->listen([&](const Wakeup& wakeup) { woken += wakeup.everything ? 1 : 0; });
   std::this_thread::sleep_for(250ms);
@@ -493,7 +493,7 @@ TEST(SqliteProcesses, NewsDuringOurOwnBatchesIsNotMissed) {
   const test::TempDir folder;
   const std::string path = folder.file("x.db");
   auto store = open_store(path);
-  auto other = open_store(path);  // to SQLite, a second store is as foreign as a second process
+  auto other = open_store(path);  // for SQLite, a second store is like a second process
   std::atomic<int> woken = 0;
   store->listen([&](const Wakeup&) { ++woken; });
   std::this_thread::sleep_for(250ms);
@@ -533,7 +533,7 @@ TEST(SqliteProcesses, ACrashInMidBatchLeavesNothing) {
   EXPECT_TRUE(store->check_integrity().value().empty());
 }
 
-// Kills a process that commits without pause, again and again, and counts what it had been told.
+// Repeatedly kills a process that commits without pause, and compares with its acknowledgements.
 TEST(SqliteProcesses, WhatWasCommittedSurvivesTheKill) {
   const test::TempDir folder;
   const std::string path = folder.file("x.db");
@@ -595,7 +595,7 @@ TEST(SqliteIntegrity, FindsMiscountedPages) {
 TEST(SqliteIntegrity, FindsBrokenChains) {
   const std::vector<std::string> expected = {"1 records have a broken chain of log entries.",
                                              "1 pages of the log miscount their live entries."};
-  // The entry of another record; none at all; one that leads to itself; bytes that are no page.
+  // The entry of another record; none at all; one that links to itself; bytes that are not a page.
   for (const char* damage :
        {"UPDATE root SET last_entry = 1 WHERE last_entry = 2", "UPDATE root SET last_entry = 3 WHERE last_entry = 2",
         "UPDATE log SET body = CAST(substr(body, 1, length(body) - 1) || x'02' AS BLOB) "

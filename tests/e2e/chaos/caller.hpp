@@ -11,7 +11,7 @@
 
 namespace flowfabric::chaos {
 
-// One thread. What was not answered, and what the answer says to repeat, is an error whose code is retryable.
+// One thread. Unanswered requests, and retryable responses, are errors with a retryable code.
 class Caller {
  public:
   Caller(const std::vector<std::string>& urls, std::uint64_t seed);
@@ -42,12 +42,12 @@ class Caller {
 };
 
 bool is_worth_repeating(const Error& error);
-// A little while, so that one who repeats does not keep the machine from getting better.
+// A short pause, so that repeated requests do not overload the machine.
 void pause_before_repeating();
-// Ends the process: what was answered must never be answered. Whoever started the process takes that as a failure.
+// Ends the process after a response that must never occur. The parent process counts that as a failure.
 [[noreturn]] void give_up(const std::string& doing, const Error& error);
 
-// Until there is an answer that is final.
+// Until there is a final response.
 template <class Call>
 auto persist(const Call& call) {
   for (;;) {

@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 
 constexpr int worker_count = 8;
 constexpr milliseconds look_pause{20};
-// How long nothing may end while something is left to do.
+// How long nothing may end while executions are left.
 constexpr std::chrono::minutes standstill_limit{3};
 
 std::string content(const std::filesystem::path& path) {
@@ -31,7 +31,7 @@ std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A server that does not reach its store at the start says so and ends; once it serves it stays.
+// A server that does not reach its store at the start exits with a message; once it serves it must stay.
 bool server_may_end(int status, const std::string& log) {
   const int code = describe(Errc::unavailable).exit_code;
   return WIFEXITED(status) && WEXITSTATUS(status) == code && !is_serving(log);
@@ -91,7 +91,7 @@ Cast::Cast(std::filesystem::path folder, StoreChoice store, std::uint64_t execut
            std::uint64_t seed)
     : folder_(std::move(folder)), executions_(executions), seconds_(seconds), random_(seed) {
   if (store == StoreChoice::postgres) {
-    // A restarting server first flushes its whole folder, file by file unless told otherwise.
+    // A restarting server first flushes its whole directory, file by file by default.
     postgres_.emplace(test::PostgresServer::start({true, {"recovery_init_sync_method=syncfs"}}));
     store_url_ = postgres_->url();
   } else {
@@ -102,7 +102,7 @@ Cast::Cast(std::filesystem::path folder, StoreChoice store, std::uint64_t execut
   look_after_all();
   const ClientOptions options{urls_, "submitter", folder_ / "submitter.journal", random_()};
   Words words = {"/proc/self/exe"};
-  // A fifth of the time is left in which nothing new comes, so that the last ones are hit as well.
+  // In the last fifth of the time nothing new is submitted, so that the last executions are hit as well.
   for (std::string& word : submitter_words(options, executions_, seconds_ * 4 / 5)) words.push_back(std::move(word));
   submitter_ = std::make_unique<Process>(words, folder_ / "submitter.log");
 }
@@ -169,7 +169,7 @@ Kills Cast::rage() {
   return kills;
 }
 
-// Mostly one that serves: on a slow machine the others would otherwise never come so far.
+// Mostly one that serves: on a slow machine the others would otherwise never get that far.
 bool Cast::kill_a_server() {
   Role& server = servers_[random_() % servers_.size()];
   if (!server.is_alive() || (!is_serving(server.log()) && random_() % 100 != 0)) return false;

@@ -1,4 +1,4 @@
-// All the processes of one run: servers, workers, a submitter and, where there is one, the database.
+// All the processes of one run: servers, workers, a submitter and, if there is one, the database.
 #pragma once
 
 #include <chrono>
@@ -19,21 +19,21 @@ namespace flowfabric::chaos {
 using test::Process;
 using test::Words;
 
-// A role that is played by one process after the other. Each life has its own log, and its number in its name.
+// A role that is filled by one process after the other. Each run has its own log, and its number in its name.
 class Role {
  public:
   using WordsOf = std::function<Words(const std::string& life)>;
-  // Whether a life may end by itself in this way.
+  // Whether a run may exit in this way.
   using Judge = std::function<bool(int status, const std::string& log)>;
 
   Role(std::filesystem::path folder, std::string name, WordsOf words, Judge may_end);
 
   void start_at(std::chrono::steady_clock::time_point when);
   void kill_now();
-  // Starts the next life when there is none and it is time. A life that ended as it must not is a test failure.
+  // Starts the next run if there is none and it is time. A run that exited in a forbidden way is a test failure.
   void look_after();
   bool is_alive();
-  std::string log() const;  // what this life has said
+  std::string log() const;  // the output of this run
   int lives() const { return lives_; }
   pid_t pid() const { return process_->pid(); }
 
@@ -69,16 +69,16 @@ class Cast {
   Cast(std::filesystem::path folder, StoreChoice store, std::uint64_t executions, std::uint64_t seconds,
        std::uint64_t seed);
 
-  // Kills at random for so long, and until each kind has been killed at least once.
+  // Kills at random for this time, and until each kind has been killed at least once.
   Kills rage();
-  // Waits until everything that was to be submitted has ended. False when that stands still.
+  // Waits until everything submitted has ended. False if there is no progress.
   bool settle();
-  // Kills everything, and starts what is needed to look at what is left.
+  // Kills everything, and starts what is needed to examine the result.
   void start_over_for_reading();
 
   const std::vector<std::string>& urls() const { return urls_; }
   int worker_lives() const;
-  // A sanitizer that only warns lets its process live; here its words are a test failure.
+  // A sanitizer that only warns does not end its process; here its output is a test failure.
   void verify_logs() const;
   void keep_database_log() const;
 
@@ -86,7 +86,7 @@ class Cast {
   void add_servers();
   void add_workers();
   void look_after_all();
-  std::uint64_t ended();  // executions, as a server counts them; 0 when it does not answer
+  std::uint64_t ended();  // executions, as counted by a server; 0 if it does not answer
   bool kill_a_server();   // false: there is none to kill
   std::chrono::milliseconds between(int from_ms, int to_ms);
 

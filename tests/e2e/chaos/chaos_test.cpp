@@ -1,9 +1,9 @@
 // Workers, servers and the database are killed at random while work goes through HTTP; afterwards every acknowledgement
-// must hold, and nothing may be there that nobody asked for.
+// must hold, and nothing may exist that was not requested.
 //
-// FF_CHAOS_SECONDS says for how long (20), FF_CHAOS_EXECUTIONS on how many (5000); on SQLite half the time and two fifths
-// of the work. FF_CHAOS_SEED repeats the choices of a run, though not what the machine makes of them. A failure leaves
-// the folder with the logs and journals of all processes.
+// FF_CHAOS_SECONDS is the duration (20), FF_CHAOS_EXECUTIONS the number of executions (5000); on SQLite half the time
+// and two fifths of the work. FF_CHAOS_SEED repeats the choices of a run, though not the timing of the machine. After a
+// failure the directory with the logs and journals of all processes is kept.
 #include <algorithm>
 #include <cstdlib>
 #include <random>

@@ -8,7 +8,7 @@ namespace {
 const std::string worker_marker = "--chaos-worker";
 const std::string submitter_marker = "--chaos-submitter";
 
-// What both have in common: marker, name, journal and seed in front, the servers at the end.
+// Common to both: marker, name, journal and seed first, the servers at the end.
 std::vector<std::string> words(const std::string& marker, const ClientOptions& options,
                                const std::vector<std::string>& between) {
   std::vector<std::string> all = {marker, options.name, options.journal, std::to_string(options.seed)};

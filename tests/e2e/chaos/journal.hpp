@@ -1,4 +1,4 @@
-// What a client did and was told, line by line in a file that outlives it.
+// The requests and responses of a client, line by line in a file that outlives it.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ struct Note {
     claimed,    // acknowledged; `number` is the lease's epoch, `text` the worker
     sending,    // a worker is about to end attempt `number` and sends `text`
     completed,  // acknowledged, with the result `text`
-    failed,     // acknowledged, and that this was the end of the execution
-    retried,    // a failure was acknowledged, and that there will be another attempt
+    failed,     // acknowledged as the end of the execution
+    retried,    // a failure was acknowledged, and there will be another attempt
     delayed,    // acknowledged
   };
   What what = What::created;
   std::string execution_id{};
-  std::uint64_t number = 0;  // of the attempt, where nothing else is said
+  std::uint64_t number = 0;  // of the attempt, unless stated otherwise
   std::string text{};
 };
 
-// Notes are in the file when write() returns: a process that is killed afterwards has told of them.
+// Notes are in the file when write() returns: a process that is killed afterwards has recorded them.
 class Journal {
  public:
   explicit Journal(const std::string& path);
@@ -41,7 +41,7 @@ class Journal {
 
 using Notes = std::map<std::string, std::vector<Note>>;  // by execution id
 
-// Of all journals in the folder. A last line that is not whole does not count: its writer died before it could go on.
+// Of all journals in the directory. An incomplete last line does not count: its writer died before it could continue.
 Notes read_journals(const std::filesystem::path& folder);
 
 }  // namespace flowfabric::chaos

@@ -44,7 +44,7 @@ class Submitter {
     std::this_thread::sleep_until(begin_ + std::chrono::duration_cast<milliseconds>(span_ * part));
   }
 
-  // Most outlive any number of failures; the fragile ones end with their first.
+  // Most survive any number of failures; the fragile ones end with their first.
   CreateRequest request(std::uint64_t n) {
     CreateRequest made;
     const bool fragile = random_() % 10 == 0;
@@ -75,7 +75,7 @@ class Submitter {
     journal_.write({note_of(request, *created)});
   }
 
-  // Repeats the part of the batch that may have been refused for now.
+  // Repeats the part of the batch that may have been refused temporarily.
   void create_many(std::vector<CreateRequest> batch) {
     while (!batch.empty()) {
       const auto reply =

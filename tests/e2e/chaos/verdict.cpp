@@ -39,7 +39,7 @@ std::vector<ExecutionSummary> list_all(Caller& caller) {
   return all;
 }
 
-// Nothing acknowledged is missing, and nothing is there that was not asked for, or twice.
+// Nothing acknowledged is missing, and nothing exists that was not requested, or twice.
 void verify_listing(const Notes& notes, const std::vector<ExecutionSummary>& listing, std::uint64_t executions) {
   EXPECT_EQ(listing.size(), executions);
   std::set<std::string> ids, keys;
@@ -59,7 +59,7 @@ void verify_listing(const Notes& notes, const std::vector<ExecutionSummary>& lis
   for (const auto& [id, of_one] : notes) EXPECT_TRUE(ids.contains(id)) << id << " is lost";
 }
 
-// One execution: its notes against its result and its history.
+// One execution: its notes compared with its result and its history.
 class Case {
  public:
   Case(const ExecutionSummary& summary, const std::vector<Note>& notes, Caller& caller)
@@ -95,7 +95,7 @@ class Case {
         std::count_if(notes_.begin(), notes_.end(), [what](const Note& note) { return note.what == what; }));
   }
 
-  // It is created once, at first, and ends once, at last; the epoch of its lease never falls.
+  // It is created once, first, and ends once, last; its lease epoch never decreases.
   void verify_order() const {
     ASSERT_FALSE(history_.empty()) << id_;
     for (std::size_t i = 0; i < history_.size(); ++i) {
@@ -107,7 +107,7 @@ class Case {
     EXPECT_EQ(to_string(history_.back().state_after), to_string(summary_.public_state)) << id_;
   }
 
-  // It ended as some worker meant it to, and as the worker that was told of its end was told.
+  // It ended as some worker requested, and as the worker that was told of its end was told.
   void verify_end() const {
     EXPECT_EQ(history_.back().type, succeeded() ? EventType::completed : EventType::failed) << id_;
     EXPECT_EQ(count(Note::What::created), 1u) << id_;
@@ -179,7 +179,7 @@ Figures verify(const Notes& notes, const std::vector<std::string>& urls, std::ui
     Caller caller(urls, seed);
     for (std::size_t i; (i = next++) < listing.size();) {
       const auto found = notes.find(to_string(listing[i].execution_id));
-      if (found == notes.end()) continue;  // verify_listing has said so
+      if (found == notes.end()) continue;  // reported by verify_listing
       Case one(listing[i], found->second, caller);
       one.verify();
       if (one.succeeded()) ++completed;

@@ -1,4 +1,4 @@
-// Holds what the clients noted against what the servers say afterwards. Differences become test failures.
+// Compares the journals of the clients with the final data of the servers. Differences become test failures.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Figures {
   std::uint64_t executions = 0;
   std::uint64_t completed = 0;
   std::uint64_t failed = 0;
-  std::uint64_t acknowledged_ends = 0;  // the others ended, but their worker did not live to hear of it
+  std::uint64_t acknowledged_ends = 0;  // the others ended, but their worker died before the response
   std::uint64_t events = 0;
 };
 

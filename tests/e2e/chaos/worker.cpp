@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::uint32_t max_claim = 24;
 constexpr std::uint32_t claim_wait_ms = 400;
-// Some leases outlast the restart of a server. Others run out while their worker still means to use them, and several
+// Some leases are longer than the restart of a server. Others expire while their worker still uses them, and several
 // workers end the same execution.
 constexpr std::uint32_t min_lease_ttl_ms = 300;
 constexpr std::uint32_t max_lease_ttl_ms = 4000;
 
-// What a worker may hear about a lease that it took too long over. Anything else that is final is a fault.
+// The allowed responses about a lease that took too long. Any other final response is a fault.
 bool is_loss_of_lease(Errc code) {
   constexpr std::array losses = {Errc::lease_expired, Errc::stale_lease, Errc::no_active_lease, Errc::already_terminal,
                                  Errc::not_active};
@@ -35,11 +35,11 @@ TimestampMs now_ms() {
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-// The end of one attempt as it is sent, again and again if need be.
+// The end of one attempt as it is sent, repeatedly if needed.
 struct Ending {
   std::string execution_id{};
   std::uint32_t attempt_index = 0;
-  std::string text{};  // no other ending has it
+  std::string text{};  // unique
   api::Completion completion{};
 };
 
@@ -85,7 +85,7 @@ class Worker {
     std::vector<Ending> endings;
     for (const ClaimedExecution& execution : executions) {
       const std::uint64_t dice = random_() % 100;
-      if (dice < 2) continue;  // forgotten; the lease runs out
+      if (dice < 2) continue;  // abandoned; the lease expires
       if (dice < 6) {
         delay(execution);
       } else {
@@ -135,7 +135,7 @@ class Worker {
     journal_.write({{Note::What::delayed, to_string(execution.execution_id), execution.attempt.attempt_index, name_}});
   }
 
-  // Both return what has to be sent again, exactly as it was.
+  // Both return what must be sent again, unchanged.
 
   std::vector<Ending> end_together(const std::vector<Ending>& endings) {
     api::CompletionsBody body;

@@ -94,7 +94,7 @@ std::string cell(std::string words) {
   return words;
 }
 
-// Where GitHub and others let a link to a heading point.
+// The anchor of a heading on GitHub and similar sites.
 std::string anchor(const std::string& heading) {
   std::string out;
   for (const char c : lower(heading)) {
@@ -106,7 +106,7 @@ std::string anchor(const std::string& heading) {
 
 void indent(std::string& out, std::size_t depth) { out += "\n" + std::string(2 * depth, ' '); }
 
-// Short arrays and objects stay on a line, so that examples fit a screen.
+// Short arrays and objects stay on one line, so that examples fit a screen.
 void write_pretty(std::string& out, const json::value& value, std::size_t depth) {
   constexpr std::size_t short_enough = 100;
   const std::string whole = json::serialize(value);
@@ -141,7 +141,7 @@ std::string pretty(const json::value& value) {
 
 // ---- What changes from run to run
 
-// Gives every such value a name by the order in which it turns up.
+// Gives every such value a name by the order of appearance.
 class Names {
  public:
   void learn(const json::value& value, const std::string& name = {}) {
@@ -173,7 +173,7 @@ class Names {
     if (kind == ours.end() || value.empty() || value == made_up_handle) return;
     if (std::any_of(known_.begin(), known_.end(), [&](const auto& known) { return known.first == value; })) return;
     known_.emplace_back(value, kind->second + "-" + std::to_string(++counts_[kind->second]));
-    // A secret has the id of its key in it.
+    // A secret contains the id of its key.
     std::sort(known_.begin(), known_.end(),
               [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   }
@@ -330,7 +330,7 @@ class Reference {
     }
   }
 
-  // The fields of a body. Its own type is not named; those within are explained at the end.
+  // The fields of a body. Its own type is not named; nested types are described at the end.
   void write_fields(const json::value& schema, bool of_reply) {
     const json::value& fields = openapi_.at("components").at("schemas").at(referred(schema));
     (of_reply ? of_replies_ : of_requests_).insert(referred(schema));
@@ -386,7 +386,7 @@ class Reference {
   const std::map<std::string, Example>& examples_;
   const std::vector<api::Route> routes_;
   Names names_;
-  std::set<std::string> types_;  // those that stand within a body
+  std::set<std::string> types_;  // those nested in a body
   std::set<std::string> of_requests_;
   std::set<std::string> of_replies_;
   std::string out_;

@@ -1,4 +1,4 @@
-// docs/http-api.md: what the route table and its schemas say, with examples that a server has answered.
+// docs/http-api.md: the route table and its schemas, with examples from a server.
 #pragma once
 
 #include <map>
@@ -11,16 +11,16 @@
 
 namespace flowfabric::e2e {
 
-// A handle that examples may send although no server gave it out.
+// A handle for examples that no server issued.
 inline constexpr const char* made_up_handle = "HANDLE-OF-NOBODY";
 
-// Sends requests and keeps the first one that succeeded of each operation.
+// Sends requests and keeps the first successful one of each operation.
 class ExampleRecorder {
  public:
   struct Example {
     std::string method{};
     std::string target{};
-    boost::json::value body{};  // null when there is none
+    boost::json::value body{};  // null if there is none
     Reply reply{};
   };
 

@@ -34,7 +34,7 @@ class Checker {
     found.push_back((at.empty() ? "/" : at) + ": " + what);
   }
 
-  // False when the keyword is not known.
+  // False if the keyword is unknown.
   bool check_keyword(const std::string& keyword, const json::value& rule, const json::value& schema,
                      const json::value& value, const std::string& at) {
     if (keyword == "$ref") {

@@ -1,4 +1,4 @@
-// Checks JSON against the part of JSON Schema that our OpenAPI documents use. What it does not know it reports, so that
+// Checks JSON against the part of JSON Schema that our OpenAPI documents use. Unknown keywords are reported, so that
 // nothing goes unchecked.
 #pragma once
 
@@ -9,12 +9,11 @@
 
 namespace flowfabric::e2e {
 
-// Everything about `value` that the schema forbids, each with the place where it stands. `document` is what references
-// are looked up in.
+// All violations of the schema by `value`, each with its place. `document` is used to resolve references.
 std::vector<std::string> violations(const boost::json::value& document, const boost::json::value& schema,
                                     const boost::json::value& value);
 
-// What "#/a/b" points at; null when there is nothing.
+// The target of "#/a/b"; null if there is none.
 const boost::json::value* resolve(const boost::json::value& document, const std::string& reference);
 
 }  // namespace flowfabric::e2e

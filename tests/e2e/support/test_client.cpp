@@ -109,7 +109,7 @@ void TestClient::check(const std::string& method, const std::string& target, con
       const std::string path(pattern.data(), pattern.size());
       const json::value* operation = operations.as_object().if_contains(lower_case(method));
       if (operation == nullptr || !fits(path, target)) continue;
-      if (schema != nullptr && path.find('{') != std::string::npos) continue;  // what is spelled out wins
+      if (schema != nullptr && path.find('{') != std::string::npos) continue;  // explicit headers take precedence
       const json::value* response = operation->at("responses").as_object().if_contains(std::to_string(reply.status));
       ASSERT_NE(response, nullptr) << what << ": a status that the document does not know";
       const auto type = reply.headers.find("content-type").value_or("application/json");
@@ -120,7 +120,7 @@ void TestClient::check(const std::string& method, const std::string& target, con
       if (type != "application/json") return;  // bytes, or a stream of texts
     }
   }
-  // Health, metrics and the document itself are no part of the API; nor is what browsers ask beforehand.
+  // Health, metrics and the document itself are not part of the API; neither are CORS preflight requests.
   if (schema == nullptr && (!target.starts_with("/v1/") || method == "OPTIONS")) return;
   ASSERT_NE(schema, nullptr) << what << ": not in the document";
   for (const std::string& violation : violations(openapi_, *schema, reply.json))

@@ -1,5 +1,5 @@
-// A client that believes nothing: every reply is checked against what /openapi.json says about its route, and every
-// error against the one shape of errors.
+// A strict client: every reply is checked against the description of its route in /openapi.json, and every error
+// against the common form of errors.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@ struct Reply {
   int status = 0;
   std::string body{};
   net::Headers headers{};
-  boost::json::value json{};  // null when the body is no JSON
+  boost::json::value json{};  // null if the body is not JSON
 
-  // What an error says about itself; empty when the reply is none.
+  // The fields of an error; empty if the reply is not an error.
   std::string code() const;
   std::string field() const;
   std::string message() const;
@@ -32,7 +32,7 @@ struct Reply {
 std::string text(const boost::json::value& value);
 // An execution id as a segment of a path.
 std::string path_of(const std::string& execution_id);
-// A path that fits the pattern of a route; what stands in it does not exist.
+// A path that matches the pattern of a route, with names that do not exist.
 std::string some_path(std::string pattern);
 
 template <class T>
@@ -54,7 +54,7 @@ class TestClient {
   Reply patch(const std::string& target, const std::string& body) { return send("PATCH", target, body); }
 
   const boost::json::value& openapi() const { return openapi_; }
-  // "POST /v1/claims": every operation that the document has, and those that have succeeded here.
+  // "POST /v1/claims": every operation of the document, and those that have succeeded here.
   std::set<std::string> operations() const;
   const std::set<std::string>& succeeded() const { return succeeded_; }
 
@@ -67,7 +67,7 @@ class TestClient {
   std::set<std::string> succeeded_;
 };
 
-// An engine behind a server of this process; in memory, unless it is given.
+// An engine behind a server of this process; in memory, unless one is given.
 class TestServer {
  public:
   explicit TestServer(api::ApiOptions options = {});
