@@ -34,7 +34,7 @@ std::string make_instance_id(const std::string& worker_id) {
 }
 
 tl::unexpected<Error> out_of_range(const char* field, const std::string& value, const std::string& allowed) {
-  return fail(Errc::invalid_argument, std::string(field) + ": is " + value + "; allowed are " + allowed, field);
+  return fail(Errc::invalid_argument, std::string(field) + ": is " + value + "; allowed: " + allowed, field);
 }
 
 std::string names_of(const auto& kinds) {

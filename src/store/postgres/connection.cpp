@@ -59,7 +59,7 @@ Result<void> take_parameter(const std::string& name, const std::string& value, A
   constexpr std::array allowed = {"on", "remote_apply", "remote_write", "local", "off"};
   if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
     return fail(Errc::invalid_argument,
-                "synchronous_commit: is \"" + value + "\"; allowed are on, remote_apply, remote_write, local and off",
+                "synchronous_commit: is \"" + value + "\"; allowed: on, remote_apply, remote_write, local and off",
                 "synchronous_commit");
   }
   address.synchronous_commit = value;
