@@ -61,7 +61,7 @@ TEST(StepIndex, agrees_with_a_set_of_positions) {
     StepIndex index;
     std::set<std::uint32_t> good, failed;
     for (int i = 0; i < 40; ++i) {
-      const std::uint32_t position = 1 + random() % 50;
+      const auto position = static_cast<std::uint32_t>(1 + random() % 50);
       const bool known = good.contains(position) || failed.contains(position);
       ASSERT_EQ(index.contains(position), known);
       if (known) continue;
@@ -70,7 +70,7 @@ TEST(StepIndex, agrees_with_a_set_of_positions) {
       (bad ? failed : good).insert(position);
     }
     if (round % 2 == 0) {
-      const std::uint32_t from = 1 + random() % 50;
+      const auto from = static_cast<std::uint32_t>(1 + random() % 50);
       index.forget_from(from);
       std::erase_if(good, [&](std::uint32_t p) { return p >= from; });
       std::erase_if(failed, [&](std::uint32_t p) { return p >= from; });

@@ -90,6 +90,6 @@ inline Policy retries(std::uint32_t count, std::int64_t delay_ms = 0) {
 #define FF_SDK_SUITE(name)                                                                    \
   class name : public SdkTest {};                                                             \
   INSTANTIATE_TEST_SUITE_P(, name, ::testing::Values("memory", "sqlite", "postgres", "http"), \
-                           [](const auto& info) { return info.param; })
+                           [](const auto& home) { return home.param; })
 
 }  // namespace flowfabric::sdk_test

@@ -495,7 +495,9 @@ TEST_F(PostgresStoreTest, nobody_waits_for_slow_reads) {
   for (int i = 0; i < 12; ++i) {
     readers.emplace_back([&] {
       const auto counter = store_->counter(key(1));
-      if (!counter) EXPECT_EQ(counter.error().code, Errc::overloaded) << counter.error().message;
+      if (!counter) {
+        EXPECT_EQ(counter.error().code, Errc::overloaded) << counter.error().message;
+      }
       ++(counter ? answered : refused);
     });
   }
