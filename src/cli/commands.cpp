@@ -44,7 +44,7 @@ Command demo_command() {
         {"--workers", "N", "number of worker threads (16)"},
         {"--seed", "S", "random seed for the order of the job types (1)"},
         {"--keep", "", "do not remove the temporary directory"},
-        {"--serve", "", "also serve HTTP, and keep serving after the demo with a worker in this process"},
+        {"--serve", "", "also serve HTTP, and keep serving after the demo, with a little work that goes on"},
         {"--exit", "", "with --serve: exit after the demo"}}},
       run_demo};
 }

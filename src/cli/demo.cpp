@@ -15,6 +15,7 @@
 #include "api/api.hpp"
 #include "base/check.hpp"
 #include "cli/demo_report.hpp"
+#include "cli/demo_traffic.hpp"
 #include "cli/progress.hpp"
 #include "cli/secrets.hpp"
 #include "cli/signals.hpp"
@@ -233,12 +234,15 @@ void echo(Engine& engine) {
   }
 }
 
-// Keeps serving, with a worker in this process, until a signal.
+// Keeps serving, with workers in this process, until a signal.
 void stay(Engine& engine, api::ApiServer& server) {
   std::thread worker([&] { echo(engine); });
+  auto traffic = DemoTraffic::start(server.url());
+  if (!traffic) fmt::print(stderr, "flowfabric demo: the shop does not open: {}\n", traffic.error().message);
   const auto page = server.dashboard_url();
   fmt::print(
-      "\nThe server keeps running at {} with a worker for the lane \"demo\"; Ctrl-C stops it.\n"
+      "\nThe server keeps running at {}: a small shop keeps the lane \"shop\" busy, and a worker waits for the lane\n"
+      "\"demo\". Ctrl-C stops it.\n"
       "{}Try:\n"
       "  curl -d '{{\"lane\":\"demo\",\"kind\":\"hello\",\"payload\":{{\"name\":\"you\"}}}}' \\\n"
       "    -H 'content-type: application/json' {}/v1/executions\n"
@@ -248,6 +252,7 @@ void stay(Engine& engine, api::ApiServer& server) {
       server.url());
   std::fflush(stdout);
   while (!StopSignal::came()) std::this_thread::sleep_for(refresh);
+  if (traffic) traffic->reset();
   server.begin_drain();
   engine.stop();
   worker.join();
