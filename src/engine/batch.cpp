@@ -652,11 +652,13 @@ void Batch::use_new_keys() {
 }
 
 // Candidates that were reserved but not taken: other claims may have skipped them and parked. The same applies to those
-// whose guard failed: they may still be claimable, and the claim that they were meant for may have taken others.
+// whose guard failed: they may still be claimable, and the claim that they were meant for may have taken others. Of a
+// batch that failed, these are all.
 Wakeup Batch::unused_offers() const {
   const auto is_left = [&](const Offer& offer) {
+    if (!outcome_ || !offer.used) return true;
     const auto verdict = verdict_on(offer.entry.key);
-    return !offer.used || (verdict && *verdict != Verdict::committed);
+    return verdict && *verdict != Verdict::committed;
   };
   Wakeup wakeup;
   for (const auto& [route, line] : offers_) {
@@ -750,7 +752,7 @@ void Batch::answer_claim(ClaimState& state) {
 void Batch::fail_all(const Error& error) {
   count_batch(to_string(error.code));
   if (sweeping_) runtime_.sweep_finished(true, true);  // something may be due; look again after a pause
-  runtime_.batch_failed(error);
+  runtime_.batch_failed(error, unused_offers());
   for (CommandState& state : commands_) state.queued->done(tl::unexpected(error));
   for (ClaimState& state : claims_) state.queued->done(tl::unexpected(error));
 }

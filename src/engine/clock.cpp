@@ -135,7 +135,7 @@ void Runtime::on_foreign_wakeup(const Wakeup& wakeup) {
 
 // A batch has failed. Claims in it used wake-ups that others could have used, and if the outcome is unknown, there may
 // be work and due times that were not announced. All waiting callers check again as soon as the store answers.
-void Runtime::batch_failed(const Error& error) {
+void Runtime::batch_failed(const Error& error, Wakeup reserved) {
   note_store_error(error);
   {
     const std::lock_guard lock(clock_mutex_);
@@ -144,10 +144,8 @@ void Runtime::batch_failed(const Error& error) {
     ask_not_before_ms_ = steady_ms() + store_retry_pause_ms;
   }
   ring();
-  if (error.code != Errc::outcome_unknown) return;
-  Wakeup wakeup;
-  wakeup.everything = true;
-  store_->announce(wakeup);
+  reserved.everything = error.code == Errc::outcome_unknown;
+  if (reserved.everything || !reserved.ready.empty()) store_->announce(reserved);
 }
 
 // What damages the whole database, and what the store itself calls final, does not pass: nothing is tried any more.

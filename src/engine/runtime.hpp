@@ -178,7 +178,8 @@ class Runtime {
   // Wakes the callers that a commit concerns.
   void after_commit(const PlannedCommit& plan, const std::vector<Verdict>& verdicts, Wakeup wakeup);
   void on_foreign_wakeup(const Wakeup& wakeup);
-  void batch_failed(const Error& error);
+  // `reserved`: what the batch kept other claims from, in this engine and in others.
+  void batch_failed(const Error& error, Wakeup reserved);
   void note_store_error(const Error& error);
   void note_damaged(const Record& record, const Error& error);
   void probe_if_due();

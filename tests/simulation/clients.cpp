@@ -185,7 +185,9 @@ void World::check_created(const SentCreate& sent, const Created& created) {
   for (const auto& [created_at, earlier] : made) {
     const Spec& before = watcher_->find(earlier.execution_id)->execution.spec;
     if (earlier.execution_id == created.execution_id) continue;
-    if (before.created_at + before.policy.dedup_window_ms > spec.created_at && before.created_at <= spec.created_at) {
+    // A key whose time is over may be removed. It does not come back when the clock goes back.
+    const TimestampMs window_end = before.created_at + before.policy.dedup_window_ms;
+    if (window_end > shadow->latest_at_creation && before.created_at <= spec.created_at) {
       violated("an idempotency key makes one execution", "{} at {} for {} ms and {} at {}",
                to_string(earlier.execution_id), before.created_at, before.policy.dedup_window_ms,
                to_string(created.execution_id), spec.created_at);

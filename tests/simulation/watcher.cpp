@@ -65,7 +65,7 @@ void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
     if (change.action == RootChange::Action::erase) {
       removed(key, latest_ms);
     } else {
-      changed(key);
+      changed(key, latest_ms);
     }
   } else if (key.kind() == RecordKind::worker) {
     if (change.action == RootChange::Action::erase) {
@@ -121,11 +121,12 @@ std::vector<Event> Watcher::new_events(const Key& key, std::string& position) {
   return events;
 }
 
-void Watcher::changed(const Key& key) {
+void Watcher::changed(const Key& key, TimestampMs latest_ms) {
   Execution now = ok(decode_execution(ok(store_->load({key})).front()));
   Shadow& shadow = shadows_[key];
-  if (shadow.removed) shadow = Shadow{{}, {}, {}, shadow.incarnation + 1, false};
+  if (shadow.removed) shadow = Shadow{{}, {}, {}, shadow.incarnation + 1, false, 0};
   const bool is_new = shadow.position.empty();
+  if (is_new) shadow.latest_at_creation = latest_ms;
   const std::vector<Event> events = new_events(key, shadow.position);
   if (is_new && events.empty()) violated("events come in legal order", "{} has no created event", name_of(key));
   if (!is_new && now.spec != shadow.execution.spec) violated("the spec never changes", "{}", name_of(key));

@@ -23,6 +23,7 @@ struct Shadow {
   std::string position;  // of its newest event
   int incarnation = 1;   // an id may be used again after retention has removed it
   bool removed = false;
+  TimestampMs latest_at_creation = 0;  // the latest time that the store's clock had shown when it was committed
 };
 
 struct WorkerShadow {
@@ -76,7 +77,7 @@ class Watcher {
   void observe(const RootChange& change, TimestampMs latest_ms);
   void check_version(const RootChange& change);
   std::vector<Event> new_events(const Key& key, std::string& position);
-  void changed(const Key& key);
+  void changed(const Key& key, TimestampMs latest_ms);
   void check_quiet_change(const Facts& before, const Facts& after);
   void check_holder_was_in_time(const Facts& before, const std::vector<Event>& events);
   void check_loss(const Shadow& shadow, const Event& event);

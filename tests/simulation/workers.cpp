@@ -265,6 +265,8 @@ void World::judge_success(Process& process, const Held& held, const Command& com
   const auto* step = std::get_if<StepCommand>(&command);
   if (step != nullptr) note_step(held, step->request, std::get<StepReply>(reply));
   const bool keeps = std::holds_alternative<RenewCommand>(command) || std::holds_alternative<ProgressCommand>(command);
+  // A repeated record of a step writes nothing: it is answered by what was read, perhaps before the lease ended.
+  if (step != nullptr && std::get<StepReply>(reply).duplicate) return;
   if (keeps || step != nullptr) {
     // It may have ended since, but not before the commit that is being answered.
     if (span.ended_commit == 0 || span.ended_commit >= process.state->reply_commit) return;
