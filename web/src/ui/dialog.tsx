@@ -1,7 +1,7 @@
 // Dialogs, and the confirmation that every action asks for.
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { toApiError } from '../live/hooks';
 import type { ApiError } from '../api/client';
 import { Copy, Problem } from './basic';
@@ -9,7 +9,8 @@ import { toast } from './toast';
 
 export function Dialog({ title, wide, onClose, children, class: extra }: { title: string; wide?: boolean; onClose: () => void; children: ComponentChildren; class?: string }) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key arrives: what is typed right after the shortcut belongs to the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current;
     if (dialog && !dialog.open) dialog.showModal();
     return () => dialog?.close();
@@ -21,6 +22,7 @@ export function Dialog({ title, wide, onClose, children, class: extra }: { title
       class={`${wide ? 'wide' : ''} ${extra ?? ''}`}
       aria-label={title}
       onCancel={(event) => { event.preventDefault(); onClose(); }}
+      onClose={onClose} // browsers may close a dialog without asking
       onMouseDown={(event) => { pressed.current = event.target === element.current; }}
       onClick={(event) => { if (pressed.current && event.target === element.current) onClose(); }}
     >
@@ -33,8 +35,9 @@ const open = signal<(() => ComponentChildren) | undefined>(undefined);
 
 /** Shows a dialog that any code may open; `render` gets the function that closes it. */
 export function show(render: (close: () => void) => ComponentChildren): void {
-  const close = (): void => { open.value = undefined; };
-  open.value = () => render(close);
+  const mine = (): ComponentChildren => render(close);
+  const close = (): void => { if (open.value === mine) open.value = undefined; };
+  open.value = mine;
 }
 export const dialogIsOpen = (): boolean => open.value !== undefined || document.querySelector('dialog[open]') !== null;
 export const OpenDialog = () => <>{open.value?.()}</>;

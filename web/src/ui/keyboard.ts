@@ -1,5 +1,5 @@
 // One place for keys. Pages add theirs while they are shown.
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { dialogIsOpen } from './dialog';
 
 export interface Shortcut {
@@ -45,7 +45,7 @@ document.addEventListener('keydown', (event) => {
 });
 
 export function useShortcuts(shortcuts: Shortcut[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     for (const shortcut of shortcuts) active.add(shortcut);
     return () => { for (const shortcut of shortcuts) active.delete(shortcut); };
   });
