@@ -139,6 +139,18 @@ describe('pages', () => {
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark');
   }));
 
+  it('the palette takes the key that follows the shortcut, however soon', withTab(here, async (page, { go }) => {
+    await go('/');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    // One task later and before the next frame: no key can arrive sooner.
+    const focused = await page.evaluate(async () => {
+      document.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }));
+      await new Promise((done) => { const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); });
+      return document.activeElement?.getAttribute('role');
+    });
+    assert.equal(focused, 'combobox');
+  }));
+
   it('workers show what they hold', withTab(here, async (page, { go }) => {
     await go('/ui/workers');
     const card = page.getByRole('article', { name: 'Worker imager-2' });
