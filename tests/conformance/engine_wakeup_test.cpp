@@ -154,6 +154,23 @@ TEST_P(EngineWakeups, a_wake_up_of_a_claim_whose_batch_failed_goes_to_the_next_c
   EXPECT_EQ(ids_of(*behind.get()), std::vector{id});
 }
 
+TEST_P(EngineWakeups, candidates_of_a_failed_batch_are_announced_to_other_engines) {
+  SKIP_WHERE_BATCHES_TAKE_TURNS();
+  const ExecutionId id = make(job());
+  let_news_arrive();
+  Pending<Claims> parked;
+  after_search_ = [&] {
+    parked = second().claim_later(ask_and_wait(an_hour_ms));
+    EXPECT_FALSE(parked.done()) << "the candidate is reserved";
+    watch_->refuse_commits = Error{Errc::unavailable, "the disk is full", {}, {}};
+  };
+  const auto failed = engine().claim_later(ask(1));
+  ASSERT_TRUE(failed.done());
+  EXPECT_EQ(refusal(failed.get()), Errc::unavailable);
+  ASSERT_TRUE(comes_true(second(), [&] { return parked.done(); }));
+  EXPECT_EQ(ids_of(*parked.get()), std::vector{id});
+}
+
 TEST_P(EngineWakeups, delayed_work_of_an_engine_that_has_stopped_is_handed_out_in_time) {
   const auto parked = engine().claim_later(ask_and_wait(an_hour_ms));
   CreateRequest request = job();
