@@ -652,13 +652,15 @@ void Batch::use_new_keys() {
 }
 
 // Candidates that were reserved but not taken: other claims may have skipped them and parked. The same applies to those
-// whose guard failed: they may still be claimable, and the claim that they were meant for may have taken others. Of a
-// batch that failed, these are all.
+// whose guard failed: they may still be claimable, and the claim that they were meant for may have taken others; and to
+// those that were given out and taken back. Of a batch that failed, these are all.
 Wakeup Batch::unused_offers() const {
   const auto is_left = [&](const Offer& offer) {
     if (!outcome_ || !offer.used) return true;
-    const auto verdict = verdict_on(offer.entry.key);
-    return verdict && *verdict != Verdict::committed;
+    const Slot& slot = *workspace_.find(offer.entry.key);
+    const auto verdict = verdict_on(slot);
+    if (verdict && *verdict != Verdict::committed) return true;
+    return !slot.erased && ready_entry(*slot.execution()) == offer.entry;
   };
   Wakeup wakeup;
   for (const auto& [route, line] : offers_) {

@@ -503,10 +503,17 @@ void Runtime::answer(Batch& batch) {
 }
 
 bool Runtime::settle() {
-  std::deque<std::unique_ptr<Batch>> batches;
   {
     std::unique_lock lock(queue_mutex_);
     settle_wake_.wait(lock, [&] { return !unsettled_.empty() || all_is_settled_; });
+  }
+  return settle_written();
+}
+
+bool Runtime::settle_written() {
+  std::deque<std::unique_ptr<Batch>> batches;
+  {
+    const std::lock_guard lock(queue_mutex_);
     batches.swap(unsettled_);
   }
   if (batches.empty()) return false;
@@ -634,7 +641,7 @@ void Runtime::interrupt_waits() {
 
 bool Runtime::queues_empty() const {
   const std::lock_guard lock(queue_mutex_);
-  return queue_.empty() && queued_sweeps_ == 0;
+  return queue_.empty() && queued_sweeps_ == 0 && unanswered_ == 0;
 }
 
 void Runtime::refuse_everything() {

@@ -110,6 +110,8 @@ class Runtime {
   // Waits for written batches and settles them; waiting callers are answered by pump, sweeps end here. Returns false
   // after `end_settling`, when there are none.
   bool settle();
+  // The same for batches that are written already; never waits for one. Returns whether there were any.
+  bool settle_written();
   void end_settling();
   // Blocks until there is work for writer i or `interrupt_waits` is called.
   void wait_for_work(std::size_t i);
@@ -123,6 +125,7 @@ class Runtime {
   // From now on new work is refused; queued work is still processed.
   void refuse_new_work();
   void interrupt_waits();
+  // Nothing is queued, and everything that was written is answered.
   bool queues_empty() const;
   // Answers everything that is still queued or parked with shutting_down.
   void refuse_everything();

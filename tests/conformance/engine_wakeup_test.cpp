@@ -135,6 +135,27 @@ TEST_P(EngineWakeups, work_that_comes_between_a_search_and_parking_is_found) {
   EXPECT_EQ(ids_of(*claims.get()), std::vector{id});
 }
 
+// Within one microsecond another engine may give the execution the place in line that it had before. Then the index does
+// not change, but there is work.
+TEST_P(EngineWakeups, work_that_is_given_out_and_taken_back_in_one_batch_wakes_a_claim_of_it) {
+  clock_.advance_ms(1);
+  const ExecutionId id = make(job());
+  Pending<Claims> first, behind;
+  const auto submit = [&](ClaimRequest request, Pending<Claims>& pending) {
+    second().runtime().submit_claim(std::move(request),
+                                    [answer = pending.answer](auto reply) { *answer = std::move(reply); });
+  };
+  submit(ask(1), first);
+  submit(ask_and_wait(an_hour_ms), behind);
+  second().runtime().submit(RevokeCommand{id, std::nullopt, {"ops", ""}},
+                            [](const Result<Reply>& reply) { EXPECT_TRUE(reply); });
+  second().settle();
+  ASSERT_TRUE(first.done());
+  EXPECT_EQ(ids_of(*first.get()), std::vector{id});
+  ASSERT_TRUE(behind.done());
+  EXPECT_EQ(ids_of(*behind.get()), std::vector{id});
+}
+
 TEST_P(EngineWakeups, a_wake_up_of_a_claim_whose_batch_failed_goes_to_the_next_claim) {
   const ExecutionId id = make(job());
   const ClaimedExecution held = engine().take();

@@ -31,6 +31,7 @@ void World::settle() {
           if (++turns > most_turns) break;
         }
       }
+      if (settle_written(*process)) moved = true;
     }
     if (!moved) return;
   }
@@ -138,8 +139,8 @@ void World::finish_claimed(Process& process, const std::vector<ClaimedExecution>
     held.incarnation = watcher_->find(claimed.execution_id)->incarnation;
     const CompleteCommand complete{held.fence, {"finished", {}}};
     send(process, complete, "complete " + to_string(claimed.execution_id),
-         [this, held, complete](Process& answering, const Result<Reply>& reply) {
-           judge_fenced(answering, held, complete, reply);
+         [this, held, complete, sent = watcher_->commits()](Process& answering, const Result<Reply>& reply) {
+           judge_fenced(answering, held, complete, sent, reply);
          });
   }
 }

@@ -56,6 +56,10 @@ class FaultSession final : public Session {
   Result<void> settle() override {
     store_.enter("settle");
     store_.process().reply_commit = last_commit_;
+    if (store_.environment().random().chance(store_.environment().rates().failed_flush)) {
+      store_.environment().trace().line("store {}: the flush fails", store_.process().number);
+      return outcome_unknown();
+    }
     return inner_->settle();
   }
 

@@ -25,6 +25,7 @@ struct FaultRates {
   int clock_step = 0;
   int drop_news = 0;
   int hold_news = 0;
+  int failed_flush = 0;
 };
 
 // Thrown through the engine to end it immediately, as SIGKILL would.
@@ -50,6 +51,8 @@ class Environment {
   virtual std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) = 0;
   // A notification was lost: only the periodic checks will find the change.
   virtual void news_lost() = 0;
+  // Commits become durable later, when another thread has waited for the disk.
+  virtual bool settles_later() const = 0;
 };
 
 class FaultStore final : public Store {
@@ -58,7 +61,7 @@ class FaultStore final : public Store {
 
   Result<std::unique_ptr<Session>> open_session() override;
   std::uint32_t preferred_sessions() const override { return inner_->preferred_sessions(); }
-  bool settles_later() const override { return inner_->settles_later(); }
+  bool settles_later() const override { return environment_.settles_later(); }
   Result<std::vector<RouteNo>> forget_routes(const std::vector<RouteNo>& numbers) override;
   Result<std::optional<TimestampMs>> next_due() override;
   Result<std::vector<DueEntry>> due_entries(const std::optional<DuePosition>& after, TimestampMs until,

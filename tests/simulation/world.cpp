@@ -70,10 +70,12 @@ void World::choose_profile() {
     rates_.clock_step = rate(20);
     rates_.drop_news = rate(300);
     rates_.hold_news = rate(400);
+    rates_.failed_flush = rate(30);
     clock_goes_back_ = random_.chance(250);
   }
   rates_.interleave = random_.chance(700) ? static_cast<int>(random_.between(50, 400)) : 0;
   writers_ = static_cast<std::uint32_t>(random_.between(1, 2));
+  settles_later_ = random_.chance(400);
   // Nearly everything is read ahead, or, in a quarter of all runs, nothing.
   read_ahead_.lead_ms = random_.between(1, 2000);
   read_ahead_.stride_ms = random_.between(100, 1000);
@@ -157,6 +159,7 @@ void World::open_process(Process& process) {
     options.default_retention_ms = default_retention_ms;
     options.release_on_worker_death = release_on_worker_death_;
     options.keep_alive_ms = keep_alive_ms;
+    options.settle_apart = settles_later_;
     options.read_ahead = read_ahead_;
     options.entropy = seeded_entropy(seed_ * 1000 + ++lives_);
     options.steady_ms = [this] { return (now_us_ + steady_lead_us_) / 1000; };
@@ -240,6 +243,15 @@ bool World::look(Process& process) {
   return moved;
 }
 
+bool World::settle_written(Process& process) {
+  if (process.state->dead || process.settle_busy) return false;
+  bool moved = false;
+  process.settle_busy = true;
+  run_in(process, [&] { moved = process.runtime->settle_written(); });
+  process.settle_busy = false;
+  return moved;
+}
+
 bool World::drive_something() {
   Process& process = live_process();
   if (process.state->dead || !process.runtime) return false;
@@ -248,6 +260,7 @@ bool World::drive_something() {
     return false;
   }
   if (random_.chance(200)) return look(process);
+  if (settles_later_ && random_.chance(300)) return settle_written(process);
   return pump(process, random_.below(process.writer_busy.size()));
 }
 
@@ -266,6 +279,7 @@ void World::stop_gracefully(Process& process) {
   run_in(process, [&] { process.runtime->refuse_new_work(); });
   while (!process.state->dead && !process.runtime->queues_empty()) {
     for (std::size_t i = 0; i < process.writer_busy.size(); ++i) pump(process, i);
+    settle_written(process);
   }
   if (!process.state->dead) {
     process.runtime->refuse_everything();

@@ -41,6 +41,7 @@ struct Process {
   std::vector<bool> writer_busy;
   bool tick_busy = false;
   bool look_busy = false;
+  bool settle_busy = false;
   bool is_up() const { return runtime && !state->dead; }
   int frames = 0;  // how many of its threads are on the stack; it is destroyed when there are none
 };
@@ -100,6 +101,7 @@ class World final : public Environment {
   void step_clock() override;
   std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) override;
   void news_lost() override { news_lost_ = true; }
+  bool settles_later() const override { return settles_later_; }
 
  private:
   using Answer = std::function<void(Process&, const Result<Reply>&)>;
@@ -133,6 +135,7 @@ class World final : public Environment {
   bool pump(Process& process, std::size_t writer);
   void tick(Process& process);
   bool look(Process& process);
+  bool settle_written(Process& process);
   bool drive_something();
   void advance(std::int64_t ms);
   void advance_to_an_edge();
@@ -181,8 +184,11 @@ class World final : public Environment {
   void note_step(const Held& held, const StepRequest& request, const StepReply& reply);
   void check_steps(const ClaimedExecution& claimed, int incarnation);
   void send_fenced(Held held, Command command);
-  void judge_fenced(Process& process, const Held& held, const Command& command, const Result<Reply>& reply);
-  void judge_success(Process& process, const Held& held, const Command& command, const Reply& reply);
+  // `sent` is the last commit before the call was sent.
+  void judge_fenced(Process& process, const Held& held, const Command& command, std::uint64_t sent,
+                    const Result<Reply>& reply);
+  void judge_success(Process& process, const Held& held, const Command& command, std::uint64_t sent,
+                     const Reply& reply);
   void judge_refusal(const Held& held, const Command& command, const Error& error);
   void check_completion(const Held& held, const CompleteRequest& request);
   void judge_renewal(const Held& held, const Result<RenewVerdict>& verdict, std::uint64_t sent);
@@ -234,6 +240,7 @@ class World final : public Environment {
   const FaultRates no_faults_;
   bool calm_ = false;
   bool clock_goes_back_ = false;
+  bool settles_later_ = false;
   bool release_on_worker_death_ = true;
   bool news_lost_ = false;
   int depth_ = 0;
@@ -258,7 +265,11 @@ class World final : public Environment {
     std::string result;
   };
   // Acknowledged steps: of an execution and its incarnation, by position.
-  std::map<std::tuple<ExecutionId, int, std::uint32_t>, std::string> steps_;
+  struct AcknowledgedStep {
+    std::string result;
+    std::uint64_t lease_epoch = 0;
+  };
+  std::map<std::tuple<ExecutionId, int, std::uint32_t>, AcknowledgedStep> steps_;
   std::uint64_t steps_sent_ = 0;
   std::vector<Completion> completions_;                                          // acknowledged
   std::set<std::tuple<ExecutionId, int, std::uint64_t, std::string>> released_;  // acknowledged, by lease epoch
