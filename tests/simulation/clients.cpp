@@ -174,7 +174,9 @@ void World::check_created(const SentCreate& sent, const Created& created) {
   if (!same || (comparable && spec.request_digest != request_digest(request))) {
     violated("an acknowledged create is what was asked for", "{}", to_string(created.execution_id));
   }
-  if (!created.duplicate && !created_.insert({created.execution_id, shadow->incarnation}).second) {
+  // An answer that waited for the disk may be about an earlier use of the id.
+  const bool certain = !settles_later_ || shadow->incarnation == 1;
+  if (certain && !created.duplicate && !created_.insert({created.execution_id, shadow->incarnation}).second) {
     violated("an execution is created once", "{}", to_string(created.execution_id));
   }
   if (created.duplicate && request.id && request.idempotency_key.empty() && created.execution_id != id_of(request)) {

@@ -33,7 +33,9 @@ void World::operate_on_execution() {
   if (!id) return;
   const std::string name = to_string(*id);
   const Operator by{"operator", "because"};
-  const auto must = [id = *id](bool holds, const char* what) {
+  // The answer may come after the id was used again; then nothing is known about the execution that it was about.
+  const auto must = [this, id = *id, incarnation = watcher_->find(*id)->incarnation](bool holds, const char* what) {
+    if (watcher_->find(id)->incarnation != incarnation) return;
     if (!holds) violated("an operator's success is true", "{} of {}", what, to_string(id));
   };
   switch (random_.below(6)) {
