@@ -136,7 +136,6 @@ void plan_due(Slot& slot, ChangeSet& set, PlannedCommit& plan) {
 
 void plan_log(const Slot& slot, ChangeSet& set) {
   if (slot.erased) return;
-  set.log.reserve(set.log.size() + slot.events.size());
   for (const Event& event : slot.events) {
     set.log.push_back(
         {slot.key, static_cast<std::uint8_t>(event.type), event.at, event.name_space, event.lane, encode(event)});
@@ -208,8 +207,9 @@ void Workspace::note_damaged(const Record& record, const Error& error) {
 
 Slot& Workspace::add(std::unique_ptr<Slot> slot) {
   Slot& added = *slot;
-  added.set = static_cast<std::uint32_t>(order_.size());
+  added.turn = static_cast<std::uint32_t>(order_.size());
   order_.push_back(&added);
+  joined_to_.push_back(added.turn);
   slots_.emplace(added.key.bytes, std::move(slot));
   return added;
 }
@@ -225,23 +225,29 @@ Slot& Workspace::at(const Key& key) {
   return *slot;
 }
 
-void Workspace::tie(Slot& a, Slot& b) {
-  const std::uint32_t from = b.set;
-  const std::uint32_t to = a.set;
-  if (from == to) return;
-  for (Slot* slot : order_) {
-    if (slot->set == from) slot->set = to;
+// Shortens the way for the next call.
+std::uint32_t Workspace::set_of(const Slot& slot) {
+  std::uint32_t turn = slot.turn;
+  while (joined_to_[turn] != turn) {
+    joined_to_[turn] = joined_to_[joined_to_[turn]];
+    turn = joined_to_[turn];
   }
+  return turn;
+}
+
+void Workspace::tie(Slot& a, Slot& b) {
+  const auto [first, second] = std::minmax({set_of(a), set_of(b)});
+  joined_to_[second] = first;
 }
 
 PlannedCommit Workspace::plan(std::uint64_t first_version) {
   PlannedCommit plan;
-  std::vector<std::uint32_t> set_index(order_.size(), Slot::unplanned);  // of each Slot::set
+  std::vector<std::uint32_t> set_index(order_.size(), Slot::unplanned);  // of each set_of
   plan.sets.reserve(order_.size());
   for (Slot* slot : order_) {
     if (!slot->changed) continue;
     if (slot->erased && slot->version == 0) continue;  // created and removed within the batch
-    std::uint32_t& index = set_index[slot->set];
+    std::uint32_t& index = set_index[set_of(*slot)];
     if (index == Slot::unplanned) {
       index = static_cast<std::uint32_t>(plan.sets.size());
       plan.sets.emplace_back();

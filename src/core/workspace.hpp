@@ -55,7 +55,7 @@ struct Slot {
   std::optional<ReadyEntry> indexed_ready;
   std::optional<DueEntry> indexed_due;
 
-  std::uint32_t set = 0;  // slots that must commit together have the same number
+  std::uint32_t turn = 0;  // its position in the order of arrival
   static constexpr std::uint32_t unplanned = UINT32_MAX;
   std::uint32_t planned = unplanned;  // the position of that set in the plan, if there is one and this slot has changed
 
@@ -106,9 +106,14 @@ class Workspace {
 
  private:
   Slot& add(std::unique_ptr<Slot> slot);
+  // Slots that must commit together have the same: the earliest of them that is known to be.
+  std::uint32_t set_of(const Slot& slot);
 
   std::unordered_map<std::string_view, std::unique_ptr<Slot>> slots_;  // by the bytes of their own keys
   std::vector<Slot*> order_;  // in order of arrival, so that a run is reproducible
+  // A forest: of each slot an earlier one of the same set, or itself. One set may have tens of thousands of records, so
+  // joining two sets must not visit their members.
+  std::vector<std::uint32_t> joined_to_;
   bool has_damage_ = false;
 };
 

@@ -15,6 +15,7 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "base/wall_clock.hpp"
+#include "store/put_index.hpp"
 
 namespace flowfabric {
 namespace {
@@ -133,16 +134,13 @@ bool is_well_formed(const Key& key) { return key.bytes.size() >= 3 && key.bytes.
 
 bool is_group(std::uint64_t group) { return group > 0 && group < (std::uint64_t{1} << 63); }
 
-template <class Entry>
-bool share_an_entry(const std::vector<Entry>& puts, const std::vector<Entry>& drops) {
-  return std::any_of(puts.begin(), puts.end(),
-                     [&](const Entry& entry) { return std::find(drops.begin(), drops.end(), entry) != drops.end(); });
-}
-
-bool puts_record(const ChangeSet& set, const Key& key) {
-  return std::any_of(set.roots.begin(), set.roots.end(), [&](const RootChange& change) {
-    return change.key == key && change.action == RootChange::Action::put;
-  });
+template <class Entry, class Before>
+void check_disjoint(const std::vector<Entry>& puts, const std::vector<Entry>& drops, Before before) {
+  const std::set<Entry, Before> dropped(drops.begin(), drops.end(), before);
+  for (const Entry& entry : puts) {
+    const auto found = dropped.find(entry);
+    FF_CHECK(found == dropped.end() || *found != entry);
+  }
 }
 
 void check_one_partition(const ChangeSet& set) {
@@ -165,8 +163,13 @@ void check_one_partition(const ChangeSet& set) {
 
 bool is_route(RouteNo number) { return number > 0 && number < (RouteNo{1} << 63); }
 
-bool names_route(const ChangeSet& set, RouteNo number) {
-  return std::any_of(set.routes.begin(), set.routes.end(), [&](const Route& route) { return route.number == number; });
+void check_ready_puts(const ChangeSet& set) {
+  std::set<RouteNo> routes;
+  for (const Route& route : set.routes) routes.insert(route.number);
+  for (const auto& entry : set.ready_put) {
+    FF_CHECK(is_route(entry.route) && entry.sequence < (std::uint64_t{1} << 63));
+    FF_CHECK(routes.contains(entry.route));
+  }
 }
 
 void check_sets(const std::vector<ChangeSet>& sets) {
@@ -174,18 +177,14 @@ void check_sets(const std::vector<ChangeSet>& sets) {
   for (const auto& set : sets) {
     check_one_partition(set);
     for (const auto& change : set.roots) FF_CHECK(roots.insert(change.key).second);
-    for (const auto& entry : set.log) FF_CHECK(puts_record(set, entry.root));
-    for (const auto& entry : set.ready_put) {
-      FF_CHECK(is_route(entry.route) && entry.sequence < (std::uint64_t{1} << 63));
-      FF_CHECK(names_route(set, entry.route));
-    }
-    FF_CHECK(!share_an_entry(set.ready_put, set.ready_drop));
-    FF_CHECK(!share_an_entry(set.due_put, set.due_drop));
+    PutIndex puts(set);
+    for (const auto& entry : set.log) puts.at(entry.root);
+    check_ready_puts(set);
+    check_disjoint(set.ready_put, set.ready_drop, ServedBefore{});
+    check_disjoint(set.due_put, set.due_drop, DueBefore{});
     for (const auto& entry : set.due_put) FF_CHECK(entry.group == 0 || is_group(entry.group));
-    for (const auto& satellite : set.satellites) {
-      const auto& drops = set.satellites_drop;
-      FF_CHECK(std::find(drops.begin(), drops.end(), satellite.name) == drops.end());
-    }
+    const std::set<SatelliteName> dropped(set.satellites_drop.begin(), set.satellites_drop.end());
+    for (const auto& satellite : set.satellites) FF_CHECK(!dropped.contains(satellite.name));
   }
 }
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <tuple>
 
-#include "base/check.hpp"
 #include "base/text.hpp"
 #include "store/postgres/incarnation.hpp"
+#include "store/put_index.hpp"
 
 namespace flowfabric::postgres {
 namespace {
@@ -248,20 +248,45 @@ Params due_params(const std::vector<const DueEntry*>& entries) {
   return params;
 }
 
-Params keys_params(const std::vector<const RootChange*>& changes) {
+using Changes = std::span<const RootChange* const>;
+
+// A message to the server may have one gigabyte. Rows that may be large are sent in several statements.
+constexpr std::size_t max_statement_bytes = std::size_t{32} << 20;
+
+// The rows in their order, in as few pieces as allowed; a piece has at least one row.
+template <class Row, class BytesOf>
+std::vector<std::span<const Row* const>> pieces(const std::vector<const Row*>& rows, BytesOf bytes_of) {
+  std::vector<std::span<const Row* const>> out;
+  std::size_t from = 0, bytes = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t more = bytes_of(*rows[i]);
+    if (i > from && bytes + more > max_statement_bytes) {
+      out.emplace_back(&rows[from], i - from);
+      from = i;
+      bytes = 0;
+    }
+    bytes += more;
+  }
+  if (from < rows.size()) out.emplace_back(&rows[from], rows.size() - from);
+  return out;
+}
+
+std::size_t bytes_of(const RootChange& change) { return change.fixed.size() + change.body.size(); }
+
+Params keys_params(Changes changes) {
   Params params;
   params.array(Type::bytea, changes, key_of);
   return params;
 }
 
-Params guard_params(const std::vector<const RootChange*>& changes) {
+Params guard_params(Changes changes) {
   Params params = keys_params(changes);
   params.array(Type::int8, changes, version_of).int4(static_cast<Int>(changes.size()));
   return params;
 }
 
 // The columns that every put writes.
-Params& add_changing(Params& params, const std::vector<const RootChange*>& changes) {
+Params& add_changing(Params& params, Changes changes) {
   return params.array(Type::int8, changes, listed<Int>([](const Listing& l) { return l.finished_at; }))
       .array(Type::int2, changes, listed<Int>([](const Listing& l) { return l.state; }))
       .array(Type::text, changes, listed<Text>([](const Listing& l) -> const std::string& { return l.tags; }))
@@ -294,17 +319,14 @@ void Batch::add(const ChangeSet& set) {
   for (const auto& entry : set.due_drop) due_drop_.push_back(&entry);
   for (const auto& satellite : set.satellites) satellites_.push_back(&satellite);
   for (const auto& name : set.satellites_drop) satellites_drop_.push_back(&name);
-  for (const auto& entry : set.log) add_entry(set, entry);
+  PutIndex puts(set);
+  for (const auto& entry : set.log) add_entry(set.roots[puts.at(entry.root)], entry);
 }
 
 // Links the entry to the one before it, of this batch or of the record as it was loaded.
-void Batch::add_entry(const ChangeSet& set, const LogEntry& entry) {
-  const auto change = std::find_if(set.roots.begin(), set.roots.end(), [&](const RootChange& candidate) {
-    return candidate.action == RootChange::Action::put && candidate.key == entry.root;
-  });
-  FF_CHECK(change != set.roots.end());
-  std::uint32_t& newest = newest_[&*change];
-  entries_.push_back({&entry, newest != 0 ? Position{0, newest} : known_position(change->last_entry)});
+void Batch::add_entry(const RootChange& change, const LogEntry& entry) {
+  std::uint32_t& newest = newest_[&change];
+  entries_.push_back({&entry, newest != 0 ? Position{0, newest} : known_position(change.last_entry)});
   newest = static_cast<std::uint32_t>(entries_.size());
 }
 
@@ -352,7 +374,7 @@ void Batch::sort() {
   satellites_.erase(satellites_.begin(), last.base());
 }
 
-Params Batch::insert_params(const std::vector<const RootChange*>& changes) const {
+Params Batch::insert_params(Changes changes) const {
   Params params = keys_params(changes);
   const auto kind = [](const RootChange* c) {
     return c->listing ? std::optional<Int>(static_cast<Int>(c->key.kind())) : std::nullopt;
@@ -369,7 +391,7 @@ Params Batch::insert_params(const std::vector<const RootChange*>& changes) const
   return add_newest(params, changes);
 }
 
-Params Batch::update_params(const std::vector<const RootChange*>& changes) const {
+Params Batch::update_params(Changes changes) const {
   Params params = keys_params(changes);
   params.array(Type::int8, changes, version_of);
   add_changing(params, changes);
@@ -377,7 +399,7 @@ Params Batch::update_params(const std::vector<const RootChange*>& changes) const
 }
 
 // The number of each record's last entry, null where it has none in this batch, and the shift.
-Params& Batch::add_newest(Params& params, const std::vector<const RootChange*>& changes) const {
+Params& Batch::add_newest(Params& params, Changes changes) const {
   params.array(Type::int4, changes, [this](const RootChange* change) {
     const auto found = newest_.find(change);
     return found == newest_.end() ? std::nullopt : std::optional<Int>(found->second);
@@ -415,7 +437,7 @@ void Batch::queue_drops(Connection& connection, const ReadyPlaces& held) const {
 // The absence of a record cannot be locked. Therefore it is created and erased again: a concurrent create waits for
 // this transaction, or vice versa.
 void Batch::queue_roots(Connection& connection, bool patiently) const {
-  if (!inserts_.empty()) connection.queue(insert_roots, insert_params(inserts_));
+  for (const Changes piece : pieces(inserts_, bytes_of)) connection.queue(insert_roots, insert_params(piece));
   if (!absences_.empty()) {
     connection.queue(insert_roots, insert_params(absences_));
     Params params = keys_params(absences_);
@@ -430,9 +452,11 @@ void Batch::queue_roots(Connection& connection, bool patiently) const {
 void Batch::queue_updates(Connection& connection, bool patiently) const {
   const bool in_place = !patiently && std::all_of(updates_.begin(), updates_.end(),
                                                   [](const RootChange* change) { return change->place != 0; });
-  Params params = update_params(updates_);
-  if (in_place) params.array(Type::tid, updates_, [](const RootChange* c) { return static_cast<Int>(c->place); });
-  connection.queue(in_place ? update_roots_in_place : update_roots, params);
+  for (const Changes piece : pieces(updates_, bytes_of)) {
+    Params params = update_params(piece);
+    if (in_place) params.array(Type::tid, piece, [](const RootChange* c) { return static_cast<Int>(c->place); });
+    connection.queue(in_place ? update_roots_in_place : update_roots, params);
+  }
   for (const RootChange* change : updates_) {
     if (change->relist && change->listing) queue_relisting(connection, *change);
   }
@@ -483,13 +507,14 @@ void Batch::queue_satellites(Connection& connection) const {
         .array(Type::int8, satellites_drop_, [](const auto* name) { return Int(name->n); });
     connection.queue(drop_satellites, params);
   }
-  if (satellites_.empty()) return;
-  Params params;
-  params.array(Type::bytea, satellites_, [](const auto* satellite) { return Text(satellite->name.root.bytes); })
-      .array(Type::int2, satellites_, [](const auto* satellite) { return Int(satellite->name.kind); })
-      .array(Type::int8, satellites_, [](const auto* satellite) { return Int(satellite->name.n); })
-      .array(Type::bytea, satellites_, [](const auto* satellite) { return Text(satellite->body); });
-  connection.queue(put_satellites, params);
+  for (const auto& piece : pieces(satellites_, [](const Satellite& satellite) { return satellite.body.size(); })) {
+    Params params;
+    params.array(Type::bytea, piece, [](const auto* satellite) { return Text(satellite->name.root.bytes); })
+        .array(Type::int2, piece, [](const auto* satellite) { return Int(satellite->name.kind); })
+        .array(Type::int8, piece, [](const auto* satellite) { return Int(satellite->name.n); })
+        .array(Type::bytea, piece, [](const auto* satellite) { return Text(satellite->body); });
+    connection.queue(put_satellites, params);
+  }
 }
 
 void Batch::queue_puts(Connection& connection, bool patiently) const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -43,10 +44,10 @@ class Batch {
   };
 
   void add(const ChangeSet& set);
-  void add_entry(const ChangeSet& set, const LogEntry& entry);
-  Params insert_params(const std::vector<const RootChange*>& changes) const;
-  Params update_params(const std::vector<const RootChange*>& changes) const;
-  Params& add_newest(Params& params, const std::vector<const RootChange*>& changes) const;
+  void add_entry(const RootChange& change, const LogEntry& entry);
+  Params insert_params(std::span<const RootChange* const> changes) const;
+  Params update_params(std::span<const RootChange* const> changes) const;
+  Params& add_newest(Params& params, std::span<const RootChange* const> changes) const;
   void sum_counters(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen);
   void sort();
   void queue_drops(Connection& connection, const ReadyPlaces& held) const;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.hpp"
+#include "store/put_index.hpp"
 #include "store/sqlite/batch.hpp"
 
 namespace flowfabric::sqlite {
@@ -54,19 +54,6 @@ constexpr char raise_floor_sql[] = "UPDATE meta SET value = ?1 WHERE name = 'log
 constexpr char load_counter_sql[] = "SELECT value FROM counter WHERE key = ?1";
 constexpr char put_counter_sql[] =
     "INSERT INTO counter(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET value = excluded.value";
-
-// The change of the set that puts the record of an entry. Entries mostly follow the order of the changes.
-std::size_t put_of(const ChangeSet& set, const Key& root, std::size_t guess) {
-  const std::size_t count = set.roots.size();
-  std::size_t tried = 0;
-  const auto index = [&] { return (guess + tried) % count; };
-  const auto puts_it = [&](const RootChange& change) {
-    return change.action == RootChange::Action::put && change.key == root;
-  };
-  while (tried < count && !puts_it(set.roots[index()])) ++tried;
-  FF_CHECK(tried < count);  // guaranteed by the interface: the same set puts the record
-  return index();
-}
 
 // The one integer of a statement with at most one row.
 Result<std::int64_t> lookup(Statement& statement, std::int64_t otherwise) {
@@ -389,9 +376,9 @@ Result<void> Batch::apply_satellites(const ChangeSet& set) {
 // the numbers.
 void Batch::append_log(const ChangeSet& set) {
   newest_.assign(set.roots.size(), 0);
-  std::size_t index = 0;
+  PutIndex puts(set);
   for (const LogEntry& entry : set.log) {
-    index = put_of(set, entry.root, index);
+    const std::size_t index = puts.at(entry.root);
     std::int64_t& newest = newest_[index];
     const std::int64_t previous = newest != 0 ? newest : decode_last_entry(set.roots[index].last_entry);
     newest = ++last_seq_;

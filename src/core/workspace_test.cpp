@@ -1,0 +1,91 @@
+#include "core/workspace.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ctime>
+#include <string>
+#include <vector>
+
+namespace flowfabric {
+namespace {
+
+Key lane_number(std::size_t i) { return make_key(RecordKind::lane, "lane" + std::to_string(i), 7); }
+
+// Lanes that do not exist and are created. They need no more than their key.
+Slot& create_lane(Workspace& workspace, std::size_t i) {
+  const Key key = lane_number(i);
+  workspace.note_looked_up(key);
+  Slot& slot = workspace.at(key);
+  slot.record = LaneRecord{};
+  slot.changed = true;
+  return slot;
+}
+
+std::vector<std::vector<std::string>> planned_sets(Workspace& workspace) {
+  std::vector<std::vector<std::string>> sets;
+  for (const ChangeSet& set : workspace.plan().sets) {
+    auto& names = sets.emplace_back();
+    for (const RootChange& change : set.roots) names.emplace_back(change.key.id());
+  }
+  return sets;
+}
+
+TEST(Workspace, RecordsThatAreNotTiedCommitApart) {
+  Workspace workspace;
+  for (std::size_t i = 0; i < 3; ++i) create_lane(workspace, i);
+  EXPECT_EQ(planned_sets(workspace), (std::vector<std::vector<std::string>>{{"lane0"}, {"lane1"}, {"lane2"}}));
+}
+
+TEST(Workspace, TiesJoinWholeSetsInAnyOrder) {
+  Workspace workspace;
+  std::vector<Slot*> slots;
+  for (std::size_t i = 0; i < 7; ++i) slots.push_back(&create_lane(workspace, i));
+  workspace.tie(*slots[5], *slots[6]);
+  workspace.tie(*slots[0], *slots[3]);
+  workspace.tie(*slots[6], *slots[3]);  // joins {5, 6} and {0, 3}
+  workspace.tie(*slots[3], *slots[0]);  // they are tied already
+  workspace.tie(*slots[4], *slots[1]);
+  workspace.tie(*slots[2], *slots[2]);
+  EXPECT_EQ(planned_sets(workspace), (std::vector<std::vector<std::string>>{
+                                         {"lane0", "lane3", "lane5", "lane6"}, {"lane1", "lane4"}, {"lane2"}}));
+}
+
+TEST(Workspace, ARecordThatDidNotChangeStillJoinsTheOthers) {
+  Workspace workspace;
+  Slot& first = create_lane(workspace, 0);
+  Slot& middle = create_lane(workspace, 1);
+  Slot& last = create_lane(workspace, 2);
+  middle.changed = false;
+  workspace.tie(last, middle);
+  workspace.tie(middle, first);
+  EXPECT_EQ(planned_sets(workspace), (std::vector<std::vector<std::string>>{{"lane0", "lane2"}}));
+}
+
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+// Compares the processor time of tying and planning with that of adding the records, which is linear: a factor of a
+// hundred is far from both what is linear and what is quadratic in a hundred thousand records.
+TEST(Workspace, OneSetOfManyRecordsCostsLinearTime) {
+  constexpr std::size_t count = 100'000;
+  Workspace workspace;
+  std::vector<Slot*> slots;
+  const double start = thread_seconds();
+  for (std::size_t i = 0; i < count; ++i) slots.push_back(&create_lane(workspace, i));
+  for (Slot* slot : slots) slot->events.emplace_back();
+  const double added = thread_seconds();
+  for (std::size_t i = 1; i < count; ++i) workspace.tie(*slots[i], *slots[i - 1]);
+  for (std::size_t i = 1; i < count; ++i) workspace.tie(*slots[0], *slots[count - i]);
+  const PlannedCommit plan = workspace.plan();
+  const double planned = thread_seconds();
+  ASSERT_EQ(plan.sets.size(), 1u);
+  EXPECT_EQ(plan.sets[0].roots.size(), count);
+  EXPECT_EQ(plan.sets[0].log.size(), count);
+  EXPECT_LT(planned - added, 100 * (added - start));
+}
+
+}  // namespace
+}  // namespace flowfabric
