@@ -20,7 +20,7 @@ target_include_directories(flowfabric INTERFACE
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(flowfabric
-  PUBLIC tl::expected Threads::Threads
+  PUBLIC Threads::Threads
   PRIVATE fmt::fmt OpenSSL::Crypto OpenSSL::SSL ZLIB::ZLIB
     $<$<BOOL:${FF_SQLITE}>:SQLite::SQLite3> $<$<BOOL:${FF_POSTGRES}>:PostgreSQL::PostgreSQL>)
 

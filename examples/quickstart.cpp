@@ -16,7 +16,10 @@ int run(const std::string& file) {
   // Claimed under a lease: if this worker dies, another one gets the execution.
   auto claimed = (*engine)->claim({.worker_id = "greeter", .worker_instance_id = "greeter-1"});
   if (!claimed) return std::fprintf(stderr, "%s\n", claimed.error().message.c_str()), 1;
-  for (const auto& work : *claimed) (*engine)->complete(work.handle, {.result = "hello, " + work.payload});
+  for (const auto& work : *claimed) {
+    auto done = (*engine)->complete(work.handle, {.result = "hello, " + work.payload});
+    if (!done) return std::fprintf(stderr, "%s\n", done.error().message.c_str()), 1;
+  }
 
   auto ended = (*engine)->wait(created->execution_id, 1000);
   if (!ended) return std::fprintf(stderr, "%s\n", ended.error().message.c_str()), 1;

@@ -86,7 +86,7 @@ class Client {
   template <class T>
   Result<T> result(const ExecutionId& id, std::chrono::milliseconds timeout) {
     auto bytes = completed(id, timeout);
-    if (!bytes) return tl::unexpected(std::move(bytes).error());
+    if (!bytes) return Unexpected(std::move(bytes).error());
     try {
       return Convert<T>::from_bytes(bytes->bytes);
     } catch (const std::exception& error) {

@@ -55,13 +55,13 @@ void begin_one(Engine& engine, const BulkOrder& order, const ExecutionId& id,
   switch (order.verb) {
     case BulkVerb::cancel:
       return engine.cancel_async(id, order.by, [success, done](const Result<CancelReply>& reply) mutable {
-        if (!reply) return done(tl::unexpected(reply.error()));
+        if (!reply) return done(Unexpected(reply.error()));
         success.already_cancelled = reply->already_cancelled;
         done(std::move(success));
       });
     case BulkVerb::replay: {
       auto note = [success, done](const Result<ReplayReply>& reply) mutable {
-        if (!reply) return done(tl::unexpected(reply.error()));
+        if (!reply) return done(Unexpected(reply.error()));
         success.replay_count = reply->replay_count;
         success.public_state = reply->public_state;
         done(std::move(success));
@@ -73,7 +73,7 @@ void begin_one(Engine& engine, const BulkOrder& order, const ExecutionId& id,
     case BulkVerb::priority:
       return engine.change_priority_async(id, order.priority, order.by,
                                           [success, done, &order](const Result<void>& reply) mutable {
-                                            if (!reply) return done(tl::unexpected(reply.error()));
+                                            if (!reply) return done(Unexpected(reply.error()));
                                             success.priority = order.priority;
                                             done(std::move(success));
                                           });

@@ -5,7 +5,7 @@
 namespace flowfabric::api {
 namespace {
 
-tl::unexpected<Error> refuse(const std::string& field, const std::string& message) {
+Unexpected<Error> refuse(const std::string& field, const std::string& message) {
   return fail(Errc::invalid_argument, field + ": " + message, field);
 }
 

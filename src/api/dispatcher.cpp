@@ -87,7 +87,7 @@ Result<void> keep_to_namespace(const Route& route, const Call& call) {
     kept = true;
   }
   if (kept) return {};
-  return tl::unexpected(about_all_namespaces(call.caller()));
+  return Unexpected(about_all_namespaces(call.caller()));
 }
 
 std::int64_t steady_ms() {

@@ -38,9 +38,9 @@ void wait_for_result(const CallPtr& call, const ExecutionId& id, std::uint32_t w
 
 void result_of(const CallPtr& call, Nothing, const Engine::Done<ExecutionResult>& done) {
   const auto id = call->execution_id();
-  if (!id) return done(tl::unexpected(id.error()));
+  if (!id) return done(Unexpected(id.error()));
   const auto wait_ms = query_wait_ms(*call);
-  if (!wait_ms) return done(tl::unexpected(wait_ms.error()));
+  if (!wait_ms) return done(Unexpected(wait_ms.error()));
   wait_for_result(call, *id, *wait_ms, done);
 }
 
@@ -81,7 +81,7 @@ Result<EventsAsked> events_asked(Call& call) {
 
 void poll(const CallPtr& call, Nothing, Engine::Done<EventPage> done) {
   auto asked = events_asked(*call);
-  if (!asked) return done(tl::unexpected(asked.error()));
+  if (!asked) return done(Unexpected(asked.error()));
   call->engine().read_events_async(std::move(asked->filter), call->query("cursor").value_or(""), asked->limit,
                                    asked->wait_ms, answered_in_pool<EventPage>(call, std::move(done)));
 }

@@ -12,10 +12,10 @@ using CallPtr = std::shared_ptr<Call>;
 
 void heartbeat(const CallPtr& call, HeartbeatRequest request, Engine::Done<HeartbeatAnswer> done) {
   if (auto checked = check_count("leases", request.leases.size()); !checked) {
-    return done(tl::unexpected(checked.error()));
+    return done(Unexpected(checked.error()));
   }
   call->engine().heartbeat_async(std::move(request), [done = std::move(done)](Result<HeartbeatReply> reply) {
-    if (!reply) return done(tl::unexpected(reply.error()));
+    if (!reply) return done(Unexpected(reply.error()));
     done(HeartbeatAnswer{reply->outcome, reply->next_expiry_at, items(std::move(reply->leases)), reply->drain,
                          std::move(reply->revoked_leases)});
   });

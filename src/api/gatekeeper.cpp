@@ -50,9 +50,9 @@ Gatekeeper::Gatekeeper(Engine& engine, bool required, std::function<std::int64_t
 std::optional<Result<Caller>> Gatekeeper::recall(const net::Request& request) {
   if (!required_) return Caller{};
   const auto credential = credential_of(request);
-  if (!credential) return tl::unexpected(credential.error());
+  if (!credential) return Unexpected(credential.error());
   if (credential->is_session) {
-    if (const auto checked = check_cookie_sender(request); !checked) return tl::unexpected(checked.error());
+    if (const auto checked = check_cookie_sender(request); !checked) return Unexpected(checked.error());
   }
   const Sha256 hash = credential->hash();
   const std::lock_guard lock(mutex_);
@@ -67,7 +67,7 @@ Result<Caller> Gatekeeper::ask(const net::Request& request) {
   const std::int64_t until = steady_ms_() + believed_ms;
   const std::string text(credential.text);
   const auto info = credential.is_session ? engine_.authenticate_session(text) : engine_.authenticate(text);
-  if (!info) return tl::unexpected(info.error());
+  if (!info) return Unexpected(info.error());
   const Caller caller{info->name, info->role, info->name_space};
   const std::lock_guard lock(mutex_);
   if (known_.size() >= limits::max_api_keys) forget_old();

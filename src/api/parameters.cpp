@@ -5,7 +5,7 @@
 namespace flowfabric::api {
 namespace {
 
-tl::unexpected<Error> out_of_range(const std::string& field, std::int64_t value, std::int64_t min, std::int64_t max) {
+Unexpected<Error> out_of_range(const std::string& field, std::int64_t value, std::int64_t min, std::int64_t max) {
   return fail(
       Errc::invalid_argument,
       field + ": is " + std::to_string(value) + "; allowed: " + std::to_string(min) + " to " + std::to_string(max),

@@ -26,7 +26,7 @@ void claim(const CallPtr& call, ClaimRequest request, Engine::Done<ClaimReply> d
   }
   const auto ticket = call->engine().claim_async(
       std::move(request), [call, done = std::move(done)](Result<std::vector<ClaimedExecution>> claimed) {
-        if (!claimed) return done(tl::unexpected(claimed.error()));
+        if (!claimed) return done(Unexpected(claimed.error()));
         const bool small = is_small(*claimed);
         const auto reply = std::make_shared<ClaimReply>(ClaimReply{std::move(*claimed)});
         small ? done(std::move(*reply)) : call->off_engine_thread([done, reply] { done(std::move(*reply)); });
@@ -37,7 +37,7 @@ void claim(const CallPtr& call, ClaimRequest request, Engine::Done<ClaimReply> d
 void complete(const CallPtr& call, CompleteBody body, Engine::Done<Nothing> done) {
   const Handle handle = std::move(body.handle);
   call->engine().complete_async(handle, std::move(body), [done = std::move(done)](const Result<void>& outcome) {
-    if (!outcome) return done(tl::unexpected(outcome.error()));
+    if (!outcome) return done(Unexpected(outcome.error()));
     done(Nothing{});
   });
 }
@@ -49,7 +49,7 @@ void fail_attempt(const CallPtr& call, FailBody body, Engine::Done<FailReply> do
 
 void release(const CallPtr& call, const HandleBody& body, Engine::Done<Nothing> done) {
   call->engine().release_async(body.handle, [done = std::move(done)](const Result<void>& outcome) {
-    if (!outcome) return done(tl::unexpected(outcome.error()));
+    if (!outcome) return done(Unexpected(outcome.error()));
     done(Nothing{});
   });
 }
@@ -118,7 +118,7 @@ void end_one(Engine& engine, Completion completion, const std::shared_ptr<Gather
 }
 
 void end_many(const CallPtr& call, CompletionsBody body, Engine::Done<CompletionsReply> done) {
-  if (auto checked = check_completions(body.completions); !checked) return done(tl::unexpected(checked.error()));
+  if (auto checked = check_completions(body.completions); !checked) return done(Unexpected(checked.error()));
   if (body.completions.empty()) return done(CompletionsReply{});
   const auto gathering = std::make_shared<Gathering>(body.completions.size(), encoded_elsewhere(call, std::move(done)));
   for (std::size_t i = 0; i < body.completions.size(); ++i) {

@@ -18,17 +18,17 @@ namespace flowfabric {
 #define FF_CONCAT(a, b) FF_CONCAT_INNER(a, b)
 
 // FF_TRY(name, expression): declares `name` with the value of the expression, or returns its error.
-#define FF_TRY(name, ...)                                                        \
-  auto FF_CONCAT(ff_result_, __LINE__) = (__VA_ARGS__);                          \
-  if (!FF_CONCAT(ff_result_, __LINE__)) {                                        \
-    return ::tl::unexpected(std::move(FF_CONCAT(ff_result_, __LINE__)).error()); \
-  }                                                                              \
+#define FF_TRY(name, ...)                                                                \
+  auto FF_CONCAT(ff_result_, __LINE__) = (__VA_ARGS__);                                  \
+  if (!FF_CONCAT(ff_result_, __LINE__)) {                                                \
+    return ::flowfabric::Unexpected(std::move(FF_CONCAT(ff_result_, __LINE__)).error()); \
+  }                                                                                      \
   auto name = std::move(*FF_CONCAT(ff_result_, __LINE__))
 
 // FF_TRY_VOID(expression): the same for Result<void>.
-#define FF_TRY_VOID(...)                                     \
-  do {                                                       \
-    if (auto ff_status = (__VA_ARGS__); !ff_status) {        \
-      return ::tl::unexpected(std::move(ff_status).error()); \
-    }                                                        \
+#define FF_TRY_VOID(...)                                             \
+  do {                                                               \
+    if (auto ff_status = (__VA_ARGS__); !ff_status) {                \
+      return ::flowfabric::Unexpected(std::move(ff_status).error()); \
+    }                                                                \
   } while (false)

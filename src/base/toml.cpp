@@ -14,7 +14,7 @@ namespace {
 
 using Path = std::vector<std::string>;
 
-tl::unexpected<Error> fail_at(std::size_t line, const std::string& message) {
+Unexpected<Error> fail_at(std::size_t line, const std::string& message) {
   return fail(Errc::invalid_argument, "line " + std::to_string(line) + ": " + message);
 }
 
@@ -316,7 +316,7 @@ Result<TomlDocument> read_toml(std::string_view text) {
 
 std::string name_of(const TomlEntry& entry) { return dotted(entry.path); }
 
-tl::unexpected<Error> refuse(const TomlEntry& entry, const std::string& message) {
+Unexpected<Error> refuse(const TomlEntry& entry, const std::string& message) {
   const std::string name = name_of(entry);
   return fail(Errc::invalid_argument, "line " + std::to_string(entry.line) + ": " + name + ": " + message, name);
 }

@@ -31,7 +31,7 @@ Result<TomlDocument> read_toml(std::string_view text);
 // The name as written in a file: profiles.default.store
 std::string name_of(const TomlEntry& entry);
 // For callers that find an entry to be wrong.
-tl::unexpected<Error> refuse(const TomlEntry& entry, const std::string& message);
+Unexpected<Error> refuse(const TomlEntry& entry, const std::string& message);
 
 // As written on a command line; the elements of an array separated by commas.
 std::string to_text(const TomlValue& value);

@@ -8,7 +8,7 @@
 namespace flowfabric::cli {
 namespace {
 
-tl::unexpected<Error> refuse(const CommandSpec& spec, const std::string& what, const std::string& field) {
+Unexpected<Error> refuse(const CommandSpec& spec, const std::string& what, const std::string& field) {
   return fail(Errc::invalid_argument, fmt::format("{}; see flowfabric help {}", what, spec.name), field);
 }
 
@@ -100,10 +100,10 @@ Result<Arguments> parse_arguments(const CommandSpec& spec, const std::vector<std
     if (at > option_words || words[at].size() < 2 || words[at][0] != '-') {
       arguments.operands.push_back(words[at]);
     } else if (auto taken = take_option(spec, words, at, arguments); !taken) {
-      return tl::unexpected(taken.error());
+      return Unexpected(taken.error());
     }
   }
-  if (auto counted = check_operands(spec, arguments.operands); !counted) return tl::unexpected(counted.error());
+  if (auto counted = check_operands(spec, arguments.operands); !counted) return Unexpected(counted.error());
   return arguments;
 }
 

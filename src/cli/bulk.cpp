@@ -148,7 +148,7 @@ Result<int> conclude(const BulkAction& action, const BulkReport& report, bool js
     if (failures.size() > 1) {
       error.message = fmt::format("{} of {} failed, the first: {}", failures.size(), report.matched, error.message);
     }
-    return tl::unexpected(std::move(error));
+    return Unexpected(std::move(error));
   }
   const std::string who = "flowfabric executions " + std::string(to_string(action.order.verb));
   for (const api::BulkFailure& failure : failures) complain(who, named(failure), false);

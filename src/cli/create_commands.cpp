@@ -18,7 +18,7 @@
 namespace flowfabric::cli {
 namespace {
 
-tl::unexpected<Error> wrong(const std::string& option, const std::string& message) {
+Unexpected<Error> wrong(const std::string& option, const std::string& message) {
   return fail(Errc::invalid_argument, option + ": " + message, option);
 }
 

@@ -78,7 +78,7 @@ class Worker {
 // Sends jobs once; there is one reply per job.
 std::vector<Result<Created>> send(Stage& stage, std::span<const Job> jobs) {
   const auto now = stage.engine.now();
-  if (!now) return std::vector<Result<Created>>(jobs.size(), tl::unexpected(now.error()));
+  if (!now) return std::vector<Result<Created>>(jobs.size(), Unexpected(now.error()));
   std::vector<CreateRequest> requests;
   for (const Job& job : jobs) requests.push_back(stage.plan.request(job, *now));
   return stage.engine.create_many(std::move(requests));

@@ -52,7 +52,7 @@ Result<std::optional<Misfit>> misfit_of(Target& target, const ExecutionSummary& 
   auto steps = all_steps(target, execution.execution_id);
   // It may have ended and been removed since it was listed.
   if (!steps && steps.error().code == Errc::not_found) return std::nullopt;
-  if (!steps) return tl::unexpected(std::move(steps).error());
+  if (!steps) return Unexpected(std::move(steps).error());
   const auto names = sdk::names_by_position(*steps);
   const auto position = plan.misfit(names);
   if (!position) return std::nullopt;

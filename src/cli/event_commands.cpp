@@ -72,7 +72,7 @@ Result<int> follow(Target& target, const EventFilter& filter, const Arguments& a
     auto page = target.events(filter, cursor, limits::max_page, follow_wait_ms);
     if (!page) {
       say_where();
-      return tl::unexpected(page.error());
+      return Unexpected(page.error());
     }
     for (const Event& event : page->events) print_event(event, arguments.has("--json"));
     std::fflush(stdout);

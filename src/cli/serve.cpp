@@ -179,7 +179,7 @@ Result<int> run_serve(const Arguments& arguments) {
   engine->stop();
   server->drain(config.drain_timeout);
   tracing.finish();
-  if (auto error = failure.error()) return tl::unexpected(std::move(*error));
+  if (auto error = failure.error()) return Unexpected(std::move(*error));
   return 0;
 }
 

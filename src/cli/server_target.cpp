@@ -162,7 +162,7 @@ class ServerTarget final : public Target {
     const auto answer = answer_to("GET", "/metrics", {}, usual_patience);
     // A key of one namespace may not see the figures of all of them.
     if (!answer && answer.error().code == Errc::permission_denied) return pulse;
-    if (!answer) return tl::unexpected(answer.error());
+    if (!answer) return Unexpected(answer.error());
     const std::string& metrics = *answer;
     if (const auto parked = metric(metrics, "flowfabric_parked_claims")) {
       pulse.parked_claims = static_cast<std::uint64_t>(*parked);
@@ -266,7 +266,7 @@ class ServerTarget final : public Target {
     if (request.method != "GET") request.headers.add("Content-Type", "application/json");
     request.body = std::move(body);
     FF_TRY(response, http_.request(request));
-    if (response.status >= 300) return tl::unexpected(error_of(response));
+    if (response.status >= 300) return Unexpected(error_of(response));
     return std::move(response.body);
   }
 

@@ -107,7 +107,7 @@ class Reader {
 
   const std::string& text(std::string_view name) const { return settings_.find(name)->second.value; }
 
-  tl::unexpected<Error> refuse(std::string_view name, const std::string& problem) const {
+  Unexpected<Error> refuse(std::string_view name, const std::string& problem) const {
     const Setting& setting = settings_.find(name)->second;
     const std::string where = setting.origin == "default" ? "" : " (" + setting.origin + ")";
     return fail(Errc::invalid_argument,

@@ -26,7 +26,7 @@ struct Given {
   }
   Result<ServeConfig> read() const {
     auto settings = gather();
-    if (!settings) return tl::unexpected(settings.error());
+    if (!settings) return Unexpected(settings.error());
     return read_settings(*settings);
   }
   std::string problem() const {

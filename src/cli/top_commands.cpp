@@ -136,7 +136,7 @@ Result<int> show_forever(TopObserver& observer, milliseconds interval) {
   using Clock = std::chrono::steady_clock;
   auto begin = Clock::now();
   auto snapshot = observer.look();
-  if (!snapshot) return tl::unexpected(snapshot.error());
+  if (!snapshot) return Unexpected(snapshot.error());
   const Screen screen;
   std::string shown;
   while (true) {

@@ -74,7 +74,7 @@ WorkerName read_worker(const Arguments& arguments) {
   return {arguments.text("--namespace", WorkerRegistration{}.name_space), arguments.operands.front()};
 }
 
-tl::unexpected<Error> no_such_worker(const WorkerName& worker) {
+Unexpected<Error> no_such_worker(const WorkerName& worker) {
   return fail(Errc::not_found,
               fmt::format("no live worker instance \"{}\" is registered in namespace \"{}\"", worker.instance,
                           worker.name_space),

@@ -148,7 +148,7 @@ Result<Reply> decide(Workspace& workspace, const Command& command, const Context
   if (workspace.has_damage()) {
     const Error* damage = damage_among(keys_touched(command), workspace);
     if (damage == nullptr) damage = damage_among(keys_read(workspace, command), workspace);
-    if (damage != nullptr) return tl::unexpected(*damage);
+    if (damage != nullptr) return Unexpected(*damage);
   }
   return std::visit([&](const auto& c) { return decide_one(workspace, c, context); }, command);
 }

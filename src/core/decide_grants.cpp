@@ -91,14 +91,14 @@ Error already_granted(const HeldGrant& grant) {
 Result<Reply> issue_claim_grant(Workspace& workspace, Slot& slot, const GrantCommand& command, const Context& context) {
   const Execution& execution = *slot.execution();
   const Facts& facts = execution.facts;
-  if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(execution));
-  if (facts.grant) return tl::unexpected(already_granted(*facts.grant));
+  if (facts.phase == Phase::terminal) return Unexpected(already_terminal(execution));
+  if (facts.grant) return Unexpected(already_granted(*facts.grant));
   if (facts.ready_sequence == 0) {
     return fail(Errc::not_eligible,
                 "the execution is " + std::string(to_string(public_state(facts))) + " and cannot be claimed now");
   }
   FF_TRY_VOID(check_namespace(execution.spec, command.name_space));
-  if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) return tl::unexpected(*why);
+  if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) return Unexpected(*why);
   return reserve(slot, command, context);
 }
 
@@ -128,7 +128,7 @@ Result<Reply> issue_reclaim_grant(Workspace& workspace, Slot& slot, const GrantC
                                   const Context& context) {
   const Execution& execution = *slot.execution();
   if (auto outcome = not_reclaimable(execution.facts)) return std::move(*outcome);
-  if (execution.facts.grant) return tl::unexpected(already_granted(*execution.facts.grant));
+  if (execution.facts.grant) return Unexpected(already_granted(*execution.facts.grant));
   if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) {
     return IssueReclaimGrantOutcome{NotReclaimable{detail_of(*why)}};
   }
@@ -156,7 +156,7 @@ std::optional<ReclaimCapExceeded> end_at_callers_cap(Slot& slot, const RedeemCom
 
 Result<Reply> redeem_claim(Workspace& workspace, Slot& slot, const RedeemCommand& command, const Context& context) {
   const Execution& execution = *slot.execution();
-  if (execution.facts.phase == Phase::terminal) return tl::unexpected(already_terminal(execution));
+  if (execution.facts.phase == Phase::terminal) return Unexpected(already_terminal(execution));
   if (!holds(execution.facts, command)) {
     if (command.grant_expires_at > context.now) {
       return fail(Errc::invalid_claim_grant, "the grant was already used, or the execution has changed since",
@@ -164,7 +164,7 @@ Result<Reply> redeem_claim(Workspace& workspace, Slot& slot, const RedeemCommand
     }
     return fail(Errc::claim_grant_expired, "the grant expired at " + format_utc(command.grant_expires_at), "grant_key");
   }
-  if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) return tl::unexpected(*why);
+  if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) return Unexpected(*why);
   Transition transition(slot, context);
   const EventType type = transition.facts().pending ? EventType::claimed : EventType::resumed;
   return lease_out(transition, holder_of(command.request), type);

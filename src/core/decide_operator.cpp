@@ -59,7 +59,7 @@ Result<Reply> decide_one(Workspace& workspace, const CancelCommand& command, con
   Facts& facts = transition.facts();
   if (facts.phase == Phase::terminal) {
     if (facts.outcome == Outcome::cancelled) return CancelReply{true};
-    return tl::unexpected(already_terminal(*slot->execution()));
+    return Unexpected(already_terminal(*slot->execution()));
   }
   facts.cancellation_reason = command.by.reason;
   facts.cancelled_by = command.by.name;
@@ -71,7 +71,7 @@ Result<Reply> decide_one(Workspace& workspace, const CancelCommand& command, con
 Result<Reply> decide_one(Workspace& workspace, const RevokeCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.id, context));
   const Facts& facts = slot->execution()->facts;
-  if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
+  if (facts.phase == Phase::terminal) return Unexpected(already_terminal(*slot->execution()));
   if (!facts.lease) return fail(Errc::no_active_lease, "this execution has no active lease");
   const Uuid lease_id = facts.lease->lease_id;
   if (command.expected_lease_id && *command.expected_lease_id != lease_id) {
@@ -107,7 +107,7 @@ Result<Reply> decide_one(Workspace& workspace, const PriorityCommand& command, c
   FF_TRY(slot, settled_execution(workspace, command.id, context));
   Transition transition(*slot, context);
   Facts& facts = transition.facts();
-  if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
+  if (facts.phase == Phase::terminal) return Unexpected(already_terminal(*slot->execution()));
   if (facts.priority == command.priority) return Done{};
   const std::string change = std::to_string(facts.priority) + " -> " + std::to_string(command.priority);
   facts.priority = command.priority;

@@ -621,7 +621,7 @@ TEST(Creating, LaneStates) {
       EXPECT_EQ(reply.error().field, "lane");
     }
     Workspace workspace;
-    stage.decide_in(workspace, LaneCommand{"default", state, {}});
+    ASSERT_TRUE(stage.decide_in(workspace, LaneCommand{"default", state, {}}));
     const bool serves = state == LaneState::active || state == LaneState::draining;
     EXPECT_EQ(lane_serves(workspace, "default"), serves) << to_string(state);
     EXPECT_TRUE(lane_serves(workspace, "unknown"));

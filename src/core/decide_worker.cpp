@@ -71,7 +71,7 @@ void put_attempt_aside(Transition& transition, TimestampMs delay_until) {
 
 Result<void> check_fence(const Execution& execution, const Fence& fence) {
   const Facts& facts = execution.facts;
-  if (facts.phase == Phase::terminal) return tl::unexpected(already_terminal(execution));
+  if (facts.phase == Phase::terminal) return Unexpected(already_terminal(execution));
   const bool holds = facts.lease && facts.lease->lease_id == fence.lease_id &&
                      facts.lease->lease_epoch == fence.lease_epoch && facts.attempt &&
                      facts.attempt->attempt_index == fence.attempt_index;
@@ -88,7 +88,7 @@ Result<void> check_fence(const Execution& execution, const Fence& fence) {
 
 Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.id, context));
-  if (slot->execution()->facts.phase == Phase::terminal) return tl::unexpected(already_terminal(*slot->execution()));
+  if (slot->execution()->facts.phase == Phase::terminal) return Unexpected(already_terminal(*slot->execution()));
   if (!ready_entry(*slot->execution())) return fail(Errc::not_active, "the execution is not claimable");
   FF_TRY_VOID(check_may_claim(workspace, command.worker_namespace, command.worker_instance_id));
   FF_TRY_VOID(check_namespace(slot->execution()->spec, command.name_space));

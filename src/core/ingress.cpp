@@ -8,7 +8,7 @@
 namespace flowfabric {
 namespace {
 
-tl::unexpected<Error> refuse(std::string message, const std::string& field) {
+Unexpected<Error> refuse(std::string message, const std::string& field) {
   return fail(Errc::invalid_argument, field + ": " + message, field);
 }
 

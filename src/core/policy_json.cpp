@@ -20,7 +20,7 @@ namespace json = boost::json;
 // The policy itself needs three levels; deeper nesting is refused early.
 constexpr std::size_t max_depth = 8;
 
-tl::unexpected<Error> refuse_policy(const std::string& field, const std::string& message) {
+Unexpected<Error> refuse_policy(const std::string& field, const std::string& message) {
   return fail(Errc::invalid_argument, field + ": " + message, field);
 }
 

@@ -404,7 +404,7 @@ std::string encode(const Spec& spec) {
 static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   Decoder in(bytes);
   const std::uint8_t layout = layout_of(in);
-  if (layout == 0) return tl::unexpected(unknown_layout("an execution's spec"));
+  if (layout == 0) return Unexpected(unknown_layout("an execution's spec"));
   spec.name_space = in.text();
   spec.lane = in.text();
   spec.kind = in.text();
@@ -480,7 +480,7 @@ std::string encode(const Facts& facts) {
 static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   Decoder in(bytes);
   const std::uint8_t layout = layout_of(in, layout_4);
-  if (layout == 0) return tl::unexpected(unknown_layout("an execution's facts"));
+  if (layout == 0) return Unexpected(unknown_layout("an execution's facts"));
   facts.phase = in.enumerator(Phase::terminal);
   facts.outcome = in.enumerator(Outcome::skipped);
   facts.priority = in.i32();
@@ -539,7 +539,7 @@ std::string encode(const Attempt& attempt) {
 
 Result<Attempt> decode_attempt(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return tl::unexpected(unknown_layout("an attempt"));
+  if (!known_layout(in)) return Unexpected(unknown_layout("an attempt"));
   Attempt attempt = get_attempt(in);
   return finished(in, std::move(attempt), "an attempt");
 }
@@ -564,7 +564,7 @@ std::string encode(const LaneRecord& record) {
 Result<LaneRecord> decode_lane(std::string_view bytes) {
   Decoder in(bytes);
   const std::uint8_t layout = layout_of(in);
-  if (layout == 0) return tl::unexpected(unknown_layout("a lane"));
+  if (layout == 0) return Unexpected(unknown_layout("a lane"));
   LaneRecord record;
   record.info.lane = in.text();
   record.info.state = in.enumerator(LaneState::disabled);
@@ -588,7 +588,7 @@ std::string encode(const NamespaceRecord& record) {
 
 Result<NamespaceRecord> decode_namespace(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return tl::unexpected(unknown_layout("a namespace"));
+  if (!known_layout(in)) return Unexpected(unknown_layout("a namespace"));
   NamespaceRecord record;
   record.info.name_space = in.text();
   record.info.retention = get_retention(in);
@@ -608,7 +608,7 @@ std::string encode(const IdempotencyRecord& record) {
 
 Result<IdempotencyRecord> decode_idempotency(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return tl::unexpected(unknown_layout("an idempotency key"));
+  if (!known_layout(in)) return Unexpected(unknown_layout("an idempotency key"));
   IdempotencyRecord record;
   record.execution_id.partition = in.u16();
   record.execution_id.uuid = in.uuid();
@@ -634,7 +634,7 @@ std::string encode(const KeyringRecord& record) {
 Result<KeyringRecord> decode_keyring(std::string_view bytes) {
   Decoder in(bytes);
   const std::uint8_t layout = layout_of(in);
-  if (layout == 0) return tl::unexpected(unknown_layout("the keyring"));
+  if (layout == 0) return Unexpected(unknown_layout("the keyring"));
   KeyringRecord record;
   record.keys.resize(in.count());
   for (auto& key : record.keys) {
@@ -666,7 +666,7 @@ std::string encode(const ApiKeysRecord& record) {
 
 Result<ApiKeysRecord> decode_api_keys(std::string_view bytes) {
   Decoder in(bytes);
-  if (layout_of(in) == 0) return tl::unexpected(unknown_layout("the API keys"));
+  if (layout_of(in) == 0) return Unexpected(unknown_layout("the API keys"));
   ApiKeysRecord record;
   record.keys.resize(in.count());
   for (auto& [info, secret_hash] : record.keys) {
@@ -708,7 +708,7 @@ std::string encode(const WorkerRecord& record) {
 
 Result<WorkerRecord> decode_worker(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return tl::unexpected(unknown_layout("a worker"));
+  if (!known_layout(in)) return Unexpected(unknown_layout("a worker"));
   WorkerRecord record;
   WorkerInfo& info = record.info;
   info.name_space = in.text();
@@ -758,7 +758,7 @@ std::string encode(const Event& event) {
 Result<Event> decode_event(std::string_view bytes) {
   Decoder in(bytes);
   const std::uint8_t layout = layout_of(in);
-  if (layout == 0) return tl::unexpected(unknown_layout("an event"));
+  if (layout == 0) return Unexpected(unknown_layout("an event"));
   Event event;
   event.type = in.enumerator(EventType::step_recorded);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");

@@ -195,7 +195,7 @@ template <class Decode>
 std::function<Result<std::string>(std::string_view)> again_with(Decode decode) {
   return [decode](std::string_view bytes) -> Result<std::string> {
     const auto value = decode(bytes);
-    if (!value) return tl::unexpected(value.error());
+    if (!value) return Unexpected(value.error());
     return encode(*value);
   };
 }

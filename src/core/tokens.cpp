@@ -20,11 +20,11 @@ constexpr std::size_t session_signature_bytes = 32;
 constexpr std::size_t max_session_chars = 160;
 constexpr std::size_t max_handle_chars = 320;
 
-tl::unexpected<Error> refuse_handle(const char* why) {
+Unexpected<Error> refuse_handle(const char* why) {
   return fail(Errc::invalid_handle, std::string("this is not a handle of this store: ") + why, "handle");
 }
 
-tl::unexpected<Error> refuse_grant(const char* why) {
+Unexpected<Error> refuse_grant(const char* why) {
   return fail(Errc::invalid_claim_grant, std::string("this is not a grant key of this store: ") + why, "grant_key");
 }
 

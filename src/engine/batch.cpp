@@ -141,7 +141,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
 
 void Batch::write() {
   if (auto failed = runtime_.health_.lasting_failure()) {
-    outcome_ = tl::unexpected(std::move(*failed));
+    outcome_ = Unexpected(std::move(*failed));
     return;
   }
   outcome_ = read_decide_commit();
@@ -720,7 +720,7 @@ void Batch::pass_on_wakeup(const ClaimState& state, const std::vector<ClaimedExe
 }
 
 void Batch::answer_claim(ClaimState& state) {
-  if (!state.may_claim) return state.queued->done(tl::unexpected(state.may_claim.error()));
+  if (!state.may_claim) return state.queued->done(Unexpected(state.may_claim.error()));
   const auto committed = [&](const Key& key) {
     const auto verdict = verdict_on(key);
     FF_CHECK(verdict.has_value());
@@ -755,8 +755,8 @@ void Batch::fail_all(const Error& error) {
   count_batch(to_string(error.code));
   if (sweeping_) runtime_.sweep_finished(true, true);  // something may be due; look again after a pause
   runtime_.batch_failed(error, unused_offers());
-  for (CommandState& state : commands_) state.queued->done(tl::unexpected(error));
-  for (ClaimState& state : claims_) state.queued->done(tl::unexpected(error));
+  for (CommandState& state : commands_) state.queued->done(Unexpected(error));
+  for (ClaimState& state : claims_) state.queued->done(Unexpected(error));
 }
 
 }  // namespace flowfabric

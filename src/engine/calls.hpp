@@ -51,7 +51,7 @@ class Answers {
 
 template <class T>
 Result<T> reply_as(Result<Reply> reply) {
-  if (!reply) return tl::unexpected(std::move(reply).error());
+  if (!reply) return Unexpected(std::move(reply).error());
   return std::get<T>(std::move(*reply));
 }
 
@@ -68,7 +68,7 @@ Result<T> call_as(Runtime& runtime, Command command) {
 
 inline Result<void> call_done(Runtime& runtime, Command command) {
   auto reply = call(runtime, std::move(command));
-  if (!reply) return tl::unexpected(std::move(reply).error());
+  if (!reply) return Unexpected(std::move(reply).error());
   return {};
 }
 

@@ -19,7 +19,7 @@ namespace {
 // Answers a call that does not reach the queue.
 template <class T>
 void refuse(const OperationTimer& timer, const Engine::Done<T>& done, const Error& error) {
-  const Result<T> refusal = tl::unexpected(error);
+  const Result<T> refusal = Unexpected(error);
   timer.ended(refusal);
   done(refusal);
 }
@@ -29,7 +29,7 @@ void submit_as(Runtime& runtime, const OperationTimer& timer, Command command, E
   runtime.submit(std::move(command), [timer, done = std::move(done)](Result<Reply> reply) {
     timer.ended(reply);
     if constexpr (std::is_void_v<T>) {
-      if (!reply) return done(tl::unexpected(std::move(reply).error()));
+      if (!reply) return done(Unexpected(std::move(reply).error()));
       done({});
     } else {
       done(reply_as<T>(std::move(reply)));
@@ -201,7 +201,7 @@ Result<RenewVerdict> Engine::renew(const Handle& handle) {
 std::vector<Result<RenewVerdict>> Engine::renew_many(const std::vector<Handle>& handles) {
   if (handles.empty()) return {};
   if (const auto admitted = admit_handles(handles); !admitted) {
-    return std::vector<Result<RenewVerdict>>(handles.size(), tl::unexpected(admitted.error()));
+    return std::vector<Result<RenewVerdict>>(handles.size(), Unexpected(admitted.error()));
   }
   Answers<Result<RenewVerdict>> answers(handles.size());
   for (std::size_t i = 0; i < handles.size(); ++i) {
@@ -251,7 +251,7 @@ void Engine::complete_async(const Handle& handle, CompleteRequest request, Done<
         if (!fence) return refuse(timer, done, fence.error());
         impl_->runtime->submit(CompleteCommand{*fence, std::move(request)}, [timer, done](Result<Reply> reply) {
           timer.ended(reply);
-          if (!reply) return done(tl::unexpected(std::move(reply).error()));
+          if (!reply) return done(Unexpected(std::move(reply).error()));
           done({});
         });
       });

@@ -35,7 +35,7 @@ Result<void> remove_all(Runtime& runtime, const std::vector<ExecutionSummary>& e
     if (answer) {
       removed += answer->removed ? 1 : 0;
     } else if (answer.error().code != Errc::not_found && answer.error().code != Errc::not_terminal) {
-      end = tl::unexpected(answer.error());  // otherwise another caller has removed or replayed it
+      end = Unexpected(answer.error());  // otherwise another caller has removed or replayed it
     }
   }
   return end;
@@ -215,11 +215,11 @@ Result<std::uint64_t> Engine::run_retention(const RetentionRun& run, Operator by
     FF_TRY_VOID(admit(by));
     std::uint64_t removed = 0;
     const Result<void> end = remove_ended(*impl_->runtime, run, removed);
-    if (run.dry_run) return end ? Result<std::uint64_t>(removed) : tl::unexpected(end.error());
+    if (run.dry_run) return end ? Result<std::uint64_t>(removed) : Unexpected(end.error());
     // Removals before an error are logged as well.
     const auto noted = call(*impl_->runtime, NoteRetentionCommand{run, removed, std::move(by)});
-    if (!end) return tl::unexpected(end.error());
-    if (!noted) return tl::unexpected(noted.error());
+    if (!end) return Unexpected(end.error());
+    if (!noted) return Unexpected(noted.error());
     return removed;
   });
 }

@@ -111,9 +111,10 @@ Result<TimestampMs> Engine::now() {
 Result<void> Engine::ready() {
   return impl_->counted("ready", [&]() -> Result<void> {
     Store& store = impl_->runtime->store();
-    if (auto failure = impl_->runtime->health().failure()) return tl::unexpected(std::move(*failure));
-    if (auto failure = store.failure()) return tl::unexpected(std::move(*failure));
-    return store.now_us().map([](std::int64_t) {});
+    if (auto failure = impl_->runtime->health().failure()) return Unexpected(std::move(*failure));
+    if (auto failure = store.failure()) return Unexpected(std::move(*failure));
+    if (auto now = store.now_us(); !now) return Unexpected(std::move(now).error());
+    return {};
   });
 }
 

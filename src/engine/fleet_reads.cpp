@@ -35,13 +35,13 @@ Result<std::string> scan_start(const ListWorkersRequest& request) {
     return static_cast<char>(RecordKind::worker) + *request.name_space + '\0';
   }
   const auto bytes = from_base64url(request.cursor);
-  if (!bytes) return tl::unexpected(bad_cursor());
+  if (!bytes) return Unexpected(bad_cursor());
   Decoder in(*bytes);
   const bool known = in.u8() == worker_cursor_version;
   const std::string name_space = in.text();
   const std::string instance = in.text();
-  if (!known || !in.at_end() || !admit_worker_name(name_space, instance)) return tl::unexpected(bad_cursor());
-  if (request.name_space && *request.name_space != name_space) return tl::unexpected(bad_cursor());
+  if (!known || !in.at_end() || !admit_worker_name(name_space, instance)) return Unexpected(bad_cursor());
+  if (request.name_space && *request.name_space != name_space) return Unexpected(bad_cursor());
   return worker_key(name_space, instance).bytes;
 }
 
@@ -92,7 +92,7 @@ std::string lease_cursor(std::uint8_t version, const LeasePosition& last) {
 Result<std::optional<LeasePosition>> decode_lease_cursor(std::uint8_t version, const std::string& cursor) {
   if (cursor.empty()) return std::optional<LeasePosition>{};
   const auto bytes = from_base64url(cursor);
-  if (!bytes) return tl::unexpected(bad_cursor());
+  if (!bytes) return Unexpected(bad_cursor());
   Decoder in(*bytes);
   const bool known = in.u8() == version;
   LeasePosition position;
@@ -101,7 +101,7 @@ Result<std::optional<LeasePosition>> decode_lease_cursor(std::uint8_t version, c
   constexpr std::size_t execution_key_bytes = 19;
   if (!known || !in.at_end() || position.key.bytes.size() != execution_key_bytes ||
       position.key.kind() != RecordKind::execution) {
-    return tl::unexpected(bad_cursor());
+    return Unexpected(bad_cursor());
   }
   return std::optional<LeasePosition>{position};
 }
@@ -259,7 +259,7 @@ Result<ListWorkerLeasesReply> worker_leases(Store& store, const ListWorkerLeases
     for (const DueEntry& entry : entries) {
       const auto record = by_key.find(entry.key);
       const auto execution =
-          record == by_key.end() ? Result<Execution>(tl::unexpected(Error{})) : decode_execution(*record->second);
+          record == by_key.end() ? Result<Execution>(Unexpected(Error{})) : decode_execution(*record->second);
       const auto lease = execution ? held_lease(*execution, request) : std::nullopt;  // gone meanwhile, or damaged
       if (!lease) continue;
       if (reply.leases.size() == request.limit) {

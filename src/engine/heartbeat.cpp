@@ -17,7 +17,7 @@ struct Heartbeat {
 
   void answered() {
     if (missing.fetch_sub(1) != 1) return;
-    if (failure) return done(tl::unexpected(*failure));
+    if (failure) return done(Unexpected(*failure));
     for (std::size_t i = 0; i < reply.leases.size(); ++i) {
       if (is_lost(reply.leases[i])) reply.revoked_leases.push_back(executions[i]);
     }
@@ -50,14 +50,14 @@ void note(Heartbeat& heartbeat, const Result<Reply>& reply) {
 }
 
 Result<RenewVerdict> verdict_of(Result<Reply> reply) {
-  if (!reply) return tl::unexpected(std::move(reply).error());
+  if (!reply) return Unexpected(std::move(reply).error());
   return std::get<RenewVerdict>(*reply);
 }
 
 }  // namespace
 
 void Runtime::submit_heartbeat(HeartbeatRequest request, HeartbeatDone done) {
-  if (auto admitted = admit(request); !admitted) return done(tl::unexpected(admitted.error()));
+  if (auto admitted = admit(request); !admitted) return done(Unexpected(admitted.error()));
   auto heartbeat = std::make_shared<Heartbeat>();
   heartbeat->done = std::move(done);
   heartbeat->missing = request.leases.size() + 1;
@@ -66,7 +66,7 @@ void Runtime::submit_heartbeat(HeartbeatRequest request, HeartbeatDone done) {
   for (std::size_t i = 0; i < request.leases.size(); ++i) {
     with_fence(request.leases[i], [this, heartbeat, i](const Result<Fence>& fence) {
       if (!fence) {
-        heartbeat->reply.leases[i] = tl::unexpected(fence.error());
+        heartbeat->reply.leases[i] = Unexpected(fence.error());
         return heartbeat->answered();
       }
       heartbeat->executions[i] = fence->execution_id;

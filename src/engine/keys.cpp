@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t max_awaiting_keys = 10000;
 
 Result<Fence> fence_in(const Result<HandleClaims>& claims) {
-  if (!claims) return tl::unexpected(claims.error());
+  if (!claims) return Unexpected(claims.error());
   return claims->fence;
 }
 
@@ -52,7 +52,7 @@ void Runtime::read_keys_again() {
   for (auto& [handle, then] : awaiting) {
     const bool known = signer()->knows_key_of(handle);
     if (!reloaded && !known) {
-      then(tl::unexpected(reloaded.error()));
+      then(Unexpected(reloaded.error()));
     } else {
       then(fence_in(signer()->verify_handle(handle, store_now())));
     }

@@ -28,13 +28,13 @@ std::string encode_cursor(const ListQuery::Position& position) {
 
 Result<ListQuery::Position> decode_list_cursor(const std::string& cursor) {
   const auto bytes = from_base64url(cursor);
-  if (!bytes) return tl::unexpected(bad_cursor());
+  if (!bytes) return Unexpected(bad_cursor());
   Decoder in(*bytes);
   const bool known = in.u8() == list_cursor_version;
   ListQuery::Position position;
   position.created_at = in.number();
   position.key.bytes = in.text();
-  if (!known || !in.at_end() || position.key.bytes.size() > limits::max_key_bytes) return tl::unexpected(bad_cursor());
+  if (!known || !in.at_end() || position.key.bytes.size() > limits::max_key_bytes) return Unexpected(bad_cursor());
   return position;
 }
 
@@ -45,7 +45,7 @@ std::string encode_log_cursor(const std::string& position) {
 Result<std::string> decode_log_cursor(const std::string& cursor) {
   const auto bytes = from_base64url(cursor);
   if (!bytes || bytes->size() < 2 || bytes->front() != static_cast<char>(log_cursor_version)) {
-    return tl::unexpected(bad_cursor());
+    return Unexpected(bad_cursor());
   }
   return bytes->substr(1);
 }
@@ -306,7 +306,7 @@ Result<EventPage> history(Store& store, const ExecutionId& id, const std::string
   }
   // One more than asked for tells whether there is more.
   auto entries = store.history(execution_key(id), after, limit + 1);
-  if (!entries) return tl::unexpected(with_cursor(entries.error()));
+  if (!entries) return Unexpected(with_cursor(entries.error()));
   const bool more = entries->size() > limit;
   if (more) entries->pop_back();
   EventPage page;
@@ -446,7 +446,7 @@ Result<EventsRead> events(Store& store, const EventFilter& filter, const std::st
   for (const EventType type : filter.types) query.types.push_back(static_cast<std::uint8_t>(type));
   query.limit = limit;
   auto page = store.read_log(query);
-  if (!page) return tl::unexpected(with_cursor(std::move(page).error()));
+  if (!page) return Unexpected(with_cursor(std::move(page).error()));
   const LogPage& found = *page;
   EventsRead read;
   read.behind = found.behind;

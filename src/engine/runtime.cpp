@@ -203,7 +203,7 @@ Result<RedeemCommand> Runtime::redeem_command(GrantKind kind, RedeemRequest requ
     FF_TRY_VOID(reload_keyring());
     claims = signer()->verify_grant(request.grant_key, store_now());
   }
-  if (!claims) return tl::unexpected(claims.error());
+  if (!claims) return Unexpected(claims.error());
   FF_TRY_VOID(admit_grant(*claims, kind, request));
   return RedeemCommand{kind, grant_id_of(request.grant_key), claims->expires_at, std::move(request)};
 }
@@ -214,12 +214,12 @@ LaneCommand Runtime::lane_command(std::string lane, LaneState state, Operator by
 }
 
 void Runtime::submit(Command command, CommandDone done) {
-  if (refusing_) return done(tl::unexpected(shutting_down()));
+  if (refusing_) return done(Unexpected(shutting_down()));
   enqueue(make_work(std::move(command), std::move(done)), false);
 }
 
 void Runtime::submit_patiently(Command command, CommandDone done) {
-  if (refusing_) return done(tl::unexpected(shutting_down()));
+  if (refusing_) return done(Unexpected(shutting_down()));
   {
     std::unique_lock lock(queue_mutex_);
     if (queue_.size() + patient_.size() < options_.max_queued_commands) {
@@ -230,7 +230,7 @@ void Runtime::submit_patiently(Command command, CommandDone done) {
       return enough ? end_patience() : ring_before(patience_ends_ms_);
     }
   }
-  done(tl::unexpected(queue_is_full()));
+  done(Unexpected(queue_is_full()));
 }
 
 void Runtime::end_patience() {
@@ -245,8 +245,8 @@ void Runtime::end_patience() {
 }
 
 void Runtime::submit_create(CreateRequest request, CommandDone done) {
-  if (refusing_) return done(tl::unexpected(shutting_down()));
-  if (auto admitted = admit(request, options_.ingress); !admitted) return done(tl::unexpected(admitted.error()));
+  if (refusing_) return done(Unexpected(shutting_down()));
+  if (auto admitted = admit(request, options_.ingress); !admitted) return done(Unexpected(admitted.error()));
   CreateCommand command;
   command.id_is_supplied = request.id.has_value();
   command.id.uuid = request.id ? *request.id : time_ordered_uuid(store_now(), id_order_++, options_.entropy);
@@ -259,11 +259,11 @@ void Runtime::submit_create(CreateRequest request, CommandDone done) {
 
 ClaimPtr Runtime::submit_claim(ClaimRequest request, ClaimDone done) {
   if (refusing_) {
-    done(tl::unexpected(shutting_down()));
+    done(Unexpected(shutting_down()));
     return nullptr;
   }
   if (auto admitted = admit(request); !admitted) {
-    done(tl::unexpected(admitted.error()));
+    done(Unexpected(admitted.error()));
     return nullptr;
   }
   auto claim = std::make_shared<QueuedClaim>();
@@ -280,8 +280,8 @@ void Runtime::withdraw(const ClaimPtr& claim) {
 }
 
 void Runtime::submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone done) {
-  if (refusing_) return done(tl::unexpected(shutting_down()));
-  if (auto admitted = admit(request); !admitted) return done(tl::unexpected(admitted.error()));
+  if (refusing_) return done(Unexpected(shutting_down()));
+  if (auto admitted = admit(request); !admitted) return done(Unexpected(admitted.error()));
   auto claim = std::make_shared<QueuedClaim>();
   claim->wait_until_ms = steady_ms();
   claim->request.worker_id = std::move(request.worker_id);
@@ -295,22 +295,22 @@ void Runtime::submit_claim_for_worker(ClaimForWorkerRequest request, GrantDone d
   claim->admission_summary = std::move(request.admission_summary);
   claim->granted = done;
   claim->done = [done = std::move(done)](const Result<std::vector<ClaimedExecution>>& nothing) {
-    if (!nothing) return done(tl::unexpected(nothing.error()));
+    if (!nothing) return done(Unexpected(nothing.error()));
     done(std::optional<Grant>{});
   };
   enqueue(std::move(claim), false);
 }
 
 void Runtime::wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, EndDone done) {
-  if (auto admitted = admit_execution_id(id); !admitted) return done(tl::unexpected(admitted.error()));
-  if (auto admitted = admit_wait(wait_ms); !admitted) return done(tl::unexpected(admitted.error()));
+  if (auto admitted = admit_execution_id(id); !admitted) return done(Unexpected(admitted.error()));
+  if (auto admitted = admit_wait(wait_ms); !admitted) return done(Unexpected(admitted.error()));
   waiting_.for_end(id, steady_ms() + wait_ms, std::move(done));
 }
 
 void Runtime::wait_for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
                               EventsDone done) {
-  if (auto admitted = admit(filter); !admitted) return done(tl::unexpected(admitted.error()));
-  if (auto admitted = admit_wait(wait_ms); !admitted) return done(tl::unexpected(admitted.error()));
+  if (auto admitted = admit(filter); !admitted) return done(Unexpected(admitted.error()));
+  if (auto admitted = admit_wait(wait_ms); !admitted) return done(Unexpected(admitted.error()));
   waiting_.for_events(std::move(filter), std::move(cursor), limit, steady_ms() + wait_ms, std::move(done));
 }
 
@@ -349,8 +349,8 @@ void Runtime::enqueue(Work work, bool internal) {
     }
   }
   const Error full = queue_is_full();
-  if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&work)) (*command)->done(tl::unexpected(full));
-  if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(tl::unexpected(full));
+  if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&work)) (*command)->done(Unexpected(full));
+  if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(Unexpected(full));
 }
 
 // What has to be decided again has waited already: it goes before the others, in its order.
@@ -656,9 +656,9 @@ void Runtime::refuse_everything() {
   }
   for (Work& work : queue) {
     if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&work)) {
-      (*command)->done(tl::unexpected(shutting_down()));
+      (*command)->done(Unexpected(shutting_down()));
     }
-    if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(tl::unexpected(shutting_down()));
+    if (auto* claim = std::get_if<ClaimPtr>(&work)) (*claim)->done(Unexpected(shutting_down()));
   }
 }
 

@@ -57,7 +57,7 @@ void Waiting::add(Waiter waiter) {
     }
     if (!closed_) refusal = {Errc::overloaded, "too many callers are waiting; try again later", {}, {}};
   }
-  std::visit([&](auto& wanted) { wanted.done(tl::unexpected(refusal)); }, waiter.wanted);
+  std::visit([&](auto& wanted) { wanted.done(Unexpected(refusal)); }, waiter.wanted);
 }
 
 // ---------------------------------------------------------------- who is where, with mutex_ held
@@ -227,7 +227,7 @@ bool Waiting::look_at_ends() {
 Waiting::EndFound Waiting::end_of(const Record* record, const ExecutionId& id) {
   if (record == nullptr) return fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id");
   const auto execution = decode_execution(*record);
-  if (!execution) return tl::unexpected(execution.error());
+  if (!execution) return Unexpected(execution.error());
   if (execution->facts.phase != Phase::terminal) return std::nullopt;
   return reads::result_of(store_, *execution);
 }
@@ -268,7 +268,7 @@ void Waiting::finish_failed_end_look(Ticket ticket, const Error& error) {
     }
   }
   if (retry_ms != 0) return ring_before_(retry_ms);
-  finish_end_look(ticket, Result<ExecutionResult>(tl::unexpected(error)));
+  finish_end_look(ticket, Result<ExecutionResult>(Unexpected(error)));
 }
 
 std::optional<std::pair<Waiting::Ticket, Waiting::Events>> Waiting::begin_events_look() {
@@ -291,7 +291,7 @@ bool Waiting::look_at_events() {
   const auto& [ticket, wanted] = *begun;
   const auto start = reads::start_cursor(store_, wanted.cursor);
   finish_events_look(ticket, start ? reads::events(store_, wanted.filter, *start, wanted.limit)
-                                   : Result<reads::EventsRead>(tl::unexpected(start.error())));
+                                   : Result<reads::EventsRead>(Unexpected(start.error())));
   return true;
 }
 
@@ -304,7 +304,7 @@ void Waiting::finish_events_look(Ticket ticket, Result<reads::EventsRead> read) 
     const Waiter answered = take(found);
     lock.unlock();
     const EventsDone& done = std::get<Events>(answered.wanted).done;
-    return read ? done(std::move(read->page)) : done(tl::unexpected(read.error()));
+    return read ? done(std::move(read->page)) : done(Unexpected(read.error()));
   }
   Events& wanted = std::get<Events>(waiter.wanted);
   const bool advanced = wanted.cursor != read->page.next_cursor;
@@ -440,7 +440,7 @@ Waiting::Answer Waiting::engine_stops(Waiter waiter) {
   const bool has_cursor = waiter.looked_at && std::holds_alternative<Events>(waiter.wanted);
   if (has_cursor) return time_is_up(std::move(waiter));
   return [waiter = std::move(waiter)]() mutable {
-    std::visit([](auto& wanted) { wanted.done(tl::unexpected(stopping())); }, waiter.wanted);
+    std::visit([](auto& wanted) { wanted.done(Unexpected(stopping())); }, waiter.wanted);
   };
 }
 

@@ -60,11 +60,11 @@ class Collector final : public http::basic_parser<is_request> {
   void on_finish_impl(beast::error_code&) override {}
 };
 
-tl::unexpected<Fault> refuse(int status, Errc code, std::string message) {
-  return tl::unexpected(Fault{status, Error{code, std::move(message), {}, {}}});
+Unexpected<Fault> refuse(int status, Errc code, std::string message) {
+  return Unexpected(Fault{status, Error{code, std::move(message), {}, {}}});
 }
 
-tl::unexpected<Fault> malformed(std::string message) { return refuse(400, Errc::invalid_argument, std::move(message)); }
+Unexpected<Fault> malformed(std::string message) { return refuse(400, Errc::invalid_argument, std::move(message)); }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -77,7 +77,7 @@ bool names_another_version(std::string_view head) {
          version != "HTTP/1.0" && version != "HTTP/1.1";
 }
 
-tl::unexpected<Fault> fault_of(const beast::error_code& failure, std::string_view head) {
+Unexpected<Fault> fault_of(const beast::error_code& failure, std::string_view head) {
   if (failure == http::error::header_limit) {
     return refuse(431, Errc::invalid_argument, "the request has too many header fields");
   }
@@ -89,7 +89,7 @@ tl::unexpected<Fault> fault_of(const beast::error_code& failure, std::string_vie
 
 // A message with two lengths can be used to smuggle a request past a proxy. Therefore one Content-Length or one
 // Transfer-Encoding, never both, and only the coding "chunked".
-tl::expected<Framing, Fault> request_framing(const Headers& headers, int version, std::uint64_t length) {
+Result<Framing, Fault> request_framing(const Headers& headers, int version, std::uint64_t length) {
   const std::size_t lengths = headers.count("Content-Length");
   const std::size_t codings = headers.count("Transfer-Encoding");
   const bool is_list = lengths == 1 && headers.find("Content-Length")->find(',') != std::string_view::npos;
@@ -112,7 +112,7 @@ bool wants_other_protocol(const Headers& headers) {
   return upgrade && headers.has_token("Connection", "upgrade") && !equal_ignoring_case(*upgrade, "h2c");
 }
 
-tl::expected<bool, Fault> expectation(const Headers& headers, int version) {
+Result<bool, Fault> expectation(const Headers& headers, int version) {
   const auto expect = headers.find("Expect");
   if (!expect || version < 11) return false;
   if (!equal_ignoring_case(*expect, "100-continue")) {
@@ -121,7 +121,7 @@ tl::expected<bool, Fault> expectation(const Headers& headers, int version) {
   return true;
 }
 
-tl::expected<void, Fault> check_host(const Headers& headers, int version) {
+Result<void, Fault> check_host(const Headers& headers, int version) {
   const std::size_t hosts = headers.count("Host");
   if (hosts > 1) return malformed("the request has more than one Host");
   if (hosts == 0 && version >= 11) return malformed("the request has no Host");
@@ -149,7 +149,7 @@ HeadScanner::Verdict HeadScanner::scan(std::string_view text) {
   return Verdict::incomplete;
 }
 
-tl::expected<RequestHead, Fault> parse_request_head(std::string_view head) {
+Result<RequestHead, Fault> parse_request_head(std::string_view head) {
   Collector<true> parser;
   if (const auto failure = parser.parse(head)) return fault_of(failure, head);
   if (!parser.is_header_done()) return malformed("the request header is incomplete");
@@ -158,9 +158,9 @@ tl::expected<RequestHead, Fault> parse_request_head(std::string_view head) {
   if (wants_other_protocol(parser.headers))
     return refuse(501, Errc::unsupported, "protocol upgrades are not supported");
   const auto framing = request_framing(parser.headers, parser.version, parser.content_length().value_or(0));
-  if (!framing) return tl::unexpected(framing.error());
+  if (!framing) return Unexpected(framing.error());
   const auto expects_continue = expectation(parser.headers, parser.version);
-  if (!expects_continue) return tl::unexpected(expects_continue.error());
+  if (!expects_continue) return Unexpected(expects_continue.error());
 
   RequestHead result{.framing = *framing, .keep_alive = parser.keep_alive(), .expects_continue = *expects_continue};
   result.request.method = std::move(parser.method);

@@ -45,7 +45,7 @@ struct ResponseHead {
 inline constexpr std::size_t max_header_fields = 100;
 
 // Both take a whole header, up to and including its empty line.
-tl::expected<RequestHead, Fault> parse_request_head(std::string_view head);
+Result<RequestHead, Fault> parse_request_head(std::string_view head);
 Result<ResponseHead> parse_response_head(std::string_view head, bool answers_head_request);
 
 }  // namespace flowfabric::net

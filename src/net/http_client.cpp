@@ -33,7 +33,7 @@ struct Place {
   std::string authority{};  // host and port as in the URL
 };
 
-tl::unexpected<Error> bad_url(const std::string& url) {
+Unexpected<Error> bad_url(const std::string& url) {
   return fail(Errc::invalid_argument, "\"" + url + "\" is not of the form http://host:port or https://host:port",
               "url");
 }
@@ -269,9 +269,9 @@ Result<Response> HttpClient::Impl::attempt(const ClientRequest& request, const s
     // A server that refuses a large body answers before it has read it and then closes the connection. Its response is
     // more useful than the error that not everything could be sent.
     const auto sent = send(bytes, reading.patience);
-    if (!sent && sent.error().code == Errc::timed_out) return tl::unexpected(sent.error());
+    if (!sent && sent.error().code == Errc::timed_out) return Unexpected(sent.error());
     auto head = read_head(reading);
-    if (!head) return tl::unexpected(sent ? head.error() : sent.error());
+    if (!head) return Unexpected(sent ? head.error() : sent.error());
     Response response{.status = head->status, .headers = head->headers};
     response.content_type = std::string(head->headers.find("Content-Type").value_or(""));
     FF_TRY_VOID(read_body(reading, *head, response));

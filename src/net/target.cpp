@@ -14,8 +14,8 @@ int hex_value(char c) {
   return -1;
 }
 
-tl::unexpected<Fault> bad_target(std::string message) {
-  return tl::unexpected(Fault{400, Error{Errc::invalid_argument, std::move(message), "target", {}}});
+Unexpected<Fault> bad_target(std::string message) {
+  return Unexpected(Fault{400, Error{Errc::invalid_argument, std::move(message), "target", {}}});
 }
 
 // The part after the authority of an absolute-form target.
@@ -98,7 +98,7 @@ std::string percent_encode(std::string_view text) {
   return out;
 }
 
-tl::expected<void, Fault> decode_target(Request& request) {
+Result<void, Fault> decode_target(Request& request) {
   std::string_view rest = request.target;
   const bool ascii = std::all_of(rest.begin(), rest.end(), [](char c) { return c > 0x20 && c < 0x7f; });
   if (!ascii) return bad_target("the request target has a byte that must be percent-encoded");

@@ -16,6 +16,6 @@ std::string percent_encode(std::string_view text);
 // Fills path, segments and query from method and target. Accepts origin-form (/a?b), absolute-form (http://host/a?b)
 // and the * of OPTIONS. Dot segments are refused: clients do not need them, and they are dangerous if segments are
 // mapped to other names.
-tl::expected<void, Fault> decode_target(Request& request);
+Result<void, Fault> decode_target(Request& request);
 
 }  // namespace flowfabric::net

@@ -33,7 +33,7 @@ void set_common_options(SSL_CTX* context) {
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 }
 
-tl::unexpected<Error> cannot(const std::string& what) {
+Unexpected<Error> cannot(const std::string& what) {
   return fail(Errc::invalid_argument, "cannot " + what + ": " + tls_failure());
 }
 

@@ -83,7 +83,7 @@ Engine* Client::engine() const { return gateway_->engine(); }
 
 Result<Bytes> Client::completed(const ExecutionId& id, std::chrono::milliseconds timeout) {
   FF_TRY(result, wait(id, timeout));
-  if (result.outcome != Outcome::success) return tl::unexpected(not_completed(id, result));
+  if (result.outcome != Outcome::success) return Unexpected(not_completed(id, result));
   return Bytes{std::move(result.result), std::move(result.result_encoding)};
 }
 

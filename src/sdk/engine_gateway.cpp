@@ -118,7 +118,7 @@ Result<std::vector<ClaimedExecution>> EngineGateway::claim(const ClaimRequest& r
 
 template <class T>
 std::function<void(Result<T>)> without_reply(std::function<void(Result<void>)> done) {
-  return [done = std::move(done)](const Result<T>& reply) { reply ? done({}) : done(tl::unexpected(reply.error())); };
+  return [done = std::move(done)](const Result<T>& reply) { reply ? done({}) : done(Unexpected(reply.error())); };
 }
 
 void EngineGateway::settle(const Handle& handle, Settlement settlement, std::function<void(Result<void>)> done) {

@@ -107,7 +107,7 @@ Result<net::Response> HttpCaller::call_once(const net::ClientRequest& request, c
   if (response) put_back(std::move(connection));
   if (!response && stop.stop_requested()) return fail(Errc::shutting_down, "the call was stopped");
   if (!response) return response;
-  if (response->status >= 300) return tl::unexpected(error_of(*response));
+  if (response->status >= 300) return Unexpected(error_of(*response));
   return response;
 }
 

@@ -108,9 +108,9 @@ class SettlementSender {
     }
     for (std::size_t i = 0; i < completions.size(); ++i) {
       if (!reply) {
-        completions[i].done(tl::unexpected(reply.error()));
+        completions[i].done(Unexpected(reply.error()));
       } else if (reply->results[i].error) {
-        completions[i].done(tl::unexpected(*reply->results[i].error));
+        completions[i].done(Unexpected(*reply->results[i].error));
       } else {
         completions[i].done({});
       }
@@ -193,7 +193,7 @@ class HttpGateway final : public Gateway {
     reply.drain = answer.drain;
     reply.revoked_leases = std::move(answer.revoked_leases);
     for (auto& item : answer.leases) {
-      if (item.error) reply.leases.emplace_back(tl::unexpected(std::move(*item.error)));
+      if (item.error) reply.leases.emplace_back(Unexpected(std::move(*item.error)));
       if (!item.error) reply.leases.emplace_back(item.value.value_or(RenewVerdict{}));
     }
     return reply;
@@ -253,12 +253,12 @@ std::vector<Result<Created>> HttpGateway::create_many(std::vector<CreateRequest>
   if (reply && reply->results.size() != named.size()) {
     reply = fail(Errc::schema_mismatch, "the server answered for another number of requests");
   }
-  if (!reply) return std::vector<Result<Created>>(named.size(), tl::unexpected(reply.error()));
+  if (!reply) return std::vector<Result<Created>>(named.size(), Unexpected(reply.error()));
   std::vector<Result<Created>> out;
   for (std::size_t i = 0; i < named.size(); ++i) {
     auto& item = reply->results[i];
     if (item.error) {
-      out.emplace_back(tl::unexpected(std::move(*item.error)));
+      out.emplace_back(Unexpected(std::move(*item.error)));
       continue;
     }
     Created created = item.value.value_or(Created{});

@@ -33,7 +33,7 @@ std::string make_instance_id(const std::string& worker_id) {
   return worker_id + "-" + (host[0] != '\0' ? host : "host") + "-" + std::to_string(getpid()) + "-" + chance;
 }
 
-tl::unexpected<Error> out_of_range(const char* field, const std::string& value, const std::string& allowed) {
+Unexpected<Error> out_of_range(const char* field, const std::string& value, const std::string& allowed) {
   return fail(Errc::invalid_argument, std::string(field) + ": is " + value + "; allowed: " + allowed, field);
 }
 
@@ -224,7 +224,7 @@ Result<void> Worker::Impl::join() {
     if (thread.joinable()) thread.join();
   }
   keeper_->stop();
-  if (fatal_) return tl::unexpected(*fatal_);
+  if (fatal_) return Unexpected(*fatal_);
   return {};
 }
 

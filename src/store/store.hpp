@@ -313,8 +313,6 @@ struct StoreOptions {
 };
 
 // What a store answers that was opened for reading.
-inline tl::unexpected<Error> opened_for_reading() {
-  return fail(Errc::unsupported, "this store was opened for reading");
-}
+inline Unexpected<Error> opened_for_reading() { return fail(Errc::unsupported, "this store was opened for reading"); }
 
 }  // namespace flowfabric

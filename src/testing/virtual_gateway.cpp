@@ -129,7 +129,7 @@ Result<void> VirtualGateway::store_checkpoint(const Handle& handle, Bytes bytes)
 void VirtualGateway::settle(const Handle& handle, sdk::Settlement settlement, std::function<void(Result<void>)> given) {
   const std::lock_guard lock(mutex_);
   const auto fence = engine_.runtime().fence_of(handle);
-  if (!fence) return given(tl::unexpected(fence.error()));
+  if (!fence) return given(Unexpected(fence.error()));
   if (auto* complete = std::get_if<CompleteRequest>(&settlement)) {
     return given(done(CompleteCommand{*fence, std::move(*complete)}));
   }

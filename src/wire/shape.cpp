@@ -11,13 +11,13 @@ std::string path_of(const At& at) {
 
 bool may_be_newer(const At& at) { return at.up == nullptr ? at.newer : may_be_newer(*at.up); }
 
-tl::unexpected<Error> refuse(const At& at, const std::string& message) {
+Unexpected<Error> refuse(const At& at, const std::string& message) {
   std::string path = path_of(at);
   if (path.empty()) path = "body";
   return fail(Errc::invalid_argument, path + ": " + message, path);
 }
 
-tl::unexpected<Error> wrong_type(const At& at, std::string_view wanted, const Value& found) {
+Unexpected<Error> wrong_type(const At& at, std::string_view wanted, const Value& found) {
   return refuse(at, "must be " + std::string(wanted) + ", not " + std::string(to_string(found.kind())));
 }
 
@@ -25,7 +25,7 @@ std::string schema_reference(std::string_view name) {
   return R"({"$ref":"#/components/schemas/)" + std::string(name) + R"("})";
 }
 
-tl::unexpected<Error> out_of_bounds(const Value& number, const At& at, const Bounds& bounds) {
+Unexpected<Error> out_of_bounds(const Value& number, const At& at, const Bounds& bounds) {
   return refuse(at, "is " + std::string(number.raw()) + "; allowed: " + std::to_string(bounds.min) + " to " +
                         std::to_string(bounds.max));
 }

@@ -39,8 +39,8 @@ struct At {
 };
 std::string path_of(const At& at);
 bool may_be_newer(const At& at);
-tl::unexpected<Error> refuse(const At& at, const std::string& message);
-tl::unexpected<Error> wrong_type(const At& at, std::string_view wanted, const Value& found);
+Unexpected<Error> refuse(const At& at, const std::string& message);
+Unexpected<Error> wrong_type(const At& at, std::string_view wanted, const Value& found);
 
 // ---- Schemas that have a name, as they are met
 
@@ -92,7 +92,7 @@ struct Bounds {
 
   constexpr bool given() const { return max >= min; }
 };
-tl::unexpected<Error> out_of_bounds(const Value& number, const At& at, const Bounds& bounds);
+Unexpected<Error> out_of_bounds(const Value& number, const At& at, const Bounds& bounds);
 
 template <class Object, class Member>
 struct Field {

@@ -116,7 +116,7 @@ struct Labelled {
   }
 };
 
-inline tl::unexpected<Error> given_twice(const At& at) {
+inline Unexpected<Error> given_twice(const At& at) {
   return refuse(at, "is given both as JSON and as base64; use one of them");
 }
 

@@ -426,8 +426,8 @@ TEST_P(EngineClaimGrants, priority_and_tags_may_change_under_a_grant) {
   const ExecutionId id = engine().make();
   const ExecutionId other = make(job("default", 5));
   const Grant grant = issue(id, 1000);
-  engine().call(PriorityCommand{id, 9, {}});
-  engine().call(TagsCommand{id, {{{"app.k", "v"}}, {}}, {}});
+  ASSERT_TRUE(engine().call(PriorityCommand{id, 9, {}}));
+  ASSERT_TRUE(engine().call(TagsCommand{id, {{{"app.k", "v"}}, {}}, {}}));
   EXPECT_TRUE(facts(id).grant.has_value());
   engine().advance(1000);
   EXPECT_EQ(ids_of(claim(ask(2))), (std::vector<ExecutionId>{id, other})) << "it comes back with its new priority";

@@ -54,13 +54,14 @@ class EngineCrashes : public EngineSuite {
   void work_on(Driver& driver, const ClaimedExecution& claimed, int round, std::size_t i, Acknowledged& acknowledged) {
     const ExecutionId& id = claimed.execution_id;
     const Fence fence = driver.fence(claimed);
+    // The store may crash inside any of these calls. Only what was acknowledged counts, so other replies are dropped.
     if (round == 0) {
-      driver.call(ProgressCommand{fence, {50, "half"}});
-      driver.renew(claimed);
+      static_cast<void>(driver.call(ProgressCommand{fence, {50, "half"}}));
+      static_cast<void>(driver.renew(claimed));
     }
     switch ((static_cast<std::size_t>(round) * 2 + i) % 6) {
-      case 0: driver.fail(claimed); return;
-      case 1: driver.delay(claimed, now() + 50); return;
+      case 0: static_cast<void>(driver.fail(claimed)); return;
+      case 1: static_cast<void>(driver.delay(claimed, now() + 50)); return;
       case 2: return;  // it dies while it holds the lease
       case 3:
         if (driver.call(CancelCommand{id, {"ops", "stop"}})) acknowledged.cancelled.insert(id);
@@ -325,7 +326,7 @@ TEST_P(EngineCrashes, limits_are_refused_by_name_before_anything_is_written) {
   EXPECT_EQ(error_of(threaded->complete("forged")).code, Errc::invalid_handle);
   EXPECT_EQ(watch->commits, commits) << "nothing was written";
   EXPECT_LE(watch->calls, calls + 1) << "nothing was read either, apart from what the clock asks";
-  value_of(threaded->complete(claimed.handle, {}).map([] { return 0; }));
+  ASSERT_TRUE(threaded->complete(claimed.handle, {}));
   threaded->stop();
 }
 

@@ -59,7 +59,7 @@ class WatchedSession final : public Session {
   }
   Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override {
     if (!watch_->dead) ++watch_->commits;
-    if (watch_->refuse_commits) return tl::unexpected(*watch_->refuse_commits);
+    if (watch_->refuse_commits) return Unexpected(*watch_->refuse_commits);
     return watch_->through([&] { return inner_->commit(sets); });
   }
   // A dead process releases nothing itself; the database notices the lost connection.

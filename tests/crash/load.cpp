@@ -88,20 +88,22 @@ class Load {
   }
 
   void handle(const ClaimedExecution& execution, const std::string& worker, std::mt19937_64& random) {
+    // The lease may be lost at any moment and the store may be closed; then another worker continues. Only completions are
+    // witnessed, so the other replies are dropped.
     const std::uint64_t dice = random() % 100;
     if (dice < 20) {
       FailRequest failure;
       failure.category = "dice";
       failure.message = "unlucky";
-      persist([&] { return engine_.fail(execution.handle, failure); }, stop_);
+      static_cast<void>(persist([&] { return engine_.fail(execution.handle, failure); }, stop_));
       return;
     }
     if (dice < 30) {
       const auto now = persist([&] { return engine_.now(); }, stop_);
-      if (now) persist([&] { return engine_.delay(execution.handle, *now + 5); }, stop_);
+      if (now) static_cast<void>(persist([&] { return engine_.delay(execution.handle, *now + 5); }, stop_));
       return;
     }
-    if (dice < 50) persist([&] { return engine_.renew(execution.handle); }, stop_);
+    if (dice < 50) static_cast<void>(persist([&] { return engine_.renew(execution.handle); }, stop_));
     CompleteRequest end;
     end.result = worker + "-" + std::to_string(execution.lease.lease_epoch) + "-" + std::to_string(random());
     if (!persist([&] { return engine_.complete(execution.handle, end); }, stop_)) return;

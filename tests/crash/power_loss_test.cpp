@@ -38,7 +38,7 @@ ChangeSet creation(int number) {
 
 Result<void> commit(Session& session, int number) {
   auto verdicts = session.commit({creation(number)});
-  if (!verdicts) return tl::unexpected(verdicts.error());
+  if (!verdicts) return Unexpected(verdicts.error());
   return session.settle();
 }
 

@@ -49,7 +49,7 @@ void World::send_claim(Process& process, ClaimRequest request, ClaimAnswer answe
   call.parks = true;
   call.claim = request;
   call.until = now_ms() + request.wait_ms;
-  call.crashed = [&process, answer](const Error& error) { answer(process, tl::unexpected(error)); };
+  call.crashed = [&process, answer](const Error& error) { answer(process, Unexpected(error)); };
   const std::uint64_t number = open_call(process, std::move(call));
   run_in(process, [&] {
     process.runtime->submit_claim(std::move(request), [this, &process, state = process.state, number,
@@ -146,7 +146,7 @@ void World::send_create(Process& process, std::size_t index) {
   };
   Call call;
   call.what = fmt::format("create {} on {}", index, request.lane);
-  call.crashed = [&process, answer](const Error& error) { answer(process, tl::unexpected(error)); };
+  call.crashed = [&process, answer](const Error& error) { answer(process, Unexpected(error)); };
   const std::uint64_t number = open_call(process, std::move(call));
   run_in(process, [&] {
     process.runtime->submit_create(

@@ -55,7 +55,7 @@ Result<Created> Driver::create(CreateRequest request) {
   runtime_->submit_create(std::move(request), [&](Result<Reply> reply) { answer = std::move(reply); });
   settle();
   FF_CHECK(answer.has_value());
-  if (!*answer) return tl::unexpected(answer->error());
+  if (!*answer) return Unexpected(answer->error());
   return std::get<Created>(**answer);
 }
 
@@ -121,19 +121,19 @@ Result<FailReply> Driver::fail(const ClaimedExecution& claimed, std::string cate
   FailRequest request;
   request.category = std::move(category);
   auto reply = call(FailCommand{fence(claimed), std::move(request)});
-  if (!reply) return tl::unexpected(reply.error());
+  if (!reply) return Unexpected(reply.error());
   return std::get<FailReply>(*reply);
 }
 
 Result<RenewVerdict> Driver::renew(const ClaimedExecution& claimed) {
   auto reply = call(RenewCommand{fence(claimed), 0});
-  if (!reply) return tl::unexpected(reply.error());
+  if (!reply) return Unexpected(reply.error());
   return std::get<RenewVerdict>(*reply);
 }
 
 Result<DelayReply> Driver::delay(const ClaimedExecution& claimed, TimestampMs until) {
   auto reply = call(DelayCommand{fence(claimed), until});
-  if (!reply) return tl::unexpected(reply.error());
+  if (!reply) return Unexpected(reply.error());
   return std::get<DelayReply>(*reply);
 }
 

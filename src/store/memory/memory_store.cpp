@@ -750,7 +750,7 @@ Result<std::uint64_t> MemoryDatabase::sequence_of(const std::string& bytes) cons
   if (ours && sequence <= log_sequence_) return sequence;
   Error error{Errc::cursor_expired, ours ? cursor_ahead_of_log : cursor_of_another_log, "after", {}};
   error.details.emplace_back("earliest", to_hex(position(0)));
-  return tl::unexpected(std::move(error));
+  return Unexpected(std::move(error));
 }
 
 std::string MemoryDatabase::log_start() {

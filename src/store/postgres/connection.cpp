@@ -287,7 +287,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Address& address, con
                                        std::to_string(PQserverVersion(handle) / 10000));
   }
   if (auto ready = connection->exec(session_settings(address) + setup); !ready) {
-    return tl::unexpected(to_error(ready.error()));
+    return Unexpected(to_error(ready.error()));
   }
   return connection;
 }
@@ -373,39 +373,39 @@ bool Connection::read_one(const Statement* prepared, std::vector<Rows>& rows, st
 Reply<std::vector<Rows>> Connection::flush() {
   const auto expected = std::exchange(expected_, {});
   preparing_.clear();
-  if (broken() || PQpipelineSync(handle_.get()) != 1) return tl::unexpected(lost());
+  if (broken() || PQpipelineSync(handle_.get()) != 1) return Unexpected(lost());
   std::vector<Rows> rows;
   std::optional<Failure> failure;
   for (const Statement* prepared : expected) {
     if (read_one(prepared, rows, failure)) continue;
-    return tl::unexpected(failure && failure->lost ? *failure : lost());
+    return Unexpected(failure && failure->lost ? *failure : lost());
   }
   PGresult* sync = PQgetResult(handle_.get());
   const bool in_step = sync != nullptr && PQresultStatus(sync) == PGRES_PIPELINE_SYNC;
   PQclear(sync);
-  if (!in_step) return tl::unexpected(lost());
-  if (failure) return tl::unexpected(std::move(*failure));
+  if (!in_step) return Unexpected(lost());
+  if (failure) return Unexpected(std::move(*failure));
   return rows;
 }
 
 Reply<Rows> Connection::run(const Statement& statement, const Params& params) {
   queue(statement, params);
   auto rows = flush();
-  if (!rows) return tl::unexpected(std::move(rows).error());
+  if (!rows) return Unexpected(std::move(rows).error());
   return std::move(rows->front());
 }
 
 Reply<Rows> Connection::exec(const std::string& sql) {
-  if (broken()) return tl::unexpected(lost());
+  if (broken()) return Unexpected(lost());
   if (PQpipelineStatus(handle_.get()) != PQ_PIPELINE_OFF && PQexitPipelineMode(handle_.get()) != 1) {
-    return tl::unexpected(lost());
+    return Unexpected(lost());
   }
   PGresult* result = PQexec(handle_.get(), sql.c_str());
-  if (result == nullptr) return tl::unexpected(lost());
+  if (result == nullptr) return Unexpected(lost());
   Rows rows(result);
   const ExecStatusType status = PQresultStatus(result);
   if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return rows;
-  return tl::unexpected(failure_of(result));
+  return Unexpected(failure_of(result));
 }
 
 }  // namespace flowfabric::postgres

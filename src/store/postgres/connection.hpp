@@ -40,7 +40,7 @@ struct Failure {
 };
 
 template <class T>
-using Reply = tl::expected<T, Failure>;
+using Reply = Result<T, Failure>;
 
 Error to_error(const Failure& failure);
 Error pooled_by_transaction();
@@ -48,7 +48,7 @@ Error pooled_by_transaction();
 // Unwraps a Reply in a function that returns Result.
 template <class T>
 Result<T> to_result(Reply<T> reply) {
-  if (!reply) return tl::unexpected(to_error(reply.error()));
+  if (!reply) return Unexpected(to_error(reply.error()));
   return std::move(*reply);
 }
 

@@ -191,7 +191,7 @@ Reply<Look> look_at_log(Connection& connection, const LogQuery& query, std::int3
   auto answer = connection.flush();
   if (!answer) {
     if (!answer.error().lost) (void)connection.exec("ROLLBACK");
-    return tl::unexpected(std::move(answer).error());
+    return Unexpected(std::move(answer).error());
   }
   Look look;
   look.rows = std::move(*answer);
@@ -217,7 +217,7 @@ Position fill(LogPage& page, const Look& look, const LogQuery& query, const Posi
 
 Reply<LogState> query_state(Connection& connection) {
   auto rows = connection.run(read_state, cursor_param(0));
-  if (!rows) return tl::unexpected(std::move(rows).error());
+  if (!rows) return Unexpected(std::move(rows).error());
   return state_of(*rows);
 }
 
@@ -225,13 +225,13 @@ Reply<LogState> query_state(Connection& connection) {
 
 Reply<std::string> query_log_start(Connection& connection) {
   auto state = query_state(connection);
-  if (!state) return tl::unexpected(std::move(state).error());
+  if (!state) return Unexpected(std::move(state).error());
   return encode(Cursor{state->incarnation, {}});
 }
 
 Reply<std::string> query_log_end(Connection& connection) {
   auto state = query_state(connection);
-  if (!state) return tl::unexpected(std::move(state).error());
+  if (!state) return Unexpected(std::move(state).error());
   return encode(Cursor{state->incarnation, state->end});
 }
 
@@ -242,9 +242,9 @@ Reply<Result<LogPage>> query_log(Connection& connection, const LogQuery& query, 
   std::size_t examined = 0;
   for (std::uint32_t pages = first_pages;; pages = std::min(4 * pages, most_pages)) {
     auto look = look_at_log(connection, query, after.incarnation, next, pages);
-    if (!look) return tl::unexpected(std::move(look).error());
+    if (!look) return Unexpected(std::move(look).error());
     if (!query.after.empty() && examined == 0) {
-      if (auto error = objection(after, look->state)) return Result<LogPage>(tl::unexpected(std::move(*error)));
+      if (auto error = objection(after, look->state)) return Result<LogPage>(Unexpected(std::move(*error)));
     }
     next = fill(page, *look, query, next);
     examined += look->entries.size();
@@ -257,7 +257,7 @@ Reply<Result<LogPage>> query_log(Connection& connection, const LogQuery& query, 
 
 Reply<LogHealth> query_log_health(Connection& connection) {
   auto rows = connection.run(read_health, {});
-  if (!rows) return tl::unexpected(std::move(rows).error());
+  if (!rows) return Unexpected(std::move(rows).error());
   LogHealth health;
   if (!rows->is_null(0, 3)) {
     health.uncleared_ms = rows->integer(0, 3);
@@ -275,11 +275,11 @@ Reply<Result<std::vector<LoggedEntry>>> query_history(Connection& connection, co
   connection.queue(read_state, cursor_param(after.incarnation));
   connection.queue(read_chain, chain_params(root, after.position, limit, true));
   auto answer = connection.flush();
-  if (!answer) return tl::unexpected(std::move(answer).error());
+  if (!answer) return Unexpected(std::move(answer).error());
   const LogState state = state_of(answer->front());
   if (after.position != Position{}) {
     if (auto error = objection(after, state)) {
-      return Result<std::vector<LoggedEntry>>(tl::unexpected(std::move(*error)));
+      return Result<std::vector<LoggedEntry>>(Unexpected(std::move(*error)));
     }
   }
   const Rows& rows = answer->back();

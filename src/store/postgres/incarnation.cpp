@@ -37,8 +37,8 @@ Reply<void> begin_if_changed(Connection& connection, const Address& address) {
                                address.schema + "', 0))");
   if (begun) begun = connection.exec(begin_incarnation);
   auto ended = connection.exec(begun ? "COMMIT" : "ROLLBACK");
-  if (!begun) return tl::unexpected(std::move(begun).error());
-  if (!ended) return tl::unexpected(std::move(ended).error());
+  if (!begun) return Unexpected(std::move(begun).error());
+  if (!ended) return Unexpected(std::move(ended).error());
   return {};
 }
 
@@ -61,7 +61,7 @@ Result<Incarnation> current_incarnation(Connection& connection, const Address& a
     }
     if (begun)
       return fail(Errc::unavailable, "the PostgreSQL server has changed its timeline while it was asked for it");
-    if (const auto done = begin_if_changed(connection, address); !done) return tl::unexpected(to_error(done.error()));
+    if (const auto done = begin_if_changed(connection, address); !done) return Unexpected(to_error(done.error()));
   }
 }
 

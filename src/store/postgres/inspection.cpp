@@ -125,7 +125,7 @@ Reply<std::vector<InspectedRecord>> inspect_records(Connection& connection, cons
   Params params;
   params.bytes(after).int8(limit);
   auto rows = connection.run(page_of_records, params);
-  if (!rows) return tl::unexpected(std::move(rows).error());
+  if (!rows) return Unexpected(std::move(rows).error());
   std::vector<InspectedRecord> page;
   for (int row = 0; row < rows->size(); ++row) {
     page.push_back({record_at(*rows, row, 0), stored_listing(*rows, row, record_columns)});
@@ -144,7 +144,7 @@ Reply<std::vector<InspectedReady>> inspect_ready(Connection& connection, const s
       .bytes(from.key.bytes);
   params.int8(limit);
   auto rows = connection.run(page_of_ready, params);
-  if (!rows) return tl::unexpected(std::move(rows).error());
+  if (!rows) return Unexpected(std::move(rows).error());
   std::vector<InspectedReady> page;
   for (int row = 0; row < rows->size(); ++row) {
     ReadyEntry entry{static_cast<RouteNo>(rows->integer(row, 0)), static_cast<std::int32_t>(rows->integer(row, 1)),
@@ -160,7 +160,7 @@ Reply<std::vector<InspectedDue>> inspect_due(Connection& connection, const std::
   Params params;
   params.int8(after ? after->due_at : INT64_MIN).bytes(after ? std::string_view(after->key.bytes) : "").int8(limit);
   auto rows = connection.run(page_of_due, params);
-  if (!rows) return tl::unexpected(std::move(rows).error());
+  if (!rows) return Unexpected(std::move(rows).error());
   std::vector<InspectedDue> page;
   for (int row = 0; row < rows->size(); ++row) {
     page.push_back({due_entry_at(*rows, row, 0, Key{rows->string(row, 3)}), joined_record(*rows, row, 4)});
@@ -174,7 +174,7 @@ Reply<std::vector<SatelliteName>> orphaned_satellites(Connection& connection, co
   Params params;
   params.bytes(from.root.bytes).int4(from.kind).int8(from.n).int8(limit);
   auto rows = connection.run(page_of_orphans, params);
-  if (!rows) return tl::unexpected(std::move(rows).error());
+  if (!rows) return Unexpected(std::move(rows).error());
   std::vector<SatelliteName> page;
   for (int row = 0; row < rows->size(); ++row) {
     page.push_back({Key{rows->string(row, 0)}, static_cast<std::uint8_t>(rows->integer(row, 1)),
@@ -185,7 +185,7 @@ Reply<std::vector<SatelliteName>> orphaned_satellites(Connection& connection, co
 
 Reply<std::vector<Route>> all_routes(Connection& connection) {
   auto rows = connection.run(every_route, {});
-  if (!rows) return tl::unexpected(std::move(rows).error());
+  if (!rows) return Unexpected(std::move(rows).error());
   std::vector<Route> routes;
   for (int row = 0; row < rows->size(); ++row) {
     routes.push_back({static_cast<RouteNo>(rows->integer(row, 0)), rows->string(row, 1), rows->texts(row, 2)});
@@ -201,7 +201,7 @@ Reply<std::vector<PresentEntries>> present(Connection& connection, const std::ve
   auto answer = connection.flush();
   if (!answer) {
     if (!answer.error().lost) (void)connection.exec("ROLLBACK");
-    return tl::unexpected(std::move(answer).error());
+    return Unexpected(std::move(answer).error());
   }
   const Rows& entries = (*answer)[1];
   const Rows& satellites = (*answer)[2];

@@ -172,7 +172,7 @@ Result<void> check_pooling(Connection& connection, const Address& address) {
   FF_TRY_VOID(to_result(other->exec("BEGIN; SELECT 1")));
   FF_TRY(after, process_of(connection));
   if (before == after) return {};
-  return tl::unexpected(pooled_by_transaction());
+  return Unexpected(pooled_by_transaction());
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, Store
     // reading leaves this to those who write.
     if (writes) {
       const auto found = current_incarnation(*connection, address);
-      if (!found && found.error().code != Errc::unavailable) return tl::unexpected(found.error());
+      if (!found && found.error().code != Errc::unavailable) return Unexpected(found.error());
     }
   }
   return std::unique_ptr<Store>(std::make_unique<PostgresStore>(std::move(address), std::move(options)));

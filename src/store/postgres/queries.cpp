@@ -202,7 +202,7 @@ template <class Convert>
 auto ask(Connection& connection, const Statement& statement, const Params& params, Convert convert)
     -> Reply<decltype(convert(std::declval<Rows&>()))> {
   auto rows = connection.run(statement, params);
-  if (!rows) return tl::unexpected(std::move(rows).error());
+  if (!rows) return Unexpected(std::move(rows).error());
   return convert(*rows);
 }
 
@@ -232,7 +232,7 @@ Reply<std::vector<ListedRecord>> query_list(Connection& connection, const ListQu
   Conditions where = list_conditions(query);
   connection.queue_once(where.sql(), where.params());
   auto answer = connection.flush();
-  if (!answer) return tl::unexpected(std::move(answer).error());
+  if (!answer) return Unexpected(std::move(answer).error());
   const Rows& rows = answer->front();
   std::vector<ListedRecord> out;
   out.reserve(static_cast<std::size_t>(rows.size()));
@@ -315,7 +315,7 @@ Reply<std::vector<RouteNo>> forget_routes(Connection& connection, const std::vec
     connection.queue(end_forgetting, {});
     if (auto forgotten = connection.flush(); !forgotten) {
       if (!forgotten.error().lost) (void)connection.exec("ROLLBACK");
-      return tl::unexpected(std::move(forgotten).error());
+      return Unexpected(std::move(forgotten).error());
     }
   }
   return ask(connection, find_missing_routes, numbers_param(numbers), numbers_of);
@@ -324,7 +324,7 @@ Reply<std::vector<RouteNo>> forget_routes(Connection& connection, const std::vec
 Reply<std::vector<std::string>> query_findings(Connection& connection) {
   for (const auto& finding : findings) connection.queue(finding.statement, {});
   auto answer = connection.flush();
-  if (!answer) return tl::unexpected(std::move(answer).error());
+  if (!answer) return Unexpected(std::move(answer).error());
   std::vector<std::string> out;
   for (std::size_t i = 0; i < findings.size(); ++i) {
     const auto count = (*answer)[i].integer(0, 0);

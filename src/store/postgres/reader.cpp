@@ -10,7 +10,7 @@ using std::chrono::steady_clock;
 constexpr auto slow = std::chrono::seconds(1);  // is a read that takes longer
 constexpr std::string_view query_canceled = "57014";
 
-tl::unexpected<Error> too_many_reads(int connections) {
+Unexpected<Error> too_many_reads(int connections) {
   return fail(Errc::overloaded,
               std::to_string(connections) + " slow reads of the store are running already; back off and repeat");
 }

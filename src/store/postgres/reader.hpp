@@ -28,11 +28,11 @@ class ReaderPool {
   auto run(Work work) -> Result<typename decltype(work(std::declval<Connection&>()))::value_type> {
     for (bool fresh = false;; fresh = true) {
       auto lease = take(fresh);
-      if (!lease) return tl::unexpected(std::move(lease).error());
+      if (!lease) return Unexpected(std::move(lease).error());
       auto reply = work(**lease);
       give_back(std::move(*lease));
       if (reply) return std::move(*reply);
-      if (!reply.error().lost || fresh) return tl::unexpected(explain(reply.error()));
+      if (!reply.error().lost || fresh) return Unexpected(explain(reply.error()));
     }
   }
 

@@ -231,10 +231,10 @@ constexpr int current_version = static_cast<int>(migrations.size());
 // The version of the schema, 0 if there is none.
 Reply<int> installed_version(Connection& connection, const Address& address) {
   auto table = connection.exec("SELECT to_regclass('" + address.quoted_schema() + ".schema_version') IS NOT NULL");
-  if (!table) return tl::unexpected(table.error());
+  if (!table) return Unexpected(table.error());
   if (table->bytes(0, 0) != "t") return 0;
   auto version = connection.exec("SELECT coalesce(max(version), 0) FROM schema_version");
-  if (!version) return tl::unexpected(version.error());
+  if (!version) return Unexpected(version.error());
   return std::stoi(version->string(0, 0));
 }
 
@@ -242,14 +242,14 @@ Reply<int> installed_version(Connection& connection, const Address& address) {
 // IF NOT EXISTS requires the right to create one even if it exists.
 Reply<void> apply_missing(Connection& connection, const Address& address) {
   auto exists = connection.exec("SELECT to_regnamespace('" + address.quoted_schema() + "') IS NOT NULL");
-  if (!exists) return tl::unexpected(exists.error());
+  if (!exists) return Unexpected(exists.error());
   if (exists->bytes(0, 0) != "t") {
     if (auto made = connection.exec("CREATE SCHEMA " + address.quoted_schema()); !made) {
-      return tl::unexpected(made.error());
+      return Unexpected(made.error());
     }
   }
   const auto version = installed_version(connection, address);
-  if (!version) return tl::unexpected(version.error());
+  if (!version) return Unexpected(version.error());
   std::string sql;
   if (*version == 0) {
     sql = "CREATE TABLE schema_version (version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());";
@@ -260,18 +260,18 @@ Reply<void> apply_missing(Connection& connection, const Address& address) {
   }
   if (sql.empty()) return {};
   auto applied = connection.exec(sql);
-  if (!applied) return tl::unexpected(applied.error());
+  if (!applied) return Unexpected(applied.error());
   return {};
 }
 
 Reply<void> apply_under_lock(Connection& connection, const Address& address) {
   auto locked = connection.exec("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('flowfabric migrate " +
                                 address.schema + "', 0))");
-  if (!locked) return tl::unexpected(locked.error());
+  if (!locked) return Unexpected(locked.error());
   const auto applied = apply_missing(connection, address);
   auto ended = connection.exec(applied ? "COMMIT" : "ROLLBACK");
   if (!applied) return applied;
-  if (!ended) return tl::unexpected(ended.error());
+  if (!ended) return Unexpected(ended.error());
   return {};
 }
 
@@ -281,7 +281,7 @@ Result<void> prepare_schema(Connection& connection, const Address& address, bool
   FF_TRY(version, to_result(installed_version(connection, address)));
   if (version < current_version && migrate) {
     const auto applied = apply_under_lock(connection, address);
-    if (!applied) return tl::unexpected(to_error(applied.error()));
+    if (!applied) return Unexpected(to_error(applied.error()));
     if (version > 0) {
       log(LogLevel::warn, "the PostgreSQL schema was migrated; older programs cannot use it any more",
           {{"schema", address.schema}, {"from", std::to_string(version)}, {"to", std::to_string(current_version)}});

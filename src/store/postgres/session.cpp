@@ -310,7 +310,7 @@ auto WriterSession::repeated(Work work) -> decltype(work()) {
   for (;;) {
     if (connection_->broken()) {
       if (auto connected = reconnect(deadline); !connected) {
-        return tl::unexpected(Failure{true, {}, connected.error().message});
+        return Unexpected(Failure{true, {}, connected.error().message});
       }
     }
     auto reply = work();
@@ -383,7 +383,7 @@ Reply<ReadReply> WriterSession::read_once(const ReadRequest& request) {
   if (begins) in_transaction_ = true;
   if (!answer) {
     if (!answer.error().lost) release();
-    return tl::unexpected(std::move(answer).error());
+    return Unexpected(std::move(answer).error());
   }
   auto rows = answer->begin();
   if (begins) ++rows;
@@ -436,7 +436,7 @@ Result<void> WriterSession::commit_one_by_one(const std::vector<ChangeSet>& sets
   for (std::size_t i = 0; i < pending.size(); ++i) {
     auto verdict = commit_alone(sets, pending[i]);
     if (!verdict) {
-      if (!written || verdict.error().code == Errc::outcome_unknown) return tl::unexpected(verdict.error());
+      if (!written || verdict.error().code == Errc::outcome_unknown) return Unexpected(verdict.error());
       // Something is committed, so an error would be wrong. Stale is correct: nothing of these was written.
       for (; i < pending.size(); ++i) verdicts[pending[i]] = Verdict::stale;
       return {};
@@ -507,7 +507,7 @@ Reply<void> WriterSession::send_group(const Batch& batch, bool patiently) {
     return {};
   }
   if (!answer.error().lost) release();
-  return tl::unexpected(std::move(answer).error());
+  return Unexpected(std::move(answer).error());
 }
 
 // Commits the chosen sets together or not at all.
@@ -524,7 +524,7 @@ Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<Cha
       log(LogLevel::warn, "connection lost during a commit", {{"cause", failure.message}});
       FF_TRY(happened, find_out(deadline));
       if (happened) return Outcome::committed;
-      if (steady_clock::now() > deadline) return tl::unexpected(to_error(failure));
+      if (steady_clock::now() > deadline) return Unexpected(to_error(failure));
     } else if (is_conflict(failure)) {
       return Outcome::conflict;
     } else if (failure.sqlstate == "FF002" && !registered_again) {
@@ -532,7 +532,7 @@ Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<Cha
       registered_again = true;
       FF_TRY_VOID(register_writer());
     } else {
-      return tl::unexpected(to_error(failure));
+      return Unexpected(to_error(failure));
     }
   }
 }

@@ -170,7 +170,7 @@ Result<void> Batch::read_routes(const std::string& seen, ReadReply& reply) {
     auto capabilities = decode_capabilities(load.view(4));
     if (!capabilities) {
       load.reset();
-      return tl::unexpected(std::move(capabilities).error());
+      return Unexpected(std::move(capabilities).error());
     }
     last = load.integer(0);
     reply.routes.push_back(

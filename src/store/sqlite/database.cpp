@@ -53,11 +53,11 @@ void stop_counting_memory() {
 
 constexpr const char* sqlite_detail = "sqlite";
 
-tl::unexpected<Error> failure(int status, sqlite3* connection) {
+Unexpected<Error> failure(int status, sqlite3* connection) {
   const char* message = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(status);
   Error error{code_of(status), sentence_of(status, message), {}, {}};
   error.details.emplace_back(sqlite_detail, sqlite3_errstr(status));
-  return tl::unexpected(std::move(error));
+  return Unexpected(std::move(error));
 }
 
 // A path as a URI: whatever could mean something there is escaped.

@@ -60,7 +60,8 @@ void flush_folder(const std::string& path) {
 // SQLite leaves one file when the last connection is closed.
 Result<void> fill(const std::string& path) {
   FF_TRY(database, Database::open(path, OpenMode::existing));
-  return prepare_schema(database, path).map([](int) {});
+  if (auto version = prepare_schema(database, path); !version) return Unexpected(std::move(version).error());
+  return {};
 }
 
 }  // namespace

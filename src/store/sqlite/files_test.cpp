@@ -31,8 +31,8 @@ Result<void> write_one(Store& store, char name) {
   ChangeSet set;
   set.roots.push_back(RootChange{file_test_key(name), 0, RootChange::Action::put, "fixed", "body", std::nullopt});
   auto session = store.open_session();
-  if (!session) return tl::unexpected(session.error());
-  if (auto verdicts = (*session)->commit({set}); !verdicts) return tl::unexpected(verdicts.error());
+  if (!session) return Unexpected(session.error());
+  if (auto verdicts = (*session)->commit({set}); !verdicts) return Unexpected(verdicts.error());
   return (*session)->settle();
 }
 

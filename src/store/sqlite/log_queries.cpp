@@ -62,7 +62,7 @@ Result<std::int64_t> start_of(const std::string& after, const LogState& log) {
   if (ours && position->seq <= log.end) return position->seq;
   Error error{Errc::cursor_expired, ours ? cursor_ahead_of_log : cursor_of_another_log, "after", {}};
   error.details.emplace_back("earliest", to_hex(encode_position(log.id, 0)));
-  return tl::unexpected(std::move(error));
+  return Unexpected(std::move(error));
 }
 
 // A read of the log in progress.
@@ -97,7 +97,7 @@ Result<bool> read_pages(Database& database, Reading& reading) {
     auto entries = decode_page(find->view(2), find->integer(1));
     if (!entries) {
       find->reset();
-      return tl::unexpected(std::move(entries).error());
+      return Unexpected(std::move(entries).error());
     }
     read_entries(find->integer(0), *entries, reading);
   }

@@ -29,7 +29,7 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds slow{1};  // is a read that takes longer
 
-tl::unexpected<Error> too_many_reads(std::size_t connections) {
+Unexpected<Error> too_many_reads(std::size_t connections) {
   return fail(Errc::overloaded,
               std::to_string(connections) + " slow reads of the store are running already; back off and repeat");
 }
@@ -49,7 +49,7 @@ Result<Database> open_unchanged(const std::string& path) {
   if (looked.error().code == Errc::unavailable && log != LogFile::filled) {
     return Database::open(path, OpenMode::immutable);
   }
-  return tl::unexpected(looked.error());
+  return Unexpected(looked.error());
 }
 
 ReaderPool::Loan::~Loan() {

@@ -229,7 +229,7 @@ Result<void> switch_to_wal(Database& database) {
     if (mode && *mode == "wal") return {};
     if (mode) return fail(Errc::unavailable, "the file system of the database does not support a write-ahead log");
     if (database.last_trouble() != Trouble::locked || std::chrono::steady_clock::now() > deadline) {
-      return tl::unexpected(std::move(mode).error());
+      return Unexpected(std::move(mode).error());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -248,7 +248,7 @@ Result<int> prepare_schema(Database& database, const std::string& path) {
   if (applied) applied = database.execute("COMMIT");
   // The first error is reported; a failed rollback ends with the connection.
   if (!applied && database.in_transaction()) static_cast<void>(database.execute("ROLLBACK"));
-  if (!applied) return tl::unexpected(std::move(applied).error());
+  if (!applied) return Unexpected(std::move(applied).error());
   return version;
 }
 

@@ -148,10 +148,10 @@ Result<void> Writer::begin() {
   static_cast<void>(check_files());  // failure() has what it says
   if (auto failed = failure()) {
     end_turn();
-    return tl::unexpected(std::move(*failed));
+    return Unexpected(std::move(*failed));
   }
   auto statement = database_.cached(begin_sql);
-  auto begun = statement ? (*statement)->run() : tl::unexpected(std::move(statement).error());
+  auto begun = statement ? (*statement)->run() : Unexpected(std::move(statement).error());
   if (!begun) {
     if (reports_damage(begun.error())) note_damage(begun.error());
     rollback();
@@ -201,7 +201,7 @@ Result<void> Writer::undo_commit(Error error) {
   // On a full disk the mark, which comes last, was never written.
   if (overwritten || disk_full) {
     error.code = Errc::unavailable;
-    return tl::unexpected(std::move(error));
+    return Unexpected(std::move(error));
   }
   return fail(Errc::outcome_unknown, "the commit failed and could not be undone: " + error.message);
 }
@@ -261,7 +261,7 @@ Result<ReadReply> SqliteSession::read(const ReadRequest& request) {
   FF_TRY_VOID(ensure_begun());
   // The clock is read after the wait for the lock, so that entries due by now are due when the batch decides.
   const auto now_us = clock_->now_us(writer_->database());
-  auto reply = now_us ? writer_->batch().read(request, *now_us) : tl::unexpected(now_us.error());
+  auto reply = now_us ? writer_->batch().read(request, *now_us) : Unexpected(now_us.error());
   if (!reply) give_up(reply.error());
   return reply;
 }

@@ -305,11 +305,11 @@ Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, StoreOp
   FF_TRY(location, sqlite::parse_url(url));
   FF_TRY(path, sqlite::find_file(location.path));
   if (options.access == StoreAccess::read) {
-    if (auto good = check_for_reading(path); !good) return tl::unexpected(with_path(std::move(good).error(), path));
+    if (auto good = check_for_reading(path); !good) return Unexpected(with_path(std::move(good).error(), path));
     return std::make_unique<sqlite::SqliteStore>(path, nullptr, std::move(options));
   }
   auto writer = sqlite::Writer::open(path, location.synchronous);
-  if (!writer) return tl::unexpected(with_path(std::move(writer).error(), path));
+  if (!writer) return Unexpected(with_path(std::move(writer).error(), path));
   return std::make_unique<sqlite::SqliteStore>(path, std::move(*writer), std::move(options));
 }
 

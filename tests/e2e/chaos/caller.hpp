@@ -31,9 +31,9 @@ class Caller {
 
   template <class Reply>
   static Result<Reply> read(const Result<net::Response>& response) {
-    if (!response) return tl::unexpected(response.error());
+    if (!response) return Unexpected(response.error());
     // A repeated create is answered with 200 instead of 201.
-    if (response->status / 100 != 2) return tl::unexpected(error_of(*response));
+    if (response->status / 100 != 2) return Unexpected(error_of(*response));
     return wire::from_reply<Reply>(response->body);
   }
 
