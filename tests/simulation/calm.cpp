@@ -103,16 +103,23 @@ void World::check_nothing_sleeps() {
   }
 }
 
+// Where engines do not tell each other of changes, each finds them once in a keep-alive period.
+bool World::may_be_unknown(const Shadow& shadow) const {
+  return !kind_.announces && processes_.size() > 1 &&
+         now_ms() - shadow.execution.facts.last_transition_at < 2 * keep_alive_ms;
+}
+
 void World::check_call_may_wait(const Call& call) {
   // The clock may have gone back since the wait was computed, by less than this.
   if (call.until + 10000 < now_ms()) violated("waiting ends in time", "{}", call.what);
   if (call.awaited) {
     const Shadow* shadow = watcher_->find(*call.awaited);
+    if (may_be_unknown(*shadow)) return;
     if (shadow->removed || shadow->life.ended()) violated("waiters hear of the end", "{}", call.what);
     return;
   }
   for (const auto& [key, shadow] : watcher_->shadows()) {
-    if (shadow.removed || !shadow.life.claimable()) continue;
+    if (shadow.removed || !shadow.life.claimable() || may_be_unknown(shadow)) continue;
     const Spec& spec = shadow.execution.spec;
     const auto lane = lanes_.find(spec.lane);
     const bool serves =

@@ -1,6 +1,7 @@
 #include "simulation/fault_store.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <tuple>
 
 namespace flowfabric::simulation {
@@ -46,12 +47,16 @@ class FaultSession final : public Session {
 
   Result<ReadReply> read(const ReadRequest& request) override;
   Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override {
+    const EndedByCrash ended(*this);
     store_.enter("read_satellites");
     if (store_.fails("read_satellites")) return unavailable();
     return inner_->read_satellites(names);
   }
   Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override;
-  void release() override { inner_->release(); }
+  void release() override {
+    inner_->release();
+    open(false);
+  }
   // Others continue, or the process dies, between a commit and its replies.
   Result<void> settle() override {
     store_.enter("settle");
@@ -64,6 +69,26 @@ class FaultSession final : public Session {
   }
 
  private:
+  // The database notices at once that a process has died, and ends its batch.
+  class EndedByCrash {
+   public:
+    explicit EndedByCrash(FaultSession& session) : session_(session), exceptions_(std::uncaught_exceptions()) {}
+    ~EndedByCrash() {
+      if (std::uncaught_exceptions() > exceptions_) session_.release();
+    }
+    EndedByCrash(const EndedByCrash&) = delete;
+    EndedByCrash& operator=(const EndedByCrash&) = delete;
+
+   private:
+    FaultSession& session_;
+    const int exceptions_;
+  };
+
+  void open(bool is_open) {
+    if (is_open == batch_is_open_) return;
+    batch_is_open_ = is_open;
+    store_.environment().batch_is_open(is_open);
+  }
   void propose_old_work(const ReadRequest& request, ReadReply& reply);
   void propose_old_grouped(const ReadRequest& request, ReadReply& reply);
   Result<std::vector<Verdict>> commit_some(const std::vector<ChangeSet>& sets);
@@ -71,6 +96,7 @@ class FaultSession final : public Session {
   std::unique_ptr<Session> inner_;
   FaultStore& store_;
   std::uint64_t last_commit_ = 0;
+  bool batch_is_open_ = false;
   Memory<Candidate> ready_;
   Memory<DueCandidate> due_, grouped_;
 };
@@ -78,11 +104,13 @@ class FaultSession final : public Session {
 Result<ReadReply> FaultSession::read(const ReadRequest& request) {
   store_.enter("read");
   if (store_.fails("read")) return unavailable();
+  const EndedByCrash ended(*this);
   // Everything here runs on one thread: who waited for a record to be let go would wait for ever.
   ReadRequest without_waiting = request;
   without_waiting.hold.reset();
   auto reply = inner_->read(without_waiting);
   if (!reply) return reply;
+  open(true);
   propose_old_work(request, *reply);
   // Guards are tested between the read and the commit.
   store_.enter("after read");
@@ -132,18 +160,20 @@ void FaultSession::propose_old_grouped(const ReadRequest& request, ReadReply& re
 
 Result<std::vector<Verdict>> FaultSession::commit(const std::vector<ChangeSet>& sets) {
   Environment& environment = store_.environment();
+  const EndedByCrash ended(*this);
   store_.enter("commit");
   if (store_.fails("commit")) {
-    inner_->release();
+    release();
     return unavailable();
   }
   const bool lost = environment.random().chance(environment.rates().lost_reply);
   if (lost && environment.random().chance(300)) {
     environment.trace().line("store {}: commit lost, nothing written", store_.process().number);
-    inner_->release();
+    release();
     return outcome_unknown();
   }
   auto verdicts = commit_some(sets);
+  open(false);
   if (!verdicts) return verdicts;
   const std::uint64_t number = environment.committed(sets, *verdicts);
   store_.enter("after commit");
@@ -276,17 +306,10 @@ Result<std::vector<LoggedEntry>> FaultStore::history(const Key& root, const std:
 
 void FaultStore::announce(const Wakeup& wakeup) {
   enter("announce");
-  inner_->announce(wakeup);
+  environment_.announce(process_->number, wakeup);
 }
 
-void FaultStore::listen(std::function<void(const Wakeup&)> listener) {
-  listener_ = std::move(listener);
-  if (listener_) {
-    inner_->listen([this](const Wakeup& wakeup) { receive(wakeup); });
-  } else {
-    inner_->listen({});
-  }
-}
+void FaultStore::listen(std::function<void(const Wakeup&)> listener) { listener_ = std::move(listener); }
 
 void FaultStore::receive(const Wakeup& wakeup) {
   if (process_->dead) return;

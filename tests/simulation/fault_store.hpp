@@ -1,6 +1,6 @@
 // A store that simulates the effects of networks, crashes and other engines.
 //
-// It wraps the memory store of one simulated process. At every call it may behave normally, fail before the call, lose
+// It wraps the store of one simulated process. At every call it may behave normally, fail before the call, lose
 // the reply after the call, kill the process, return candidates of an earlier search, report a guard as stale, or let
 // other processes run first. All of this is allowed by the interface in store/store.hpp.
 #pragma once
@@ -49,6 +49,10 @@ class Environment {
   virtual void step_clock() = 0;
   // Called right after a commit; returns its number.
   virtual std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) = 0;
+  // Passes a notification on to the stores of the other processes.
+  virtual void announce(int from, const Wakeup& wakeup) = 0;
+  // A batch began or ended. Where batches take turns, nobody else may write in between.
+  virtual void batch_is_open(bool open) = 0;
   // A notification was lost: only the periodic checks will find the change.
   virtual void news_lost() = 0;
   // Commits become durable later, when another thread has waited for the disk.
@@ -87,6 +91,8 @@ class FaultStore final : public Store {
   std::unique_ptr<Inspection> inspect() override { return inner_->inspect(); }
   std::optional<Error> failure() override { return inner_->failure(); }
 
+  // A notification of another process.
+  void receive(const Wakeup& wakeup);
   // Delivers delayed notifications.
   void deliver_held();
   bool holds_news() const { return !held_.empty(); }
@@ -101,8 +107,6 @@ class FaultStore final : public Store {
   ProcessState& process() { return *process_; }
 
  private:
-  void receive(const Wakeup& wakeup);
-
   std::unique_ptr<Store> inner_;
   Environment& environment_;
   std::shared_ptr<ProcessState> process_;

@@ -1,4 +1,4 @@
-// simulate --seeds N [--from S|today] [--verbose]
+// simulate --seeds N [--from S|today] [--store memory|sqlite|postgres] [--verbose]
 //
 // Runs the engine on virtual time through N seeds. A failing seed prints the violated rule and the command that repeats
 // it; the same seed always gives the same run.
@@ -7,16 +7,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include <unistd.h>
 
+#include "simulation/lock_breaker.hpp"
 #include "simulation/world.hpp"
+#include "support/postgres_server.hpp"
 
 namespace {
 
+using flowfabric::simulation::LockBreaker;
 using flowfabric::simulation::run_seed;
 using flowfabric::simulation::RunResult;
+namespace test = flowfabric::test;
 
 constexpr std::uint64_t repeat_every = 97;  // seeds that are run twice, to check that they repeat exactly
 constexpr std::uint64_t report_every = 1000;
@@ -35,7 +40,7 @@ constexpr std::uint64_t kept_seeds[] = {
 };
 
 // Printed by the signal handler when a run ends the process.
-char current_seed_text[128];
+char current_seed_text[256];
 
 void on_fatal_signal(int signal_number) {
   const auto length = std::strlen(current_seed_text);
@@ -49,10 +54,11 @@ struct Arguments {
   std::uint64_t from = 1;
   bool chosen = false;  // by --from
   bool verbose = false;
+  test::StoreKind store = test::store_kinds().front();
 };
 
 [[noreturn]] void usage(int status) {
-  std::printf("usage: simulate [--seeds N] [--from S|today] [--verbose]\n");
+  std::printf("usage: simulate [--seeds N] [--from S|today] [--store memory|sqlite|postgres] [--verbose]\n");
   std::exit(status);
 }
 
@@ -69,6 +75,13 @@ std::uint64_t seed_of_today() {
   return static_cast<std::uint64_t>(days) * 1'000'000;
 }
 
+const test::StoreKind& store_of(const std::string& name) {
+  for (const test::StoreKind& kind : test::store_kinds()) {
+    if (kind.name == name) return kind;
+  }
+  usage(2);
+}
+
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
@@ -82,6 +95,8 @@ Arguments parse(int argc, char** argv) {
       const std::string from = argv[++i];
       arguments.from = from == "today" ? seed_of_today() : number(from.c_str());
       arguments.chosen = true;
+    } else if (argument == "--store" && i + 1 < argc) {
+      arguments.store = store_of(argv[++i]);
     } else {
       usage(2);
     }
@@ -89,25 +104,36 @@ Arguments parse(int argc, char** argv) {
   return arguments;
 }
 
-void report(std::uint64_t seed, const RunResult& result) {
-  std::printf("seed %llu failed at step %d: %s: %s\n  replay: ./dev simulate --seeds 1 --from %llu --verbose\n",
-              static_cast<unsigned long long>(seed), result.step, result.violation.rule.c_str(),
-              result.violation.detail.c_str(), static_cast<unsigned long long>(seed));
+std::string replay_of(std::uint64_t seed, const Arguments& arguments) {
+  return "./dev simulate --seeds 1 --from " + std::to_string(seed) + " --store " + arguments.store.name + " --verbose";
 }
 
-bool run_one(std::uint64_t seed, bool verbose) {
-  std::snprintf(current_seed_text, sizeof current_seed_text,
-                "seed %llu ended the process\n  replay: ./dev simulate --seeds 1 --from %llu --verbose\n",
-                static_cast<unsigned long long>(seed), static_cast<unsigned long long>(seed));
-  RunResult result = run_seed(seed, verbose);
-  if (result.passed && !verbose && seed % repeat_every == 0) {
-    if (run_seed(seed, false).trace_hash != result.trace_hash) {
+void report(std::uint64_t seed, const Arguments& arguments, const RunResult& result) {
+  std::printf("seed %llu failed at step %d: %s: %s\n  replay: %s\n", static_cast<unsigned long long>(seed), result.step,
+              result.violation.rule.c_str(), result.violation.detail.c_str(), replay_of(seed, arguments).c_str());
+}
+
+bool run_one(std::uint64_t seed, const Arguments& arguments) {
+  std::snprintf(current_seed_text, sizeof current_seed_text, "seed %llu ended the process\n  replay: %s\n",
+                static_cast<unsigned long long>(seed), replay_of(seed, arguments).c_str());
+  RunResult result = run_seed(seed, arguments.verbose, arguments.store);
+  if (result.passed && !arguments.verbose && seed % repeat_every == 0) {
+    if (run_seed(seed, false, arguments.store).trace_hash != result.trace_hash) {
       result.passed = false;
       result.violation = {"a seed replays exactly", "the second run went another way"};
     }
   }
-  if (!result.passed) report(seed, result);
+  if (!result.passed) report(seed, arguments, result);
   return result.passed;
+}
+
+// On PostgreSQL; null elsewhere.
+std::unique_ptr<LockBreaker> break_locks(const test::StoreKind& store) {
+  if (store.id != test::StoreKindId::postgres) return nullptr;
+  const std::string application = "simulate " + std::to_string(getpid());
+  auto breaker = std::make_unique<LockBreaker>(test::postgres_test_url(), application);
+  setenv("PGAPPNAME", application.c_str(), 1);
+  return breaker;
 }
 
 }  // namespace
@@ -122,7 +148,8 @@ int main(int argc, char** argv) {
 
   std::uint64_t passed = 0;
   std::uint64_t failed = 0;
-  const auto run = [&](std::uint64_t seed) { ++(run_one(seed, arguments.verbose) ? passed : failed); };
+  const auto breaker = break_locks(arguments.store);
+  const auto run = [&](std::uint64_t seed) { ++(run_one(seed, arguments) ? passed : failed); };
   if (!arguments.chosen) {
     for (const std::uint64_t seed : kept_seeds) run(seed);
   }

@@ -35,10 +35,8 @@ bool is_by_holder(const Event& event, const Lease& lease) {
 
 }  // namespace
 
-Watcher::Watcher(const std::shared_ptr<MemoryDatabase>& database, WatcherOptions options)
-    : store_(open_memory_store(database, at_the_end_of_time())),
-      session_(ok(store_->open_session())),
-      options_(options) {
+Watcher::Watcher(test::TestDatabase& database, WatcherOptions options)
+    : store_(database.open(at_the_end_of_time())), session_(ok(store_->open_session())), options_(options) {
   newest_position_ = cursor_ = ok(store_->log_end());
 }
 
@@ -111,7 +109,7 @@ void Watcher::check_version(const RootChange& change) {
 std::vector<Event> Watcher::new_events(const Key& key, std::string& position) {
   std::vector<Event> events;
   for (const LoggedEntry& logged : ok(store_->history(key, position, everything))) {
-    if (logged.position <= newest_position_) {
+    if (logged.position <= (options_.log_grows_at_its_end ? newest_position_ : cursor_)) {
       violated("log positions ascend", "an event of {} stands before what was already in the log", name_of(key));
     }
     if (!log_.emplace(logged.position, key).second) violated("log positions ascend", "a position was given twice");

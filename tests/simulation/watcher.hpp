@@ -13,7 +13,7 @@
 #include "simulation/life.hpp"
 #include "simulation/random.hpp"
 #include "simulation/worker_life.hpp"
-#include "store/memory/memory_store.hpp"
+#include "support/stores.hpp"
 
 namespace flowfabric::simulation {
 
@@ -36,11 +36,13 @@ struct WorkerShadow {
 struct WatcherOptions {
   std::int64_t default_retention_ms = 0;
   bool release_on_worker_death = true;
+  // Later commits have later positions. On PostgreSQL, where commits overlap, that holds only for what readers have seen.
+  bool log_grows_at_its_end = true;
 };
 
 class Watcher {
  public:
-  Watcher(const std::shared_ptr<MemoryDatabase>& database, WatcherOptions options);
+  Watcher(test::TestDatabase& database, WatcherOptions options);
 
   // `latest_ms` is the latest time of the store's clock so far.
   std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts,

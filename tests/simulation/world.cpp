@@ -19,16 +19,23 @@ constexpr int open_tries = 200;
 
 }  // namespace
 
-RunResult run_seed(std::uint64_t seed, bool verbose) {
-  World world(seed, verbose);
+RunResult run_seed(std::uint64_t seed, bool verbose, const test::StoreKind& kind) {
+  World world(seed, verbose, kind);
   return world.run();
 }
 
-World::World(std::uint64_t seed, bool verbose)
-    : random_(seed), trace_(verbose), seed_(seed), now_us_(start_us), latest_us_(start_us) {
-  database_ = make_memory_database();
+World::World(std::uint64_t seed, bool verbose, const test::StoreKind& kind)
+    : random_(seed),
+      trace_(verbose),
+      seed_(seed),
+      now_us_(start_us),
+      latest_us_(start_us),
+      kind_(kind),
+      database_(test::make_database(kind.id)) {
   release_on_worker_death_ = random_.chance(900);
-  watcher_ = std::make_unique<Watcher>(database_, WatcherOptions{default_retention_ms, release_on_worker_death_});
+  WatcherOptions options{default_retention_ms, release_on_worker_death_};
+  options.log_grows_at_its_end = kind.id != test::StoreKindId::postgres;
+  watcher_ = std::make_unique<Watcher>(*database_, options);
 }
 
 World::~World() {
@@ -151,8 +158,9 @@ void World::open_process(Process& process) {
   for (int i = 0; i < open_tries; ++i) {
     process = Process{};
     process.state->number = number;
-    auto store = std::make_unique<FaultStore>(open_memory_store(database_, {[this] { return now_us_; }, false}), *this,
-                                              process.state);
+    StoreOptions of_store;
+    of_store.now_us = [this] { return now_us_; };
+    auto store = std::make_unique<FaultStore>(database_->open(std::move(of_store)), *this, process.state);
     process.store = store.get();
     RuntimeOptions options;
     options.writers = writers_;
@@ -266,11 +274,19 @@ bool World::drive_something() {
 
 void World::interleave() {
   if (depth_ >= max_depth || processes_.empty()) return;
+  if (kind_.takes_turns && open_batches_ > 0) return;  // the others would wait
   ++depth_;
   for (auto turns = random_.between(1, 3); turns > 0; --turns) {
     drive_something();
   }
   --depth_;
+}
+
+void World::announce(int from, const Wakeup& wakeup) {
+  if (!kind_.announces) return news_lost();
+  for (const auto& process : processes_) {
+    if (process->is_up() && process->state->number != from) process->store->receive(wakeup);
+  }
 }
 
 void World::stop_gracefully(Process& process) {

@@ -31,7 +31,7 @@ struct RunResult {
   std::size_t executions = 0;
 };
 
-RunResult run_seed(std::uint64_t seed, bool verbose);
+RunResult run_seed(std::uint64_t seed, bool verbose, const test::StoreKind& kind);
 
 // One engine with its store, as a separate process.
 struct Process {
@@ -89,7 +89,7 @@ struct LaneBook {
 
 class World final : public Environment {
  public:
-  World(std::uint64_t seed, bool verbose);
+  World(std::uint64_t seed, bool verbose, const test::StoreKind& kind);
   ~World() override;
   RunResult run();
 
@@ -100,6 +100,8 @@ class World final : public Environment {
   void interleave() override;
   void step_clock() override;
   std::uint64_t committed(const std::vector<ChangeSet>& sets, const std::vector<Verdict>& verdicts) override;
+  void announce(int from, const Wakeup& wakeup) override;
+  void batch_is_open(bool open) override { open_batches_ += open ? 1 : -1; }
   void news_lost() override { news_lost_ = true; }
   bool settles_later() const override { return settles_later_; }
 
@@ -148,6 +150,7 @@ class World final : public Environment {
   void check_calm();
   void check_nothing_sleeps();
   void check_call_may_wait(const Call& call);
+  bool may_be_unknown(const Shadow& shadow) const;
   void let_time_pass(std::int64_t ms, bool with_traffic);
   void make_traffic(Process& process);
   void drain();
@@ -233,7 +236,8 @@ class World final : public Environment {
   std::int64_t now_us_ = 0;
   std::int64_t latest_us_ = 0;
   std::int64_t steady_lead_us_ = 0;  // steady clock - store clock
-  std::shared_ptr<MemoryDatabase> database_;
+  const test::StoreKind kind_;
+  const std::unique_ptr<test::TestDatabase> database_;
   std::unique_ptr<Watcher> watcher_;
   std::vector<std::unique_ptr<Process>> processes_;
   FaultRates rates_;
@@ -244,6 +248,7 @@ class World final : public Environment {
   bool release_on_worker_death_ = true;
   bool news_lost_ = false;
   int depth_ = 0;
+  int open_batches_ = 0;
   std::uint64_t lives_ = 0;
   std::uint32_t writers_ = 1;
   ReadAheadOptions read_ahead_;
