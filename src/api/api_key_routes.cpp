@@ -1,6 +1,6 @@
-#include "api/bodies.hpp"
 #include "api/route.hpp"
 #include "base/check.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::api {
 namespace {

@@ -1,8 +1,8 @@
 // The bodies of POST /v1/executions/bulk.
 #pragma once
 
-#include "api/bodies.hpp"
 #include "api/bulk.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::api {
 

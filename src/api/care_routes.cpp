@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <set>
 
-#include "api/fleet_bodies.hpp"
 #include "api/parameters.hpp"
 #include "base/check.hpp"
+#include "wire/fleet_bodies.hpp"
 
 namespace flowfabric::api {
 namespace {

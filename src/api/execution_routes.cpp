@@ -1,9 +1,9 @@
 #include <charconv>
 
-#include "api/bodies.hpp"
 #include "api/parameters.hpp"
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::api {
 namespace {

@@ -1,7 +1,7 @@
 // Workers, expired leases, grants.
-#include "api/fleet_bodies.hpp"
 #include "api/parameters.hpp"
 #include "base/check.hpp"
+#include "wire/fleet_bodies.hpp"
 
 namespace flowfabric::api {
 namespace {

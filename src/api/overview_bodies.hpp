@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "api/activity.hpp"
-#include "api/bodies.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::api {
 

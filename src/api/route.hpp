@@ -11,9 +11,11 @@
 #include "api/call.hpp"
 #include "api/dashboard.hpp"
 #include "api/event_stream.hpp"
-#include "wire/shape.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::api {
+
+using namespace bodies;  // the bodies of requests and replies
 
 class Overview;
 

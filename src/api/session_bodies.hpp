@@ -1,7 +1,7 @@
 // Bodies of the routes with which a browser signs in.
 #pragma once
 
-#include "api/bodies.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::api {
 

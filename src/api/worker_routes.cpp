@@ -1,8 +1,8 @@
 #include <atomic>
 
-#include "api/bodies.hpp"
 #include "api/parameters.hpp"
 #include "base/check.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::api {
 namespace {

@@ -1,13 +1,13 @@
 // api-keys create, list, revoke: the keys of the HTTP API.
 #include <fmt/core.h>
 
-#include "api/bodies.hpp"
 #include "base/check.hpp"
 #include "cli/command.hpp"
 #include "cli/table.hpp"
 #include "cli/target.hpp"
 #include "cli/terminal.hpp"
 #include "cli/times.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -62,7 +62,7 @@ Result<int> run_list_of_keys(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(keys, target->api_keys());
   if (arguments.has("--json")) {
-    fmt::print("{}\n", wire::to_json(api::ApiKeysReply{keys}));
+    fmt::print("{}\n", wire::to_json(bodies::ApiKeysReply{keys}));
   } else if (keys.empty()) {
     fmt::print("there are no API keys\n");
   } else {

@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "api/bulk_bodies.hpp"
-#include "api/fleet_bodies.hpp"
 #include "base/text.hpp"
+#include "wire/fleet_bodies.hpp"
 #include "wire/shapes.hpp"
 
 namespace flowfabric::cli {
@@ -77,7 +77,7 @@ std::string to_json(const Error& error) {
 std::string to_json(const ListReply& reply) { return wire::to_json(reply); }
 std::string to_json(const ListStepsReply& reply) {
   return wire::to_json(
-      api::StepsReply{reply.steps, reply.next_position == 0 ? "" : std::to_string(reply.next_position)});
+      bodies::StepsReply{reply.steps, reply.next_position == 0 ? "" : std::to_string(reply.next_position)});
 }
 std::string to_json(const EventPage& page) { return wire::to_json(page); }
 std::string to_json(const Event& event) { return wire::to_json(event); }
@@ -89,9 +89,9 @@ std::string to_json(const ListExpiredLeasesReply& reply) { return wire::to_json(
 std::string to_json(const KeyRotation& rotation) { return wire::to_json(rotation); }
 
 std::string to_json(const std::vector<NamespaceInfo>& namespaces) {
-  return wire::to_json(api::NamespacesReply{namespaces});
+  return wire::to_json(bodies::NamespacesReply{namespaces});
 }
-std::string to_json(const std::vector<SigningKeyInfo>& keys) { return wire::to_json(api::KeysReply{keys}); }
+std::string to_json(const std::vector<SigningKeyInfo>& keys) { return wire::to_json(bodies::KeysReply{keys}); }
 
 std::string to_json(const ShownExecution& shown) {
   return with_members(wire::to_json(shown.description), object([&](Writer& writer) {
@@ -193,7 +193,7 @@ std::string worker_to_json(const std::string& name_space, const std::string& wor
 }
 
 std::string retention_to_json(std::uint64_t matched, std::uint64_t removed) {
-  return wire::to_json(api::RetentionReply{matched, removed});
+  return wire::to_json(bodies::RetentionReply{matched, removed});
 }
 
 std::string integrity_to_json(const std::vector<std::string>& findings, const std::vector<std::string>* repairs) {

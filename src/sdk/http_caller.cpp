@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// For answers that are not ours: of a proxy, or of a server that knows other codes.
+// For responses without a known error code, from a proxy or a newer server.
 Errc code_of_status(int status) {
   switch (status) {
     case 401: return Errc::unauthenticated;
@@ -32,7 +32,8 @@ Error error_of(const net::Response& response) {
   if (auto body = wire::from_reply<wire::ErrorBody>(response.body)) return std::move(body->error);
   return {code_of_status(response.status),
           "the server answered " + std::to_string(response.status) + " " +
-              std::string(net::reason_phrase(response.status)) + " without an error that FlowFabric knows",
+              std::string(net::reason_phrase(response.status)) +
+              " without a FlowFabric error body; is this a FlowFabric server?",
           {},
           {}};
 }

@@ -76,7 +76,7 @@ class HttpCaller {
     auto reply = wire::from_reply<Reply>(response.body);
     if (reply) return reply;
     return fail(Errc::schema_mismatch,
-                "the response of the server cannot be read; it may be of another version: " + reply.error().message);
+                "the server's answer cannot be read; is it of another version? " + reply.error().message);
   }
 
  private:

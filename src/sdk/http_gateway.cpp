@@ -4,10 +4,10 @@
 #include <deque>
 #include <thread>
 
-#include "api/fleet_bodies.hpp"
 #include "base/entropy.hpp"
 #include "sdk/gateway.hpp"
 #include "sdk/http_caller.hpp"
+#include "wire/fleet_bodies.hpp"
 
 namespace flowfabric::sdk {
 namespace {
@@ -86,23 +86,23 @@ class SettlementSender {
 
   Result<void> send_alone(const One& one) {
     if (const auto* delay = std::get_if<Delay>(&one.settlement)) {
-      return caller_.send_only("POST", "/v1/leases/delay", api::DelayBody{one.handle, delay->delay_until}, once);
+      return caller_.send_only("POST", "/v1/leases/delay", bodies::DelayBody{one.handle, delay->delay_until}, once);
     }
     if (const auto* cancel = std::get_if<CancelHeld>(&one.settlement)) {
-      return caller_.send_only("POST", "/v1/leases/cancel", api::CancelHeldBody{one.handle, cancel->reason}, once);
+      return caller_.send_only("POST", "/v1/leases/cancel", bodies::CancelHeldBody{one.handle, cancel->reason}, once);
     }
-    return caller_.send_only("POST", "/v1/leases/release", api::HandleBody{one.handle}, once);
+    return caller_.send_only("POST", "/v1/leases/release", bodies::HandleBody{one.handle}, once);
   }
 
   void send_completions(std::vector<One>& completions) {
-    api::CompletionsBody body;
+    bodies::CompletionsBody body;
     for (One& one : completions) {
-      api::Completion& completion = body.completions.emplace_back();
+      bodies::Completion& completion = body.completions.emplace_back();
       completion.handle = one.handle;
       if (auto* complete = std::get_if<CompleteRequest>(&one.settlement)) completion.complete = std::move(*complete);
       if (auto* failure = std::get_if<FailRequest>(&one.settlement)) completion.fail = std::move(*failure);
     }
-    auto reply = caller_.send<api::CompletionsReply>("POST", "/v1/completions", body, once);
+    auto reply = caller_.send<bodies::CompletionsReply>("POST", "/v1/completions", body, once);
     if (reply && reply->results.size() != completions.size()) {
       reply = fail(Errc::schema_mismatch, "the server answered for another number of completions");
     }
@@ -169,16 +169,16 @@ class HttpGateway final : public Gateway {
                            std::stop_token stop) override;
   Result<ExecutionResult> wait(const ExecutionId& id, milliseconds timeout) override;
   Result<CancelReply> cancel(const ExecutionId& id, std::string reason) override {
-    return caller_->send<CancelReply>("POST", path_of(id) + "/cancel", api::ReasonBody{std::move(reason)});
+    return caller_->send<CancelReply>("POST", path_of(id) + "/cancel", bodies::ReasonBody{std::move(reason)});
   }
   Result<ReplayReply> replay(const ExecutionId& id, std::string reason,
                              const std::optional<std::string>& from_step) override {
     // A repeat would start another life.
-    return caller_->send<ReplayReply>("POST", path_of(id) + "/replay", api::ReplayBody{std::move(reason), from_step},
+    return caller_->send<ReplayReply>("POST", path_of(id) + "/replay", bodies::ReplayBody{std::move(reason), from_step},
                                       {.repeat = false});
   }
   Result<void> change_priority(const ExecutionId& id, std::int32_t priority, std::string reason) override {
-    return caller_->send_only("PUT", path_of(id) + "/priority", api::PriorityBody{priority, std::move(reason)});
+    return caller_->send_only("PUT", path_of(id) + "/priority", bodies::PriorityBody{priority, std::move(reason)});
   }
 
   Result<RegisterWorkerReply> register_worker(const WorkerRegistration& registration) override {
@@ -186,7 +186,7 @@ class HttpGateway final : public Gateway {
   }
   // Not repeated here: the worker sends the next one with what it holds by then.
   Result<HeartbeatReply> heartbeat(const HeartbeatRequest& request) override {
-    FF_TRY(answer, caller_->send<api::HeartbeatAnswer>("POST", "/v1/workers/heartbeat", request, {.repeat = false}));
+    FF_TRY(answer, caller_->send<bodies::HeartbeatAnswer>("POST", "/v1/workers/heartbeat", request, {.repeat = false}));
     HeartbeatReply reply;
     reply.outcome = answer.outcome;
     reply.next_expiry_at = answer.next_expiry_at;
@@ -199,26 +199,26 @@ class HttpGateway final : public Gateway {
     return reply;
   }
   Result<std::vector<ClaimedExecution>> claim(const ClaimRequest& request, std::stop_token stop) override {
-    FF_TRY(reply, caller_->send<api::ClaimReply>("POST", "/v1/claims", request,
-                                                 {milliseconds(request.wait_ms), false, std::move(stop)}));
+    FF_TRY(reply, caller_->send<bodies::ClaimReply>("POST", "/v1/claims", request,
+                                                    {milliseconds(request.wait_ms), false, std::move(stop)}));
     return std::move(reply.executions);
   }
   Result<void> progress(const Handle& handle, ProgressReport report) override {
     return caller_->send_only("POST", "/v1/leases/progress",
-                              api::ProgressBody{handle, report.percent, std::move(report.message)});
+                              bodies::ProgressBody{handle, report.percent, std::move(report.message)});
   }
   Result<void> change_tags(const Handle& handle, TagChanges changes) override {
     return caller_->send_only("POST", "/v1/leases/tags",
-                              api::TagsHeldBody{handle, std::move(changes.set), std::move(changes.remove)});
+                              bodies::TagsHeldBody{handle, std::move(changes.set), std::move(changes.remove)});
   }
   // Not repeated here: the task goes on trying while the lease is its own.
   Result<StepReply> record_step(const Handle& handle, const StepRequest& request) override {
-    api::StepBody body{request, handle};
+    bodies::StepBody body{request, handle};
     return caller_->send<StepReply>("POST", "/v1/leases/steps", body, {.repeat = false});
   }
   Result<ListStepsReply> list_steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) override {
     Url url(path_of(id) + "/steps");
-    FF_TRY(page, caller_->get<api::StepsReply>(url.page(std::to_string(from_position), limit)));
+    FF_TRY(page, caller_->get<bodies::StepsReply>(url.page(std::to_string(from_position), limit)));
     ListStepsReply reply{std::move(page.steps), 0};
     if (!page.next_cursor.empty()) {
       reply.next_position = static_cast<std::uint32_t>(std::strtoul(page.next_cursor.c_str(), nullptr, 10));
@@ -227,7 +227,7 @@ class HttpGateway final : public Gateway {
   }
   Result<void> store_checkpoint(const Handle& handle, Bytes bytes) override {
     return caller_->send_only("POST", "/v1/leases/checkpoint",
-                              api::CheckpointBody{handle, std::move(bytes.bytes), std::move(bytes.encoding)});
+                              bodies::CheckpointBody{handle, std::move(bytes.bytes), std::move(bytes.encoding)});
   }
   void settle(const Handle& handle, Settlement settlement, std::function<void(Result<void>)> done) override {
     sender_.add(handle, std::move(settlement), std::move(done));
@@ -246,10 +246,10 @@ class HttpGateway final : public Gateway {
 };
 
 std::vector<Result<Created>> HttpGateway::create_many(std::vector<CreateRequest> requests) {
-  api::CreateManyBody body{std::move(requests)};
+  bodies::CreateManyBody body{std::move(requests)};
   std::vector<bool> named;
   for (CreateRequest& request : body.executions) named.push_back(name(request));
-  auto reply = caller_->send<api::CreatedMany>("POST", "/v1/executions/batch", body);
+  auto reply = caller_->send<bodies::CreatedMany>("POST", "/v1/executions/batch", body);
   if (reply && reply->results.size() != named.size()) {
     reply = fail(Errc::schema_mismatch, "the server answered for another number of requests");
   }

@@ -5,18 +5,19 @@
 #include <tuple>
 
 #include "api/bulk_bodies.hpp"
-#include "api/fleet_bodies.hpp"
 #include "api/session_bodies.hpp"
+#include "wire/fleet_bodies.hpp"
 
 namespace flowfabric::fuzz {
 
 using RequestShapes =
-    std::tuple<ApiKeyRequest, api::BulkBody, api::CancelHeldBody, api::CheckpointBody, ClaimForWorkerRequest,
-               ClaimRequest, api::CompleteBody, api::CompletionsBody, api::CreateManyBody, CreateRequest,
-               api::DelayBody, api::FailBody, GrantRequest, api::HandleBody, api::HandlesBody, HeartbeatRequest,
-               api::LaneBody, api::NamespaceBody, api::PriorityBody, api::ProgressBody, api::ReasonBody, RedeemRequest,
-               api::ReplayBody, api::RetentionBody, api::RevokeBody, api::RotateBody, api::SessionBody, api::StepBody,
-               api::TagsBody, api::TagsHeldBody, api::WorkerBody, WorkerRegistration>;
+    std::tuple<ApiKeyRequest, api::BulkBody, bodies::CancelHeldBody, bodies::CheckpointBody, ClaimForWorkerRequest,
+               ClaimRequest, bodies::CompleteBody, bodies::CompletionsBody, bodies::CreateManyBody, CreateRequest,
+               bodies::DelayBody, bodies::FailBody, GrantRequest, bodies::HandleBody, bodies::HandlesBody,
+               HeartbeatRequest, bodies::LaneBody, bodies::NamespaceBody, bodies::PriorityBody, bodies::ProgressBody,
+               bodies::ReasonBody, RedeemRequest, bodies::ReplayBody, bodies::RetentionBody, bodies::RevokeBody,
+               bodies::RotateBody, api::SessionBody, bodies::StepBody, bodies::TagsBody, bodies::TagsHeldBody,
+               bodies::WorkerBody, WorkerRegistration>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>

@@ -10,10 +10,10 @@
 
 #include <gtest/gtest.h>
 
-#include "api/bodies.hpp"
 #include "e2e/chaos/caller.hpp"
 #include "e2e/chaos/clients.hpp"
 #include "support/free_port.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::chaos {
 namespace {
@@ -180,7 +180,7 @@ bool Cast::kill_a_server() {
 
 std::uint64_t Cast::ended() {
   Caller caller(urls_, random_());
-  const auto counts = caller.get<api::CountsReply>("/v1/counts");
+  const auto counts = caller.get<bodies::CountsReply>("/v1/counts");
   std::uint64_t ended = 0;
   if (!counts) return ended;
   for (const LaneCounts& lane : counts->lanes) {

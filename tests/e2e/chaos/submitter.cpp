@@ -2,10 +2,10 @@
 #include <chrono>
 #include <thread>
 
-#include "api/bodies.hpp"
 #include "e2e/chaos/caller.hpp"
 #include "e2e/chaos/clients.hpp"
 #include "e2e/chaos/journal.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::chaos {
 namespace {
@@ -78,8 +78,8 @@ class Submitter {
   // Repeats the part of the batch that may have been refused temporarily.
   void create_many(std::vector<CreateRequest> batch) {
     while (!batch.empty()) {
-      const auto reply =
-          persist([&] { return caller_.post<api::CreatedMany>("/v1/executions/batch", api::CreateManyBody{batch}); });
+      const auto reply = persist(
+          [&] { return caller_.post<bodies::CreatedMany>("/v1/executions/batch", bodies::CreateManyBody{batch}); });
       if (!reply) give_up("creating a batch", reply.error());
       if (reply->results.size() != batch.size()) give_up("creating a batch", {Errc::internal, "other size", {}, {}});
       std::vector<Note> notes;

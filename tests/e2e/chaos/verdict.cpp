@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "api/bodies.hpp"
 #include "e2e/chaos/caller.hpp"
 #include "net/target.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::chaos {
 namespace {

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <random>
 
-#include "api/bodies.hpp"
 #include "e2e/chaos/caller.hpp"
 #include "e2e/chaos/clients.hpp"
 #include "e2e/chaos/journal.hpp"
+#include "wire/bodies.hpp"
 
 namespace flowfabric::chaos {
 namespace {
@@ -40,7 +40,7 @@ struct Ending {
   std::string execution_id{};
   std::uint32_t attempt_index = 0;
   std::string text{};  // unique
-  api::Completion completion{};
+  bodies::Completion completion{};
 };
 
 class Worker {
@@ -69,7 +69,7 @@ class Worker {
     request.max_executions = static_cast<std::uint32_t>(random_() % max_claim + 1);
     request.lease_ttl_ms = std::uniform_int_distribution(min_lease_ttl_ms, max_lease_ttl_ms)(random_);
     request.wait_ms = claim_wait_ms;
-    auto reply = persist([&] { return caller_.post<api::ClaimReply>("/v1/claims", request); });
+    auto reply = persist([&] { return caller_.post<bodies::ClaimReply>("/v1/claims", request); });
     if (!reply) give_up("claiming", reply.error());
     std::vector<Note> notes;
     for (const ClaimedExecution& claimed : reply->executions) {
@@ -119,9 +119,9 @@ class Worker {
   }
 
   void renew(const std::vector<ClaimedExecution>& executions) {
-    api::HandlesBody body;
+    bodies::HandlesBody body;
     for (const ClaimedExecution& execution : executions) body.handles.push_back(execution.handle);
-    const auto reply = persist([&] { return caller_.post<api::Verdicts>("/v1/leases/renew", body); });
+    const auto reply = persist([&] { return caller_.post<bodies::Verdicts>("/v1/leases/renew", body); });
     if (!reply) give_up("renewing", reply.error());
     for (const auto& one : reply->results) {
       if (one.error && !is_worth_repeating(*one.error)) check_is_loss("renewing", *one.error);
@@ -129,7 +129,7 @@ class Worker {
   }
 
   void delay(const ClaimedExecution& execution) {
-    const api::DelayBody body{execution.handle, now_ms() + 20 + static_cast<TimestampMs>(random_() % 500)};
+    const bodies::DelayBody body{execution.handle, now_ms() + 20 + static_cast<TimestampMs>(random_() % 500)};
     const auto reply = persist([&] { return caller_.post<DelayReply>("/v1/leases/delay", body); });
     if (!reply) return check_is_loss("delaying", reply.error());
     journal_.write({{Note::What::delayed, to_string(execution.execution_id), execution.attempt.attempt_index, name_}});
@@ -138,9 +138,9 @@ class Worker {
   // Both return what must be sent again, unchanged.
 
   std::vector<Ending> end_together(const std::vector<Ending>& endings) {
-    api::CompletionsBody body;
+    bodies::CompletionsBody body;
     for (const Ending& one : endings) body.completions.push_back(one.completion);
-    const auto reply = persist([&] { return caller_.post<api::CompletionsReply>("/v1/completions", body); });
+    const auto reply = persist([&] { return caller_.post<bodies::CompletionsReply>("/v1/completions", body); });
     if (!reply) give_up("completing", reply.error());
     if (reply->results.size() != endings.size()) give_up("completing", {Errc::internal, "other size", {}, {}});
     perhaps_die();
@@ -169,13 +169,13 @@ class Worker {
     return {};
   }
 
-  Result<std::optional<FailReply>> end(const api::Completion& completion) {
+  Result<std::optional<FailReply>> end(const bodies::Completion& completion) {
     if (completion.complete) {
-      FF_TRY_VOID(caller_.post<api::CompletionDone>("/v1/leases/complete",
-                                                    api::CompleteBody{*completion.complete, completion.handle}));
+      FF_TRY_VOID(caller_.post<bodies::CompletionDone>("/v1/leases/complete",
+                                                       bodies::CompleteBody{*completion.complete, completion.handle}));
       return std::nullopt;
     }
-    FF_TRY(reply, caller_.post<FailReply>("/v1/leases/fail", api::FailBody{*completion.fail, completion.handle}));
+    FF_TRY(reply, caller_.post<FailReply>("/v1/leases/fail", bodies::FailBody{*completion.fail, completion.handle}));
     return reply;
   }
 

@@ -3,7 +3,7 @@
 
 #include "wire/shapes.hpp"
 
-namespace flowfabric::api {
+namespace flowfabric::bodies {
 
 // ---- Submitting and reading
 
@@ -171,17 +171,17 @@ std::vector<Item<T>> items(std::vector<Result<T>> results) {
   return all;
 }
 
-}  // namespace flowfabric::api
+}  // namespace flowfabric::bodies
 
 namespace flowfabric::wire {
 
 template <class T>
-struct Shape<api::Item<T>> {
+struct Shape<bodies::Item<T>> {
   static inline const std::string own_name = std::string(Shape<T>::name) + "Item";
   static inline const std::string_view name = own_name;
   static constexpr auto fields = std::tuple{
-      field("value", &api::Item<T>::value, "The result of this item."),
-      field("error", &api::Item<T>::error, "The error, if this item failed."),
+      field("value", &bodies::Item<T>::value, "The result of this item."),
+      field("error", &bodies::Item<T>::error, "The error, if this item failed."),
   };
 };
 
@@ -196,70 +196,70 @@ struct Shape<api::Item<T>> {
 inline constexpr std::string_view about_reason = "Recorded in the event log.";
 inline constexpr std::string_view about_handle = "The handle of the claim; proves ownership of the lease.";
 
-FF_SHAPE(api::CreateManyBody, "CreateMany",
+FF_SHAPE(bodies::CreateManyBody, "CreateMany",
          required("executions", &T::executions, "Up to 1,000.").up_to(limits::max_http_items))
-FF_SHAPE(api::StateReply, "StateReply", field("public_state", &T::public_state, "Its state."))
-FF_SHAPE(api::AttemptsReply, "AttemptsReply", field("attempts", &T::attempts, "Oldest first."),
+FF_SHAPE(bodies::StateReply, "StateReply", field("public_state", &T::public_state, "Its state."))
+FF_SHAPE(bodies::AttemptsReply, "AttemptsReply", field("attempts", &T::attempts, "Oldest first."),
          field("next_cursor", &T::next_cursor, "Cursor of the next page; empty on the last page."))
-FF_SHAPE(api::StepsReply, "StepsReply", field("steps", &T::steps, "By position."),
+FF_SHAPE(bodies::StepsReply, "StepsReply", field("steps", &T::steps, "By position."),
          field("next_cursor", &T::next_cursor, "Cursor of the next page; empty on the last page."))
-FF_SHAPE(api::ReasonsReply, "ReasonsReply", field("reasons", &T::reasons, "Empty while it runs."))
-FF_SHAPE(api::TagsReply, "TagsReply", field("tags", &T::tags, "All tags."))
+FF_SHAPE(bodies::ReasonsReply, "ReasonsReply", field("reasons", &T::reasons, "Empty while it runs."))
+FF_SHAPE(bodies::TagsReply, "TagsReply", field("tags", &T::tags, "All tags."))
 
-FF_SHAPE(api::ReasonBody, "ReasonBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
-FF_SHAPE(api::ReplayBody, "ReplayBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
+FF_SHAPE(bodies::ReasonBody, "ReasonBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
+FF_SHAPE(bodies::ReplayBody, "ReplayBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
          field("from_step", &T::from_step, "Keep only the steps that were recorded before the step of this name.")
              .up_to(limits::max_step_name_bytes))
-FF_SHAPE(api::RevokeBody, "RevokeBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
+FF_SHAPE(bodies::RevokeBody, "RevokeBody", field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
          field("expected_lease_id", &T::expected_lease_id, "Revoke only this lease."))
-FF_SHAPE(api::PriorityBody, "PriorityBody",
+FF_SHAPE(bodies::PriorityBody, "PriorityBody",
          required("priority", &T::priority, "Higher first, -32768 to 32767.")
              .within(limits::min_priority, limits::max_priority),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
-FF_SHAPE(api::TagsBody, "TagsBody", field("set", &T::set, "Tags to set.").up_to(limits::max_tags),
+FF_SHAPE(bodies::TagsBody, "TagsBody", field("set", &T::set, "Tags to set.").up_to(limits::max_tags),
          field("remove", &T::remove, "Keys of tags to remove.")
              .up_to(limits::max_tags)
              .each_up_to(limits::max_tag_key_bytes),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
-FF_SHAPE(api::TagsHeldBody, "TagsHeldBody", required("handle", &T::handle, about_handle),
+FF_SHAPE(bodies::TagsHeldBody, "TagsHeldBody", required("handle", &T::handle, about_handle),
          field("set", &T::set, "Tags to set.").up_to(limits::max_tags),
          field("remove", &T::remove, "Keys of tags to remove.")
              .up_to(limits::max_tags)
              .each_up_to(limits::max_tag_key_bytes))
-FF_SHAPE(api::CountsReply, "CountsReply", field("lanes", &T::lanes, "Every lane that has an execution."))
-FF_SHAPE(api::LanesReply, "LanesReply", field("lanes", &T::lanes, "Sorted by name."))
-FF_SHAPE(api::LaneBody, "LaneBody",
+FF_SHAPE(bodies::CountsReply, "CountsReply", field("lanes", &T::lanes, "Every lane that has an execution."))
+FF_SHAPE(bodies::LanesReply, "LanesReply", field("lanes", &T::lanes, "Sorted by name."))
+FF_SHAPE(bodies::LaneBody, "LaneBody",
          required("state", &T::state, "Whether it accepts and hands out executions from now on."),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
-FF_SHAPE(api::NamespacesReply, "NamespacesReply", field("namespaces", &T::namespaces, "Sorted by name."))
-FF_SHAPE(api::NamespaceBody, "NamespaceBody",
+FF_SHAPE(bodies::NamespacesReply, "NamespacesReply", field("namespaces", &T::namespaces, "Sorted by name."))
+FF_SHAPE(bodies::NamespaceBody, "NamespaceBody",
          required("retention", &T::retention, "How long its ended executions are kept, unless their policy sets it."),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 
-FF_SHAPE(api::ClaimReply, "ClaimReply", field("executions", &T::executions, "In queue order; empty: no work."))
-FF_SHAPE(api::HandlesBody, "HandlesBody",
+FF_SHAPE(bodies::ClaimReply, "ClaimReply", field("executions", &T::executions, "In queue order; empty: no work."))
+FF_SHAPE(bodies::HandlesBody, "HandlesBody",
          required("handles", &T::handles, "Up to 1,000.").up_to(limits::max_http_items))
-FF_SHAPE(api::HandleBody, "HandleBody", required("handle", &T::handle, about_handle))
-FF_SHAPE(api::ProgressBody, "ProgressBody", required("handle", &T::handle, about_handle),
+FF_SHAPE(bodies::HandleBody, "HandleBody", required("handle", &T::handle, about_handle))
+FF_SHAPE(bodies::ProgressBody, "ProgressBody", required("handle", &T::handle, about_handle),
          field("percent", &T::percent, "0 to 100; absent: the last one is kept.").up_to(100),
          field("message", &T::message, "A message for people; absent: the last one is kept.")
              .up_to(limits::max_message_bytes))
-FF_SHAPE(api::DelayBody, "DelayBody", required("handle", &T::handle, about_handle),
+FF_SHAPE(bodies::DelayBody, "DelayBody", required("handle", &T::handle, about_handle),
          field("delay_until", &T::delay_until, "When the attempt goes on; or").up_to(limits::max_timestamp_ms),
          field("delay_ms", &T::delay_ms, "how long from now, by the store's clock. Exactly one of the two.")
              .up_to(limits::max_duration_ms))
-FF_SHAPE(api::CancelHeldBody, "CancelHeldBody", required("handle", &T::handle, about_handle),
+FF_SHAPE(bodies::CancelHeldBody, "CancelHeldBody", required("handle", &T::handle, about_handle),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
-FF_SHAPE(api::Completion, "Completion", required("handle", &T::handle, about_handle),
+FF_SHAPE(bodies::Completion, "Completion", required("handle", &T::handle, about_handle),
          field("complete", &T::complete, "The attempt succeeded."),
          field("fail", &T::fail, "The attempt failed. Give exactly one of the two."))
-FF_SHAPE(api::CompletionsBody, "CompletionsBody",
+FF_SHAPE(bodies::CompletionsBody, "CompletionsBody",
          required("completions", &T::completions, "Up to 1,000.").up_to(limits::max_http_items))
-FF_SHAPE(api::CompletionDone, "CompletionDone", field("fail", &T::fail, "The decision about a failed attempt."))
+FF_SHAPE(bodies::CompletionDone, "CompletionDone", field("fail", &T::fail, "The decision about a failed attempt."))
 
-FF_SHAPE(api::CreatedMany, "CreatedMany", field("results", &T::results, "One for each request, in order."))
-FF_SHAPE(api::Verdicts, "Verdicts", field("results", &T::results, "One for each handle, in order."))
-FF_SHAPE(api::CompletionsReply, "CompletionsReply", field("results", &T::results, "One for each, in order."))
+FF_SHAPE(bodies::CreatedMany, "CreatedMany", field("results", &T::results, "One for each request, in order."))
+FF_SHAPE(bodies::Verdicts, "Verdicts", field("results", &T::results, "One for each handle, in order."))
+FF_SHAPE(bodies::CompletionsReply, "CompletionsReply", field("results", &T::results, "One for each, in order."))
 
 FF_SHAPE(ApiKeyRequest, "ApiKeyRequest",
          required("name", &T::name, "Recorded in the event log as the actor; unique.")
@@ -276,30 +276,30 @@ FF_SHAPE(ApiKeyInfo, "ApiKey", field("key_id", &T::key_id, "Also part of the sec
          moment("expires_at", &T::expires_at, "When it expires; absent: never."))
 FF_SHAPE(NewApiKey, "NewApiKey", field("key", &T::info, "Its permissions."),
          field("secret", &T::secret, "Send it as `Authorization: Bearer SECRET`. It is not shown again."))
-FF_SHAPE(api::CallerReply, "Caller", field("name", &T::name, "The name in the event log."),
+FF_SHAPE(bodies::CallerReply, "Caller", field("name", &T::name, "The name in the event log."),
          field("role", &T::role, "Your permissions."),
          field("namespace", &T::name_space, "The namespace to which you are restricted; absent: all namespaces."))
-FF_SHAPE(api::ApiKeysReply, "ApiKeys", field("keys", &T::keys, "Oldest first."))
+FF_SHAPE(bodies::ApiKeysReply, "ApiKeys", field("keys", &T::keys, "Oldest first."))
 
 template <>
-struct Shape<api::CompleteBody> {
-  using T = api::CompleteBody;
+struct Shape<bodies::CompleteBody> {
+  using T = bodies::CompleteBody;
   static constexpr std::string_view name = "CompleteBody";
   static constexpr auto fields =
       std::tuple_cat(std::tuple{required("handle", &T::handle, about_handle)}, Shape<CompleteRequest>::fields);
 };
 
 template <>
-struct Shape<api::StepBody> {
-  using T = api::StepBody;
+struct Shape<bodies::StepBody> {
+  using T = bodies::StepBody;
   static constexpr std::string_view name = "StepBody";
   static constexpr auto fields =
       std::tuple_cat(std::tuple{required("handle", &T::handle, about_handle)}, Shape<StepRequest>::fields);
 };
 
 template <>
-struct Shape<api::CheckpointBody> {
-  using T = api::CheckpointBody;
+struct Shape<bodies::CheckpointBody> {
+  using T = bodies::CheckpointBody;
   static constexpr std::string_view name = "CheckpointBody";
   static constexpr auto fields = std::tuple{
       required("handle", &T::handle, about_handle),
@@ -310,8 +310,8 @@ struct Shape<api::CheckpointBody> {
 };
 
 template <>
-struct Shape<api::FailBody> {
-  using T = api::FailBody;
+struct Shape<bodies::FailBody> {
+  using T = bodies::FailBody;
   static constexpr std::string_view name = "FailBody";
   static constexpr auto fields =
       std::tuple_cat(std::tuple{required("handle", &T::handle, about_handle)}, Shape<FailRequest>::fields);
