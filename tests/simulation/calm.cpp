@@ -143,7 +143,7 @@ void World::finish_claimed(Process& process, const std::vector<ClaimedExecution>
     held.claimed = claimed;
     held.fence = {claimed.execution_id, claimed.attempt.attempt_index, claimed.lease.lease_epoch,
                   claimed.lease.lease_id};
-    held.incarnation = watcher_->find(claimed.execution_id)->incarnation;
+    held.incarnation = incarnation_of(claimed);
     const CompleteCommand complete{held.fence, {"finished", {}}};
     send(process, complete, "complete " + to_string(claimed.execution_id),
          [this, held, complete, sent = watcher_->commits()](Process& answering, const Result<Reply>& reply) {

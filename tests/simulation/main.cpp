@@ -117,7 +117,9 @@ bool run_one(std::uint64_t seed, const Arguments& arguments) {
   std::snprintf(current_seed_text, sizeof current_seed_text, "seed %llu ended the process\n  replay: %s\n",
                 static_cast<unsigned long long>(seed), replay_of(seed, arguments).c_str());
   RunResult result = run_seed(seed, arguments.verbose, arguments.store);
-  if (result.passed && !arguments.verbose && seed % repeat_every == 0) {
+  // PostgreSQL has threads of its own.
+  const bool repeats = arguments.store.id != test::StoreKindId::postgres;
+  if (result.passed && !arguments.verbose && repeats && seed % repeat_every == 0) {
     if (run_seed(seed, false, arguments.store).trace_hash != result.trace_hash) {
       result.passed = false;
       result.violation = {"a seed replays exactly", "the second run went another way"};
@@ -127,14 +129,23 @@ bool run_one(std::uint64_t seed, const Arguments& arguments) {
   return result.passed;
 }
 
-// On PostgreSQL; null elsewhere.
-std::unique_ptr<LockBreaker> break_locks(const test::StoreKind& store) {
-  if (store.id != test::StoreKindId::postgres) return nullptr;
-  const std::string application = "simulate " + std::to_string(getpid());
-  auto breaker = std::make_unique<LockBreaker>(test::postgres_test_url(), application);
-  setenv("PGAPPNAME", application.c_str(), 1);
-  return breaker;
-}
+// A server for this run, unless $FF_TEST_POSTGRES names one. It is not killed, so it need not flush.
+class Postgres {
+ public:
+  Postgres() {
+    const std::string application = "simulate " + std::to_string(getpid());
+    if (std::getenv("FF_TEST_POSTGRES") == nullptr) {
+      server_ = std::make_unique<test::PostgresServer>(test::PostgresServer::start({.fsync = false, .settings = {}}));
+      setenv("FF_TEST_POSTGRES", server_->url().c_str(), 1);
+    }
+    breaker_ = std::make_unique<LockBreaker>(test::postgres_test_url(), application);
+    setenv("PGAPPNAME", application.c_str(), 1);
+  }
+
+ private:
+  std::unique_ptr<test::PostgresServer> server_;
+  std::unique_ptr<LockBreaker> breaker_;
+};
 
 }  // namespace
 
@@ -148,7 +159,7 @@ int main(int argc, char** argv) {
 
   std::uint64_t passed = 0;
   std::uint64_t failed = 0;
-  const auto breaker = break_locks(arguments.store);
+  const auto postgres = arguments.store.id == test::StoreKindId::postgres ? std::make_unique<Postgres>() : nullptr;
   const auto run = [&](std::uint64_t seed) { ++(run_one(seed, arguments) ? passed : failed); };
   if (!arguments.chosen) {
     for (const std::uint64_t seed : kept_seeds) run(seed);

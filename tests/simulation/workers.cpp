@@ -103,11 +103,16 @@ void World::take_claims(Worker& worker, const ClaimRequest& request, const std::
   }
 }
 
+int World::incarnation_of(const ClaimedExecution& claimed) {
+  const Shadow* shadow = watcher_->find(claimed.execution_id);
+  return shadow->execution.spec.created_at == claimed.created_at ? shadow->incarnation : 0;
+}
+
 void World::hold(Worker& worker, const ClaimedExecution& claimed) {
   Held held;
   held.claimed = claimed;
   held.fence = {claimed.execution_id, claimed.attempt.attempt_index, claimed.lease.lease_epoch, claimed.lease.lease_id};
-  held.incarnation = watcher_->find(claimed.execution_id)->incarnation;
+  held.incarnation = incarnation_of(claimed);
   if (worker.held.size() >= most_held) worker.held.erase(worker.held.begin());
   worker.held.push_back(std::move(held));
 }
@@ -118,6 +123,7 @@ void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& c
   trace_.line("  {} epoch {} to {}", id, claimed.lease.lease_epoch, request.worker_instance_id);
   Shadow* shadow = watcher_->find(claimed.execution_id);
   if (shadow == nullptr) violated("a claim is true", "{} does not exist", id);
+  if (settles_later_ && incarnation_of(claimed) == 0) return;
   const auto span = shadow->life.leases().find(claimed.lease.lease_epoch);
   if (span == shadow->life.leases().end() || span->second.instance != request.worker_instance_id ||
       span->second.attempt_index != claimed.attempt.attempt_index) {

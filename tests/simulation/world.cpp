@@ -20,8 +20,12 @@ constexpr int open_tries = 200;
 }  // namespace
 
 RunResult run_seed(std::uint64_t seed, bool verbose, const test::StoreKind& kind) {
-  World world(seed, verbose, kind);
-  return world.run();
+  try {
+    World world(seed, verbose, kind);
+    return world.run();
+  } catch (const Violation& violation) {  // the world could not even be opened
+    return {false, violation, 0, 0, 0};
+  }
 }
 
 World::World(std::uint64_t seed, bool verbose, const test::StoreKind& kind)

@@ -180,6 +180,8 @@ class World final : public Environment {
   void take_claims(Worker& worker, const ClaimRequest& request, const std::vector<ClaimedExecution>& claims);
   void check_claimed(const ClaimRequest& request, const ClaimedExecution& claimed, const std::string& grant_id);
   void check_lane_served(const std::map<std::string, LaneBook>& lanes, const std::string& lane, const ExecutionId& id);
+  // Which use of its id the claim is about; 0: an earlier one, of which nothing is known any more.
+  int incarnation_of(const ClaimedExecution& claimed);
   void hold(Worker& worker, const ClaimedExecution& claimed);
   void use_handle(Worker& worker, Held& held);
   Command random_fenced(const Held& held);
