@@ -106,6 +106,7 @@ inline constexpr std::size_t max_namespace_routes = 10000;   // of these, first 
 inline constexpr std::size_t quiet_namespace_routes = 1000;  // while it has no more, none of them is forgotten
 inline constexpr std::int64_t idle_route_ms = 3600 * 1000;   // one that was not used for so long may be
 inline constexpr std::size_t max_forgotten_routes = 1000;    // in one step
+inline constexpr std::size_t max_announced_roots = 64;       // of sequences that grew; beyond it: look at everything
 // From then on a transaction that stays open in the database is worth a warning.
 inline constexpr std::int64_t events_held_back_warning_ms = 10'000;
 inline constexpr std::int64_t uncleared_rows_warning_ms = 3600'000;

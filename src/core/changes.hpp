@@ -140,6 +140,37 @@ struct Satellite {
   std::string body;
 };
 
+// A sequence of a root record only grows: bytes are appended, without rewriting the record or raising its version. The
+// store numbers the entries of a sequence from 1 on, in the order of their commits; a number is never used again, also
+// not after its entry was dropped. Removed together with the root.
+struct SequenceName {
+  Key root;
+  std::uint8_t kind = 0;
+
+  friend auto operator<=>(const SequenceName&, const SequenceName&) = default;
+};
+
+struct SequenceEntry {
+  std::uint64_t n = 0;
+  std::string body;
+
+  friend bool operator==(const SequenceEntry&, const SequenceEntry&) = default;
+};
+
+struct Append {
+  SequenceName sequence;
+  std::string body;
+};
+
+// Removes the entries with numbers below `below`. The entries that are appended next continue the numbers.
+struct SequenceDrop {
+  SequenceName sequence;
+  std::uint64_t below = 0;
+};
+
+// As SequenceDrop::below: the sequence goes with its numbers. Only for a record that does not exist.
+inline constexpr std::uint64_t whole_sequence = UINT64_MAX;
+
 // One entry of the event log. Subscribers can filter by the columns; `body` is the encoded event.
 struct LogEntry {
   Key root;
@@ -187,6 +218,10 @@ struct RootChange {
 // step. Drops name entries as they were put; dropping a missing entry is not an error. All keys are in one partition. A
 // set never puts and drops the same entry; drops come first, so a due entry may be put again under its name with
 // another group.
+//
+// An append needs its record: if it neither exists nor is put by the same set, the set is stale. Nothing else guards it,
+// unless the set also puts or checks the record. Several sets of one commit may append to one record if none of them has
+// it among its roots.
 struct ChangeSet {
   std::vector<RootChange> roots;
   std::vector<Route> routes;  // stored unless a route of that number is. Every route of `ready_put` is among them
@@ -196,6 +231,8 @@ struct ChangeSet {
   std::vector<DueEntry> due_drop;
   std::vector<Satellite> satellites;  // put: insert or replace
   std::vector<SatelliteName> satellites_drop;
+  std::vector<SequenceDrop> sequence_drops;  // at most one for a sequence
+  std::vector<Append> appends;               // numbered in this order
   std::vector<LogEntry> log;  // appended in this order; the record of each is put by the same set
   std::vector<CounterAdd> counters;
 };

@@ -64,6 +64,7 @@ class IntegrityCheck {
   Result<void> check_records();
   Result<void> check_page(const std::vector<InspectedRecord>& page);
   Result<void> check_satellites();
+  Result<void> check_sequences();
 
   template <class Entry>
   void check_entry(const Entry& entry, const std::optional<Record>& record, const std::string& text);
@@ -100,6 +101,7 @@ Result<IntegritySummary> IntegrityCheck::run() {
   FF_TRY_VOID(check_due());
   FF_TRY_VOID(check_records());
   FF_TRY_VOID(check_satellites());
+  FF_TRY_VOID(check_sequences());
   if (summary_.repaired > 0) {
     Wakeup wakeup;
     wakeup.everything = true;
@@ -369,6 +371,24 @@ Result<void> IntegrityCheck::check_satellites() {
       Case& orphan = case_of(name.root, 0);
       orphan.repair.satellites_drop.push_back(name);
       note(orphan, "there is a " + satellite_text(name) + " of " + name_of_record(name.root) + ", which does not exist",
+           "removed it");
+    }
+    if (!page.empty()) after = page.back();
+    FF_TRY_VOID(finish_page());
+    if (page.size() < page_size) return {};
+  }
+}
+
+Result<void> IntegrityCheck::check_sequences() {
+  std::optional<SequenceName> after;
+  for (;;) {
+    FF_TRY(page, inspection_->orphaned_sequences(after, page_size));
+    for (const SequenceName& name : page) {
+      Case& orphan = case_of(name.root, 0);
+      orphan.repair.sequence_drops.push_back({name, whole_sequence});
+      note(orphan,
+           "there is a sequence " + std::to_string(name.kind) + " of " + name_of_record(name.root) +
+               ", which does not exist",
            "removed it");
     }
     if (!page.empty()) after = page.back();

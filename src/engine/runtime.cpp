@@ -590,6 +590,7 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
     routes_.add(plan.sets[i].routes, steady_ms());  // before anybody is woken for what is on them
     more_due += static_cast<std::int64_t>(plan.sets[i].due_put.size());
     more_due -= static_cast<std::int64_t>(plan.sets[i].due_drop.size());
+    for (const Append& append : plan.sets[i].appends) wakeup.appended.insert(append.sequence.root);
     for (const ReadyEntry& entry : plan.sets[i].ready_put) ++wakeup.ready[{entry.route, entry.name_space}];
     for (const LogEntry& entry : plan.sets[i].log) {
       wakeup.log_advanced = true;
@@ -597,6 +598,10 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
       if (type == EventType::lane_changed) wakeup.lanes_changed.push_back(entry.lane);
       if (type == EventType::keys_rotated) wakeup.everything = true;  // the other engines reload the keys
     }
+  }
+  if (wakeup.appended.size() > limits::max_announced_roots) {
+    wakeup.appended.clear();
+    wakeup.everything = true;
   }
   if (ahead_.note_entries(more_due)) ring();
   for (const auto& [line, count] : wakeup.ready) {
@@ -608,7 +613,8 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
     note_due(plan.earliest_due);
   }
   if (wakeup.log_advanced) waiting_.note_commit(plan, verdicts);
-  if (wakeup.log_advanced || !wakeup.ready.empty() || plan.earliest_due != 0) store_->announce(wakeup);
+  const bool news = wakeup.log_advanced || wakeup.everything || !wakeup.ready.empty() || !wakeup.appended.empty();
+  if (news || plan.earliest_due != 0) store_->announce(wakeup);
 }
 
 // Enqueue numbers follow the store's clock, so that work of several engines is served in order of arrival, and never

@@ -58,6 +58,9 @@ class Inspection {
   // Satellites whose record does not exist, ascending by name.
   virtual Result<std::vector<SatelliteName>> orphaned_satellites(const std::optional<SatelliteName>& after,
                                                                  std::uint32_t limit) = 0;
+  // Sequences whose record does not exist, ascending by name.
+  virtual Result<std::vector<SequenceName>> orphaned_sequences(const std::optional<SequenceName>& after,
+                                                               std::uint32_t limit) = 0;
   // All of them, ascending by number.
   virtual Result<std::vector<Route>> routes() = 0;
   // One answer for each, in order.

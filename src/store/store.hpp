@@ -1,7 +1,7 @@
 // The interface between the engine and a database.
 //
-// A store keeps records and five indexes over them (ready, due, listing, satellites, log). It does not know why they
-// change: rules are in core/, batching in engine/. To write a new store, implement the two classes below and add it to
+// A store keeps records, five indexes over them (ready, due, listing, satellites, log), and their sequences. It does not
+// know why they change: rules are in core/, batching in engine/. To write a new store, implement the two classes below and add it to
 // the conformance suite; all guarantees of a store are described here.
 //
 // 1. Guards. A change set commits only if every `RootChange::expected_version` equals the stored version at the moment
@@ -21,7 +21,8 @@
 //    never reached, or that is of another log, is never taken for a place in this one.
 // 5. Routes. A ready entry commits together with its route, and a route is not removed while it has ready entries. So a
 //    session that has read all routes knows where all claimable work is.
-// 6. Time. `ReadReply::now_us` is the store's one clock: the database server's, or the system's for embedded stores,
+// 6. Sequences. A reader who has seen entry n of a sequence never later finds a new entry before n.
+// 7. Time. `ReadReply::now_us` is the store's one clock: the database server's, or the system's for embedded stores,
 //    without its steps back (base/wall_clock.hpp), or `StoreOptions::now_us` when tests supply one.
 //
 // Threads: Store is thread-safe. A Session belongs to one thread at a time, except for `settle`.
@@ -32,6 +33,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -120,8 +122,16 @@ class Session {
   // Loads satellites by name (missing ones are left out).
   virtual Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) = 0;
 
+  // Entries of a sequence with from <= n, ascending, at most `limit`.
+  virtual Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from,
+                                                           std::uint32_t limit) = 0;
+
   // Commits all sets in one transaction; one verdict per set, in order. Two sets of one commit never share a root.
   virtual Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) = 0;
+
+  // The numbers that the last commit gave to its appends, in the order of sets and of appends in each; 0 for those of sets
+  // that did not commit, and where the reply to a commit was lost that did happen.
+  virtual const std::vector<std::uint64_t>& appended() const = 0;
 
   // Ends the batch without writing. Harmless if there is none.
   virtual void release() = 0;
@@ -214,6 +224,7 @@ struct Wakeup {
   bool log_advanced = false;
   bool everything = false;  // notifications may have been lost: check everything again
   std::vector<std::string> lanes_changed;
+  std::set<Key> appended;  // the sequences of these records have grown; at most limits::max_announced_roots
 };
 
 // Adds up what two notices say; not knowing wins.
@@ -257,6 +268,9 @@ class Store {
   // Satellites of one root and kind with from <= n, ascending, at most `limit`.
   virtual Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                          std::uint32_t limit) = 0;
+  // As Session::read_sequence.
+  virtual Result<std::vector<SequenceEntry>> load_sequence(const SequenceName& name, std::uint64_t from,
+                                                           std::uint32_t limit) = 0;
   // Records of a kind, ascending by key, after `after` (exclusive, empty: from the start).
   virtual Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) = 0;
   virtual Result<std::vector<ListedRecord>> list(const ListQuery& query) = 0;

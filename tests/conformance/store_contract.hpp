@@ -143,6 +143,9 @@ inline std::vector<std::string> orphans(Store& store) {
   }
   for (const auto& name : must(inspection->orphaned_satellites({}, all)))
     found.push_back("satellite: " + name.root.bytes);
+  for (const auto& name : must(inspection->orphaned_sequences({}, all))) {
+    found.push_back("sequence: " + name.root.bytes);
+  }
   return found;
 }
 

@@ -552,6 +552,7 @@ class Heard {
       ++calls_;
       merge_ready(ready_, wakeup.ready);
       lanes_.insert(wakeup.lanes_changed.begin(), wakeup.lanes_changed.end());
+      appended_.insert(wakeup.appended.begin(), wakeup.appended.end());
       earliest_due_ = std::min(earliest_due_, wakeup.earliest_due);
       log_advanced_ = log_advanced_ || wakeup.log_advanced;
       changed_.notify_all();
@@ -568,6 +569,7 @@ class Heard {
       const auto has_lane = [&](const std::string& lane) { return lanes_.contains(lane); };
       return std::all_of(wakeup.ready.begin(), wakeup.ready.end(), has_line) &&
              std::all_of(wakeup.lanes_changed.begin(), wakeup.lanes_changed.end(), has_lane) &&
+             std::includes(appended_.begin(), appended_.end(), wakeup.appended.begin(), wakeup.appended.end()) &&
              earliest_due_ <= wakeup.earliest_due && (log_advanced_ || !wakeup.log_advanced);
     });
   }
@@ -588,6 +590,7 @@ class Heard {
   int calls_ = 0;
   std::map<ReadyLine, std::uint32_t> ready_;
   std::set<std::string> lanes_;
+  std::set<Key> appended_;
   TimestampMs earliest_due_ = std::numeric_limits<TimestampMs>::max();
   bool log_advanced_ = false;
 };
@@ -598,6 +601,7 @@ Wakeup news() {
   wakeup.earliest_due = 123456789;
   wakeup.log_advanced = true;
   wakeup.lanes_changed = {"lane", "l'\xc3\xa4\"n,e\\"};
+  wakeup.appended = {execution("a"), execution(std::string("\0,;\xff", 4))};
   return wakeup;
 }
 

@@ -57,6 +57,11 @@ class WatchedSession final : public Session {
   Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override {
     return watch_->through([&] { return inner_->read_satellites(names); });
   }
+  Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from,
+                                                   std::uint32_t limit) override {
+    return watch_->through([&] { return inner_->read_sequence(name, from, limit); });
+  }
+  const std::vector<std::uint64_t>& appended() const override { return inner_->appended(); }
   Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override {
     if (!watch_->dead) ++watch_->commits;
     if (watch_->refuse_commits) return Unexpected(*watch_->refuse_commits);
@@ -112,6 +117,10 @@ class WatchedStore final : public Store {
   Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                  std::uint32_t limit) override {
     return watch_->through([&] { return inner_->load_satellites(root, kind, from, limit); });
+  }
+  Result<std::vector<SequenceEntry>> load_sequence(const SequenceName& name, std::uint64_t from,
+                                                   std::uint32_t limit) override {
+    return watch_->through([&] { return inner_->load_sequence(name, from, limit); });
   }
   Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override {
     return watch_->through([&] { return inner_->scan(kind, after, limit); });

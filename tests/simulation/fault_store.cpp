@@ -52,7 +52,14 @@ class FaultSession final : public Session {
     if (store_.fails("read_satellites")) return unavailable();
     return inner_->read_satellites(names);
   }
+  Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from,
+                                                   std::uint32_t limit) override {
+    store_.enter("read_sequence");
+    if (store_.fails("read_sequence")) return unavailable();
+    return inner_->read_sequence(name, from, limit);
+  }
   Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override;
+  const std::vector<std::uint64_t>& appended() const override { return appended_; }
   void release() override {
     inner_->release();
     open(false);
@@ -97,6 +104,7 @@ class FaultSession final : public Session {
   FaultStore& store_;
   std::uint64_t last_commit_ = 0;
   bool batch_is_open_ = false;
+  std::vector<std::uint64_t> appended_;
   Memory<Candidate> ready_;
   Memory<DueCandidate> due_, grouped_;
 };
@@ -202,6 +210,14 @@ Result<std::vector<Verdict>> FaultSession::commit_some(const std::vector<ChangeS
   auto inner = inner_->commit(written);
   if (!inner) return inner;
   for (std::size_t i = 0; i < kept.size(); ++i) verdicts[kept[i]] = (*inner)[i];
+  appended_.clear();
+  auto number = inner_->appended().begin();
+  auto next_kept = kept.begin();
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const bool was_kept = next_kept != kept.end() && *next_kept == i;
+    if (was_kept) ++next_kept;
+    for (std::size_t n = 0; n < sets[i].appends.size(); ++n) appended_.push_back(was_kept ? *number++ : 0);
+  }
   return verdicts;
 }
 
@@ -284,6 +300,10 @@ Result<std::vector<Record>> FaultStore::load(const std::vector<Key>& keys) {
 Result<std::vector<Satellite>> FaultStore::load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                            std::uint32_t limit) {
   return inner_->load_satellites(root, kind, from, limit);
+}
+Result<std::vector<SequenceEntry>> FaultStore::load_sequence(const SequenceName& name, std::uint64_t from,
+                                                             std::uint32_t limit) {
+  return inner_->load_sequence(name, from, limit);
 }
 Result<std::vector<Record>> FaultStore::scan(RecordKind kind, const std::string& after, std::uint32_t limit) {
   return inner_->scan(kind, after, limit);

@@ -75,6 +75,8 @@ class FaultStore final : public Store {
   Result<std::vector<Record>> load(const std::vector<Key>& keys) override;
   Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                  std::uint32_t limit) override;
+  Result<std::vector<SequenceEntry>> load_sequence(const SequenceName& name, std::uint64_t from,
+                                                   std::uint32_t limit) override;
   Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override;
   Result<std::vector<ListedRecord>> list(const ListQuery& query) override;
   Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override;

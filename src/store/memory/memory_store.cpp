@@ -157,6 +157,8 @@ void check_one_partition(const ChangeSet& set) {
   for (const auto& entry : set.due_drop) check(entry.key);
   for (const auto& satellite : set.satellites) check(satellite.name.root);
   for (const auto& name : set.satellites_drop) check(name.root);
+  for (const auto& drop : set.sequence_drops) check(drop.sequence.root);
+  for (const auto& append : set.appends) check(append.sequence.root);
   for (const auto& entry : set.log) check(entry.root);
   for (const auto& add : set.counters) check(add.counter);
 }
@@ -172,11 +174,28 @@ void check_ready_puts(const ChangeSet& set) {
   }
 }
 
+// Of sequences, a set may touch those of its own roots, and those of roots that no other set of the commit has.
+struct ChangedRoot {
+  const ChangeSet* set;
+  RootChange::Action action;
+};
+void check_sequences(const std::vector<ChangeSet>& sets, const std::map<Key, ChangedRoot>& roots) {
+  for (const auto& set : sets) {
+    std::set<SequenceName> dropped;
+    for (const auto& drop : set.sequence_drops) FF_CHECK(dropped.insert(drop.sequence).second);
+    for (const auto& append : set.appends) {
+      const auto root = roots.find(append.sequence.root);
+      if (root == roots.end()) continue;
+      FF_CHECK(root->second.set == &set && root->second.action != RootChange::Action::erase);
+    }
+  }
+}
+
 void check_sets(const std::vector<ChangeSet>& sets) {
-  std::set<Key> roots;
+  std::map<Key, ChangedRoot> roots;
   for (const auto& set : sets) {
     check_one_partition(set);
-    for (const auto& change : set.roots) FF_CHECK(roots.insert(change.key).second);
+    for (const auto& change : set.roots) FF_CHECK(roots.emplace(change.key, ChangedRoot{&set, change.action}).second);
     PutIndex puts(set);
     for (const auto& entry : set.log) puts.at(entry.root);
     check_ready_puts(set);
@@ -186,6 +205,7 @@ void check_sets(const std::vector<ChangeSet>& sets) {
     const std::set<SatelliteName> dropped(set.satellites_drop.begin(), set.satellites_drop.end());
     for (const auto& satellite : set.satellites) FF_CHECK(!dropped.contains(satellite.name));
   }
+  check_sequences(sets, roots);
 }
 
 void check_request(const ReadRequest& request) {
@@ -240,7 +260,8 @@ class MemoryDatabase {
 
   ReadReply read(Owner owner, const ReadRequest& request, std::int64_t now_us);
   std::vector<Satellite> read_satellites(const std::vector<SatelliteName>& names);
-  std::vector<Verdict> commit(Owner owner, const std::vector<ChangeSet>& sets);
+  std::vector<SequenceEntry> load_sequence(const SequenceName& name, std::uint64_t from, std::uint32_t limit);
+  std::vector<Verdict> commit(Owner owner, const std::vector<ChangeSet>& sets, std::vector<std::uint64_t>& appended);
   void release(Owner owner);
 
   std::vector<RouteNo> forget_routes(const std::vector<RouteNo>& numbers);
@@ -267,6 +288,7 @@ class MemoryDatabase {
   std::vector<InspectedReady> inspect_ready(const std::optional<ReadyEntry>& after, std::uint32_t limit);
   std::vector<InspectedDue> inspect_due(const std::optional<DueEntry>& after, std::uint32_t limit);
   std::vector<SatelliteName> orphaned_satellites(const std::optional<SatelliteName>& after, std::uint32_t limit);
+  std::vector<SequenceName> orphaned_sequences(const std::optional<SequenceName>& after, std::uint32_t limit);
   std::vector<Route> routes();
   std::vector<PresentEntries> present(const std::vector<WantedEntries>& wanted);
 
@@ -283,6 +305,10 @@ class MemoryDatabase {
     std::string last_entry;
   };
   using Counters = std::map<Key, std::int64_t>;
+  struct Sequence {
+    std::uint64_t last = 0;  // the highest number ever given
+    std::map<std::uint64_t, std::string> entries;
+  };
 
   static Record to_record(const Key& key, const StoredRecord& stored) {
     return {key, stored.version, stored.fixed, stored.body, stored.last_entry};
@@ -301,6 +327,8 @@ class MemoryDatabase {
   void find_grouped(std::uint64_t group, std::uint32_t limit, std::vector<DueCandidate>& found) const;
   void end_batch(Owner owner);
   bool guards_hold(Owner owner, const ChangeSet& set) const;
+  bool has_roots_of_appends(const ChangeSet& set) const;
+  void drop_entries(const SequenceDrop& drop);
   std::optional<Counters> add_counters(const ChangeSet& set) const;
   Verdict apply(Owner owner, const ChangeSet& set);
   void apply_root(const RootChange& change);
@@ -324,6 +352,7 @@ class MemoryDatabase {
   std::set<DueEntry, GroupBefore> grouped_;  // those of them that belong to a group
   std::set<ListingPlace> listings_;
   std::map<SatelliteName, std::string> satellites_;
+  std::map<SequenceName, Sequence> sequences_;
   Counters counters_;
   std::map<std::uint64_t, LogEntry> log_;
   std::map<Key, std::vector<std::uint64_t>> log_of_root_;  // ascending sequences
@@ -452,12 +481,38 @@ std::vector<Satellite> MemoryDatabase::read_satellites(const std::vector<Satelli
   return satellites;
 }
 
-std::vector<Verdict> MemoryDatabase::commit(Owner owner, const std::vector<ChangeSet>& sets) {
+std::vector<SequenceEntry> MemoryDatabase::load_sequence(const SequenceName& name, std::uint64_t from,
+                                                         std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<SequenceEntry> found;
+  const auto sequence = sequences_.find(name);
+  if (sequence == sequences_.end()) return found;
+  const auto& entries = sequence->second.entries;
+  for (auto entry = entries.lower_bound(from); entry != entries.end() && found.size() < limit; ++entry) {
+    found.push_back({entry->first, entry->second});
+  }
+  return found;
+}
+
+std::vector<Verdict> MemoryDatabase::commit(Owner owner, const std::vector<ChangeSet>& sets,
+                                            std::vector<std::uint64_t>& appended) {
   check_sets(sets);
   const std::lock_guard lock(mutex_);
   std::vector<Verdict> verdicts;
   verdicts.reserve(sets.size());
-  for (const auto& set : sets) verdicts.push_back(apply(owner, set));
+  appended.clear();
+  for (const auto& set : sets) {
+    verdicts.push_back(apply(owner, set));
+    for (const Append& append : set.appends) {
+      if (verdicts.back() != Verdict::committed) {
+        appended.push_back(0);
+        continue;
+      }
+      Sequence& sequence = sequences_[append.sequence];
+      sequence.entries.emplace(++sequence.last, append.body);
+      appended.push_back(sequence.last);
+    }
+  }
   end_batch(owner);
   return verdicts;
 }
@@ -498,8 +553,23 @@ std::optional<MemoryDatabase::Counters> MemoryDatabase::add_counters(const Chang
   return sums;
 }
 
+bool MemoryDatabase::has_roots_of_appends(const ChangeSet& set) const {
+  PutIndex puts(set);
+  return std::all_of(set.appends.begin(), set.appends.end(), [&](const Append& append) {
+    return records_.contains(append.sequence.root) || puts.find(append.sequence.root) < set.roots.size();
+  });
+}
+
+void MemoryDatabase::drop_entries(const SequenceDrop& drop) {
+  const auto sequence = sequences_.find(drop.sequence);
+  if (sequence == sequences_.end()) return;
+  auto& entries = sequence->second.entries;
+  entries.erase(entries.begin(), entries.lower_bound(drop.below));
+  if (drop.below == whole_sequence) sequences_.erase(sequence);
+}
+
 Verdict MemoryDatabase::apply(Owner owner, const ChangeSet& set) {
-  if (!guards_hold(owner, set)) return Verdict::stale;
+  if (!guards_hold(owner, set) || !has_roots_of_appends(set)) return Verdict::stale;
   const auto sums = add_counters(set);
   if (!sums) return Verdict::refused;
   for (const auto& [key, sum] : *sums) counters_[key] = sum;
@@ -512,6 +582,7 @@ Verdict MemoryDatabase::apply(Owner owner, const ChangeSet& set) {
   for (const auto& entry : set.due_put) put_due(entry);
   for (const auto& name : set.satellites_drop) satellites_.erase(name);
   for (const auto& satellite : set.satellites) satellites_[satellite.name] = satellite.body;
+  for (const auto& drop : set.sequence_drops) drop_entries(drop);
   for (const auto& entry : set.log) append(entry);
   return Verdict::committed;
 }
@@ -553,6 +624,8 @@ void MemoryDatabase::erase(const RootChange& change) {
 
   auto satellite = satellites_.lower_bound(SatelliteName{key, 0, 0});
   while (satellite != satellites_.end() && satellite->first.root == key) satellite = satellites_.erase(satellite);
+  auto sequence = sequences_.lower_bound(SequenceName{key, 0});
+  while (sequence != sequences_.end() && sequence->first.root == key) sequence = sequences_.erase(sequence);
 
   const auto sequences = log_of_root_.find(key);
   if (sequences == log_of_root_.end()) return;
@@ -872,6 +945,17 @@ std::vector<SatelliteName> MemoryDatabase::orphaned_satellites(const std::option
   return page;
 }
 
+std::vector<SequenceName> MemoryDatabase::orphaned_sequences(const std::optional<SequenceName>& after,
+                                                             std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<SequenceName> page;
+  auto place = after ? sequences_.upper_bound(*after) : sequences_.begin();
+  for (; place != sequences_.end() && page.size() < limit; ++place) {
+    if (!records_.contains(place->first.root)) page.push_back(place->first);
+  }
+  return page;
+}
+
 std::vector<Route> MemoryDatabase::routes() {
   const std::lock_guard lock(mutex_);
   std::vector<Route> all;
@@ -938,15 +1022,22 @@ class MemorySession final : public Session {
     return database_->read_satellites(names);
   }
 
-  Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override {
-    return database_->commit(this, sets);
+  Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from,
+                                                   std::uint32_t limit) override {
+    return database_->load_sequence(name, from, limit);
   }
+
+  Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override {
+    return database_->commit(this, sets, appended_);
+  }
+  const std::vector<std::uint64_t>& appended() const override { return appended_; }
 
   void release() override { database_->release(this); }
 
  private:
   const std::shared_ptr<MemoryDatabase> database_;
   const std::function<std::int64_t()> now_us_;
+  std::vector<std::uint64_t> appended_;
 };
 
 std::function<std::int64_t()> system_clock() {
@@ -969,6 +1060,10 @@ class MemoryInspection final : public Inspection {
   Result<std::vector<SatelliteName>> orphaned_satellites(const std::optional<SatelliteName>& after,
                                                          std::uint32_t limit) override {
     return database_->orphaned_satellites(after, limit);
+  }
+  Result<std::vector<SequenceName>> orphaned_sequences(const std::optional<SequenceName>& after,
+                                                       std::uint32_t limit) override {
+    return database_->orphaned_sequences(after, limit);
   }
   Result<std::vector<Route>> routes() override { return database_->routes(); }
   Result<std::vector<PresentEntries>> present(const std::vector<WantedEntries>& wanted) override {
@@ -1020,6 +1115,10 @@ class MemoryStore final : public Store {
   Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                  std::uint32_t limit) override {
     return database_->load_satellites(root, kind, from, limit);
+  }
+  Result<std::vector<SequenceEntry>> load_sequence(const SequenceName& name, std::uint64_t from,
+                                                   std::uint32_t limit) override {
+    return database_->load_sequence(name, from, limit);
   }
   Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override {
     return database_->scan(kind, after, limit);

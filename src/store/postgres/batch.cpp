@@ -165,6 +165,47 @@ DELETE FROM satellite WHERE ctid = ANY (ARRAY(
   SELECT s.ctid FROM unnest($1::bytea[], $2::smallint[], $3::bigint[]) i(root, kind, n)
   CROSS JOIN LATERAL (SELECT ctid FROM satellite WHERE root = i.root AND kind = i.kind AND n = i.n LIMIT 1) s)))sql"};
 
+// Guard: the records of appends exist ($2 is 1 for these, $3 their number). Who changes a sequence has the record's lock
+// until the commit: so numbers are given in the order of commits, and the record cannot be erased meanwhile. Before
+// check_roots, whose weaker lock two sessions could not both replace by this one. Index root_pkey.
+constexpr Statement lock_sequences = {"lock_sequences", R"sql(
+SELECT assert_count(coalesce(sum(i.needed), 0), $3::int, 'FF001') FROM unnest($1::bytea[], $2::int[]) i(key, needed)
+CROSS JOIN LATERAL (SELECT FROM root WHERE key = i.key LIMIT 1 FOR NO KEY UPDATE) held)sql"};
+
+// No guard. What is left of a sequence keeps its highest number, or a row that holds it does: see the migration. Index
+// sequence_entry_pkey.
+constexpr Statement drop_entries = {"drop_entries", R"sql(
+WITH gone AS (
+  DELETE FROM sequence_entry WHERE ctid = ANY (ARRAY(
+    SELECT s.ctid FROM unnest($1::bytea[], $2::smallint[], $3::bigint[]) i(root, kind, below)
+    CROSS JOIN LATERAL (
+      SELECT ctid FROM sequence_entry WHERE root = i.root AND kind = i.kind AND n < i.below OFFSET 0) s))
+  RETURNING root, kind, abs(n) AS number)
+INSERT INTO sequence_entry (root, kind, n, body)
+SELECT g.root, g.kind, -g.last, '' FROM (SELECT root, kind, max(number) AS last FROM gone GROUP BY root, kind) g
+WHERE (SELECT count(*) FROM (
+  SELECT FROM sequence_entry WHERE root = g.root AND kind = g.kind AND n > g.last LIMIT 1) more) = 0)sql"};
+constexpr Statement drop_sequences = {"drop_sequences", R"sql(
+DELETE FROM sequence_entry WHERE ctid = ANY (ARRAY(
+  SELECT s.ctid FROM unnest($1::bytea[], $2::smallint[]) i(root, kind)
+  CROSS JOIN LATERAL (SELECT ctid FROM sequence_entry WHERE root = i.root AND kind = i.kind OFFSET 0) s)))sql"};
+
+// As erase_satellites.
+constexpr Statement erase_sequences = {"erase_sequences", R"sql(
+DELETE FROM sequence_entry WHERE ctid = ANY (ARRAY(
+  SELECT s.ctid FROM unnest($1::bytea[]) i(root)
+  CROSS JOIN LATERAL (SELECT ctid FROM sequence_entry WHERE root = i.root OFFSET 0) s)))sql"};
+
+// No separate guard: lock_sequences came before. $3 counts the entries of one sequence within this statement, from 1 on.
+// Result: the numbers. Index sequence_entry_pkey.
+constexpr Statement append_entries = {"append_entries", R"sql(
+INSERT INTO sequence_entry (root, kind, n, body)
+SELECT i.root, i.kind, coalesce(last.number, 0) + i.turn, i.body
+FROM unnest($1::bytea[], $2::smallint[], $3::bigint[], $4::bytea[]) i(root, kind, turn, body)
+LEFT JOIN LATERAL (
+  SELECT abs(n) AS number FROM sequence_entry WHERE root = i.root AND kind = i.kind ORDER BY n DESC LIMIT 1) last ON true
+RETURNING root, kind, n)sql"};
+
 // No guard. Index log_pkey.
 constexpr Statement append_page = {"append_page", R"sql(
 INSERT INTO log (n, live, entries, prev_xids, prev_ns, xid)
@@ -273,6 +314,10 @@ std::vector<std::span<const Row* const>> pieces(const std::vector<const Row*>& r
 
 std::size_t bytes_of(const RootChange& change) { return change.fixed.size() + change.body.size(); }
 
+std::vector<std::span<const Append* const>> append_pieces(const std::vector<const Append*>& appends) {
+  return pieces(appends, [](const Append& append) { return append.body.size(); });
+}
+
 Params keys_params(Changes changes) {
   Params params;
   params.array(Type::bytea, changes, key_of);
@@ -319,6 +364,8 @@ void Batch::add(const ChangeSet& set) {
   for (const auto& entry : set.due_drop) due_drop_.push_back(&entry);
   for (const auto& satellite : set.satellites) satellites_.push_back(&satellite);
   for (const auto& name : set.satellites_drop) satellites_drop_.push_back(&name);
+  for (const auto& drop : set.sequence_drops) sequence_drops_.push_back(&drop);
+  for (const auto& append : set.appends) appends_.push_back(&append);
   PutIndex puts(set);
   for (const auto& entry : set.log) add_entry(set.roots[puts.at(entry.root)], entry);
 }
@@ -409,13 +456,79 @@ Params& Batch::add_newest(Params& params, Changes changes) const {
 
 void Batch::queue(Connection& connection, const ReadyPlaces& held, bool patiently) const {
   queue_drops(connection, held);
+  queue_sequence_locks(connection);
   queue_roots(connection, patiently);
   queue_erasures(connection);
   queue_counters(connection);
   queue_satellites(connection);
+  queue_sequence_drops(connection);
   queue_puts(connection, patiently);
   queue_routes(connection);
   queue_entries(connection);
+  queue_appends(connection);
+}
+
+// Records that this transaction creates need no lock, and cannot be found yet.
+void Batch::queue_sequence_locks(Connection& connection) const {
+  std::map<std::string_view, bool> roots;  // by key: whether the record must exist
+  for (const SequenceDrop* drop : sequence_drops_) roots.try_emplace(drop->sequence.root.bytes, false);
+  for (const Append* append : appends_) roots[append->sequence.root.bytes] = true;
+  if (roots.empty()) return;
+  for (const RootChange* change : inserts_) roots.erase(change->key.bytes);
+  const auto needed = std::count_if(roots.begin(), roots.end(), [](const auto& root) { return root.second; });
+  Params params;
+  params.array(Type::bytea, roots, [](const auto& root) { return root.first; })
+      .array(Type::int4, roots, [](const auto& root) { return Int{root.second ? 1 : 0}; })
+      .int4(needed);
+  connection.queue(lock_sequences, params);
+}
+
+void Batch::queue_sequence_drops(Connection& connection) const {
+  std::vector<const SequenceDrop*> below, whole;
+  for (const SequenceDrop* drop : sequence_drops_) (drop->below == whole_sequence ? whole : below).push_back(drop);
+  const auto names = [](const std::vector<const SequenceDrop*>& drops) {
+    Params params;
+    params.array(Type::bytea, drops, [](const auto* drop) { return Text(drop->sequence.root.bytes); })
+        .array(Type::int2, drops, [](const auto* drop) { return Int(drop->sequence.kind); });
+    return params;
+  };
+  if (!whole.empty()) connection.queue(drop_sequences, names(whole));
+  if (below.empty()) return;
+  Params params = names(below);
+  params.array(Type::int8, below,
+               [](const auto* drop) { return static_cast<Int>(std::min<std::uint64_t>(drop->below, int64_max)); });
+  connection.queue(drop_entries, params);
+}
+
+void Batch::queue_appends(Connection& connection) const {
+  for (const auto& piece : append_pieces(appends_)) {
+    std::map<SequenceName, Int> turns;
+    Params params;
+    params.array(Type::bytea, piece, [](const Append* append) { return Text(append->sequence.root.bytes); })
+        .array(Type::int2, piece, [](const Append* append) { return Int(append->sequence.kind); })
+        .array(Type::int8, piece, [&](const Append* append) { return ++turns[append->sequence]; })
+        .array(Type::bytea, piece, [](const Append* append) { return Text(append->body); });
+    connection.queue(append_entries, params);
+  }
+}
+
+// The numbers of one sequence in one statement are consecutive, in the order of its appends.
+std::vector<std::uint64_t> Batch::numbers(std::span<const Rows> replies) const {
+  std::vector<std::uint64_t> out;
+  out.reserve(appends_.size());
+  const auto all = append_pieces(appends_);
+  const auto of_appends = replies.last(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::map<SequenceName, std::uint64_t> next;
+    for (int row = 0; row < of_appends[i].size(); ++row) {
+      const auto n = static_cast<std::uint64_t>(of_appends[i].integer(row, 2));
+      SequenceName name{Key{of_appends[i].string(row, 0)}, static_cast<std::uint8_t>(of_appends[i].integer(row, 1))};
+      const auto [place, is_new] = next.try_emplace(std::move(name), n);
+      if (!is_new) place->second = std::min(place->second, n);
+    }
+    for (const Append* append : all[i]) out.push_back(next.at(append->sequence)++);
+  }
+  return out;
 }
 
 void Batch::queue_drops(Connection& connection, const ReadyPlaces& held) const {
@@ -475,6 +588,7 @@ void Batch::queue_erasures(Connection& connection) const {
   const Params keys = keys_params(erasures_);
   connection.queue(erase_roots, guard_params(erasures_));
   connection.queue(erase_satellites, keys);
+  connection.queue(erase_sequences, keys);
   std::vector<Position> heads;
   for (const RootChange* change : erasures_) {
     if (!change->last_entry.empty()) heads.push_back(known_position(change->last_entry));

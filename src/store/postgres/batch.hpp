@@ -29,6 +29,10 @@ class Batch {
   // attempts after a conflict: existing index entries are tolerated, and positions are not used.
   void queue(Connection& connection, const ReadyPlaces& held, bool patiently) const;
 
+  // The numbers that the appends got, in the order of sets and of appends in each. `replies` are those to all statements
+  // that were queued before and by this; appends are the last of them.
+  std::vector<std::uint64_t> numbers(std::span<const Rows> replies) const;
+
  private:
   // The sum of all adds to one counter. `room` is the highest value from which every add still fits.
   struct CounterSum {
@@ -58,6 +62,9 @@ class Batch {
   void queue_puts(Connection& connection, bool patiently) const;
   void queue_satellites(Connection& connection) const;
   void queue_routes(Connection& connection) const;
+  void queue_sequence_locks(Connection& connection) const;
+  void queue_sequence_drops(Connection& connection) const;
+  void queue_appends(Connection& connection) const;
   void queue_entries(Connection& connection) const;
   void queue_counters(Connection& connection) const;
 
@@ -69,6 +76,8 @@ class Batch {
   std::vector<const DueEntry*> due_put_, due_drop_;
   std::vector<const Satellite*> satellites_;
   std::vector<const SatelliteName*> satellites_drop_;
+  std::vector<const SequenceDrop*> sequence_drops_;
+  std::vector<const Append*> appends_;
   std::vector<Entry> entries_;
   std::unordered_map<const RootChange*, std::uint32_t> newest_;  // the number of a record's last entry among these
   std::vector<CounterSum> counters_;

@@ -40,6 +40,12 @@ WHERE (s.root, s.kind, s.n) > ($1::bytea, $2::int::smallint, $3::bigint)
   AND NOT EXISTS (SELECT FROM root r WHERE r.key = s.root)
 ORDER BY s.root, s.kind, s.n LIMIT $4::bigint)sql"};
 
+// Result: names of sequences without a record. Index sequence_entry_pkey.
+constexpr Statement page_of_orphaned_sequences = {"page_of_orphaned_sequences", R"sql(
+SELECT DISTINCT s.root, s.kind FROM sequence_entry s
+WHERE (s.root, s.kind) > ($1::bytea, $2::int::smallint) AND NOT EXISTS (SELECT FROM root r WHERE r.key = s.root)
+ORDER BY s.root, s.kind LIMIT $3::bigint)sql"};
+
 constexpr Statement every_route = {"every_route", "SELECT number, lane, capabilities FROM route ORDER BY number"};
 
 // Result: for each of the arrays' elements the version of the record and whether its entries are there. Scalar subqueries,
@@ -179,6 +185,20 @@ Reply<std::vector<SatelliteName>> orphaned_satellites(Connection& connection, co
   for (int row = 0; row < rows->size(); ++row) {
     page.push_back({Key{rows->string(row, 0)}, static_cast<std::uint8_t>(rows->integer(row, 1)),
                     static_cast<std::uint32_t>(rows->integer(row, 2))});
+  }
+  return page;
+}
+
+Reply<std::vector<SequenceName>> orphaned_sequences(Connection& connection, const std::optional<SequenceName>& after,
+                                                    std::uint32_t limit) {
+  const SequenceName from = after.value_or(SequenceName{});
+  Params params;
+  params.bytes(from.root.bytes).int4(from.kind).int8(limit);
+  auto rows = connection.run(page_of_orphaned_sequences, params);
+  if (!rows) return tl::unexpected(std::move(rows).error());
+  std::vector<SequenceName> page;
+  for (int row = 0; row < rows->size(); ++row) {
+    page.push_back({Key{rows->string(row, 0)}, static_cast<std::uint8_t>(rows->integer(row, 1))});
   }
   return page;
 }

@@ -14,6 +14,8 @@ Reply<std::vector<InspectedDue>> inspect_due(Connection& connection, const std::
                                              std::uint32_t limit);
 Reply<std::vector<SatelliteName>> orphaned_satellites(Connection& connection, const std::optional<SatelliteName>& after,
                                                       std::uint32_t limit);
+Reply<std::vector<SequenceName>> orphaned_sequences(Connection& connection, const std::optional<SequenceName>& after,
+                                                    std::uint32_t limit);
 Reply<std::vector<Route>> all_routes(Connection& connection);
 Reply<std::vector<PresentEntries>> present(Connection& connection, const std::vector<WantedEntries>& wanted);
 

@@ -50,6 +50,10 @@ class PostgresInspection final : public Inspection {
                                                          std::uint32_t limit) override {
     return readers_.run([&](Connection& c) { return postgres::orphaned_satellites(c, after, limit); });
   }
+  Result<std::vector<SequenceName>> orphaned_sequences(const std::optional<SequenceName>& after,
+                                                       std::uint32_t limit) override {
+    return readers_.run([&](Connection& c) { return postgres::orphaned_sequences(c, after, limit); });
+  }
   Result<std::vector<Route>> routes() override { return readers_.run(all_routes); }
   Result<std::vector<PresentEntries>> present(const std::vector<WantedEntries>& wanted) override {
     return readers_.run([&](Connection& c) { return postgres::present(c, wanted); });
@@ -98,6 +102,10 @@ class PostgresStore final : public Store {
   Result<std::vector<Satellite>> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from,
                                                  std::uint32_t limit) override {
     return readers_.run([&](Connection& c) { return query_satellites(c, root, kind, from, limit); });
+  }
+  Result<std::vector<SequenceEntry>> load_sequence(const SequenceName& name, std::uint64_t from,
+                                                   std::uint32_t limit) override {
+    return readers_.run([&](Connection& c) { return query_sequence(c, name, from, limit); });
   }
   Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override {
     return listers_.run([&](Connection& c) { return query_scan(c, kind, after, limit); });

@@ -1,5 +1,6 @@
 #include "store/postgres/queries.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "store/postgres/incarnation.hpp"
@@ -11,6 +12,11 @@ namespace {
 // Result: satellites of one root and kind, ascending. Index satellite_pkey.
 constexpr Statement scan_satellites = {"scan_satellites", R"sql(
 SELECT root, kind, n, body FROM satellite WHERE root = $1::bytea AND kind = $2::int AND n >= $3::bigint
+ORDER BY n LIMIT $4::bigint)sql"};
+
+// Result: entries of one sequence, ascending. Index sequence_entry_pkey.
+constexpr Statement scan_sequence = {"scan_sequence", R"sql(
+SELECT n, body FROM sequence_entry WHERE root = $1::bytea AND kind = $2::int::smallint AND n >= $3::bigint
 ORDER BY n LIMIT $4::bigint)sql"};
 
 // Result: records with $1 < key < $2, ascending. Index root_pkey.
@@ -217,6 +223,21 @@ Reply<std::vector<Satellite>> query_satellites(Connection& connection, const Key
   Params params;
   params.bytes(root.bytes).int4(kind).int8(from).int8(limit);
   return ask(connection, scan_satellites, params, satellites_of);
+}
+
+// No entry has a number below 1; see the migration for the row that does.
+Reply<std::vector<SequenceEntry>> query_sequence(Connection& connection, const SequenceName& name, std::uint64_t from,
+                                                 std::uint32_t limit) {
+  Params params;
+  params.bytes(name.root.bytes).int4(name.kind);
+  params.int8(static_cast<std::int64_t>(std::clamp<std::uint64_t>(from, 1, INT64_MAX))).int8(limit);
+  return ask(connection, scan_sequence, params, [](const Rows& rows) {
+    std::vector<SequenceEntry> out;
+    for (int row = 0; row < rows.size(); ++row) {
+      out.push_back({static_cast<std::uint64_t>(rows.integer(row, 0)), rows.string(row, 1)});
+    }
+    return out;
+  });
 }
 
 Reply<std::vector<Record>> query_scan(Connection& connection, RecordKind kind, const std::string& after,

@@ -9,6 +9,8 @@ namespace flowfabric::postgres {
 Reply<std::vector<Record>> query_records(Connection& connection, const std::vector<Key>& keys);
 Reply<std::vector<Satellite>> query_satellites(Connection& connection, const Key& root, std::uint8_t kind,
                                                std::uint32_t from, std::uint32_t limit);
+Reply<std::vector<SequenceEntry>> query_sequence(Connection& connection, const SequenceName& name, std::uint64_t from,
+                                                 std::uint32_t limit);
 Reply<std::vector<Record>> query_scan(Connection& connection, RecordKind kind, const std::string& after,
                                       std::uint32_t limit);
 Reply<std::vector<ListedRecord>> query_list(Connection& connection, const ListQuery& query);

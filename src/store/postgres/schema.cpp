@@ -224,8 +224,20 @@ ALTER TABLE ready SET (autovacuum_vacuum_cost_delay = 0);
 ALTER TABLE due SET (autovacuum_vacuum_cost_delay = 0);
 )sql";
 
+// Sequences. If all entries of one were dropped, a single row holds the highest number ever given, negative and without a
+// body, so the greatest `n` of a sequence always tells the next number.
+constexpr const char* migration_8 = R"sql(
+CREATE TABLE sequence_entry (
+  root bytea NOT NULL,
+  n bigint NOT NULL,
+  kind smallint NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (root, kind, n)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+)sql";
+
 constexpr std::array migrations = {migration_1, migration_2, migration_3, migration_4,
-                                   migration_5, migration_6, migration_7};
+                                   migration_5, migration_6, migration_7, migration_8};
 constexpr int current_version = static_cast<int>(migrations.size());
 
 // The version of the schema, 0 if there is none.

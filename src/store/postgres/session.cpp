@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
 #include <thread>
 #include <unordered_map>
 
@@ -11,7 +12,9 @@
 #include "store/postgres/backoff.hpp"
 #include "store/postgres/batch.hpp"
 #include "store/postgres/incarnation.hpp"
+#include "store/postgres/queries.hpp"
 #include "store/postgres/rows.hpp"
+#include "store/put_index.hpp"
 
 namespace flowfabric::postgres {
 namespace {
@@ -232,7 +235,11 @@ bool names_a_namespace(const std::vector<RouteDemand>& demands) {
 bool wants_groups(const ReadRequest& request) { return !request.groups.empty() && request.group_limit > 0; }
 
 bool guards_hold(const ChangeSet& set, const std::unordered_map<std::string, std::uint64_t>& versions) {
-  return std::all_of(set.roots.begin(), set.roots.end(), [&](const RootChange& change) {
+  PutIndex puts(set);
+  const bool rooted = std::all_of(set.appends.begin(), set.appends.end(), [&](const Append& append) {
+    return versions.contains(append.sequence.root.bytes) || puts.find(append.sequence.root) < set.roots.size();
+  });
+  return rooted && std::all_of(set.roots.begin(), set.roots.end(), [&](const RootChange& change) {
     const auto found = versions.find(change.key.bytes);
     return change.expected_version == (found == versions.end() ? 0 : found->second);
   });
@@ -414,12 +421,22 @@ Result<std::vector<Satellite>> WriterSession::read_satellites(const std::vector<
   return satellites_of(rows);
 }
 
+Result<std::vector<SequenceEntry>> WriterSession::read_sequence(const SequenceName& name, std::uint64_t from,
+                                                                std::uint32_t limit) {
+  return to_result(repeated([&] { return query_sequence(*connection_, name, from, limit); }));
+}
+
 // Almost always the first group commits, in one round trip. After a conflict the conflicting sets are determined, get
 // their verdict and are left out. An error is returned only if nothing has been written.
 Result<std::vector<Verdict>> WriterSession::commit(const std::vector<ChangeSet>& sets) {
   std::vector<Verdict> verdicts(sets.size(), Verdict::committed);
   std::vector<std::size_t> pending(sets.size());
-  for (std::size_t i = 0; i < sets.size(); ++i) pending[i] = i;
+  std::size_t appends = 0;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    pending[i] = i;
+    appends += sets[i].appends.size();
+  }
+  appended_.assign(appends, 0);
   for (int round = 0; round < group_rounds && !pending.empty(); ++round) {
     FF_TRY(outcome, commit_group(sets, pending, round > 0));
     if (outcome == Outcome::committed) return verdicts;
@@ -466,6 +483,7 @@ Result<void> WriterSession::judge(const std::vector<ChangeSet>& sets, std::vecto
   std::vector<Key> keys, counters;
   for (const std::size_t i : pending) {
     for (const auto& change : sets[i].roots) keys.push_back(change.key);
+    for (const auto& append : sets[i].appends) keys.push_back(append.sequence.root);
     for (const auto& add : sets[i].counters) counters.push_back(add.counter);
   }
   FF_TRY(rows, to_result(repeated([&] {
@@ -493,7 +511,8 @@ Result<void> WriterSession::judge(const std::vector<ChangeSet>& sets, std::vecto
   return {};
 }
 
-Reply<void> WriterSession::send_group(const Batch& batch, bool patiently) {
+// The numbers of the appends.
+Reply<std::vector<std::uint64_t>> WriterSession::send_group(const Batch& batch, bool patiently) {
   ++batch_;
   Params params;
   params.int8(writer_).int8(generation_).int8(batch_);
@@ -502,12 +521,26 @@ Reply<void> WriterSession::send_group(const Batch& batch, bool patiently) {
   if (in_transaction_) connection_->queue(commit_transaction, {});
   auto answer = connection_->flush();
   if (answer) {
+    const std::span<const Rows> replies(*answer);
+    auto numbers = batch.numbers(in_transaction_ ? replies.first(replies.size() - 1) : replies);
     in_transaction_ = false;
     held_.clear();
-    return {};
+    return numbers;
   }
   if (!answer.error().lost) release();
   return Unexpected(std::move(answer).error());
+}
+
+// `numbers` are those of the chosen sets.
+void WriterSession::note_numbers(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen,
+                                 const std::vector<std::uint64_t>& numbers) {
+  if (numbers.empty()) return;
+  std::vector<std::size_t> first(sets.size() + 1, 0);
+  for (std::size_t i = 0; i < sets.size(); ++i) first[i + 1] = first[i] + sets[i].appends.size();
+  auto number = numbers.begin();
+  for (const std::size_t i : chosen) {
+    for (std::size_t n = first[i]; n < first[i + 1]; ++n) appended_[n] = *number++;
+  }
 }
 
 // Commits the chosen sets together or not at all.
@@ -518,7 +551,10 @@ Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<Cha
   for (;;) {
     const Batch batch(sets, chosen, shift_);  // a new connection may be one to another incarnation
     const auto sent = send_group(batch, patiently);
-    if (sent) return Outcome::committed;
+    if (sent) {
+      note_numbers(sets, chosen, *sent);
+      return Outcome::committed;
+    }
     const Failure& failure = sent.error();
     if (failure.lost) {
       log(LogLevel::warn, "connection lost during a commit", {{"cause", failure.message}});

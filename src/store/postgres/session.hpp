@@ -22,7 +22,10 @@ class WriterSession final : public Session {
 
   Result<ReadReply> read(const ReadRequest& request) override;
   Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override;
+  Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from,
+                                                   std::uint32_t limit) override;
   Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override;
+  const std::vector<std::uint64_t>& appended() const override { return appended_; }
   void release() override;
 
  private:
@@ -42,7 +45,9 @@ class WriterSession final : public Session {
 
   Result<Outcome> commit_group(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen,
                                bool patiently);
-  Reply<void> send_group(const Batch& batch, bool patiently);
+  Reply<std::vector<std::uint64_t>> send_group(const Batch& batch, bool patiently);
+  void note_numbers(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen,
+                    const std::vector<std::uint64_t>& numbers);
   Result<bool> find_out(Time deadline);
   Result<void> judge(const std::vector<ChangeSet>& sets, std::vector<std::size_t>& pending,
                      std::vector<Verdict>& verdicts);
@@ -60,6 +65,7 @@ class WriterSession final : public Session {
   std::int64_t writer_ = 0;
   std::int64_t generation_ = 0;
   std::int64_t batch_ = 0;  // number of the last commit that was sent
+  std::vector<std::uint64_t> appended_;
 };
 
 }  // namespace flowfabric::postgres

@@ -34,6 +34,7 @@ void merge_into(std::vector<T>& all, const std::vector<T>& more) {
 void merge(Wakeup& all, const Wakeup& more) {
   merge_ready(all.ready, more.ready);
   merge_into(all.lanes_changed, more.lanes_changed);
+  all.appended.insert(more.appended.begin(), more.appended.end());
   all.earliest_due = std::min(all.earliest_due, more.earliest_due);
   all.log_advanced = all.log_advanced || more.log_advanced;
   all.everything = all.everything || more.everything;
@@ -70,7 +71,8 @@ bool parse_line(std::string_view text, std::map<ReadyLine, std::uint32_t>& ready
   return true;
 }
 
-// The words after the sender: d<due> and g, e as flags, r<route>:<namespace in hex>*<count>,..., l<lane in hex>,...
+// The words after the sender: d<due> and g, e as flags, r<route>:<namespace in hex>*<count>,..., l<lane in hex>,...,
+// a<key in hex>,...
 bool parse_word(std::string_view word, Wakeup& wakeup) {
   const std::string_view rest = word.substr(1);
   switch (word.front()) {
@@ -87,6 +89,13 @@ bool parse_word(std::string_view word, Wakeup& wakeup) {
         auto lane = from_hex(item);
         if (!lane || lane->empty()) return false;  // no lane has an empty name
         wakeup.lanes_changed.push_back(std::move(*lane));
+      }
+      return true;
+    case 'a':
+      for (const auto item : split(rest, ',')) {
+        auto key = from_hex(item);
+        if (!key || key->size() < 3) return false;  // no key is shorter
+        wakeup.appended.insert(Key{std::move(*key)});
       }
       return true;
     default: return false;
@@ -109,6 +118,11 @@ std::string encode_wakeup(const Wakeup& wakeup, const std::string& sender) {
   separator = ' ';
   for (const auto& lane : wakeup.lanes_changed) {
     out += (separator == ' ' ? " l" : ",") + to_hex(lane);
+    separator = ',';
+  }
+  separator = ' ';
+  for (const Key& key : wakeup.appended) {
+    out += (separator == ' ' ? " a" : ",") + to_hex(key.bytes);
     separator = ',';
   }
   return out.size() <= max_payload_bytes ? out : sender + " e";

@@ -31,9 +31,12 @@ class Batch {
 
   Result<ReadReply> read(const ReadRequest& request, std::int64_t now_us);
   Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names);
+  Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from, std::uint32_t limit);
 
   // Writes every set whose guards and counters allow it. After an error the transaction must be rolled back.
   Result<std::vector<Verdict>> write(const std::vector<ChangeSet>& sets);
+  // See Session::appended.
+  const std::vector<std::uint64_t>& appended() const { return appended_; }
   // Whether `write` has changed anything in this transaction.
   bool dirty() const { return dirty_; }
 
@@ -53,6 +56,7 @@ class Batch {
     Statement find_ready, find_ready_of, find_ready_of_default, insert_ready, delete_ready;
     Statement find_due, find_grouped, insert_due, delete_due;
     Statement load_satellite, put_satellite, delete_satellite, delete_satellites;
+    Statement load_sequence, last_number, append, drop_below, drop_sequence, delete_sequences;
     Statement log_end, shrink_page, delete_page;
     Statement load_floor, raise_floor;
     Statement load_counter, put_counter;
@@ -77,6 +81,7 @@ class Batch {
   void remember(const Key& key, Root root);
   Result<Verdict> judge(const ChangeSet& set);
   Result<bool> counters_allow(const ChangeSet& set);
+  Result<bool> has_roots_of_appends(const ChangeSet& set);
   Result<void> begin_log();
 
   Result<void> apply(const ChangeSet& set);
@@ -88,6 +93,10 @@ class Batch {
   Result<void> apply_ready(const ChangeSet& set);
   Result<void> apply_due(const ChangeSet& set);
   Result<void> apply_satellites(const ChangeSet& set);
+  Result<void> apply_sequences(const ChangeSet& set);
+  Result<void> drop_entries(const SequenceDrop& drop);
+  // The highest number ever given, negative if all entries were dropped, 0 if there never was one.
+  Result<std::int64_t> last_number(const SequenceName& name);
   void append_log(const ChangeSet& set);
   Result<void> erase_history(const RootChange& change);
   // A page that loses entries because their records are erased.
@@ -105,6 +114,7 @@ class Batch {
   std::vector<std::int64_t> sums_;
   // The newest entries that the applied set adds, in the order of its roots; 0 if it adds none.
   std::vector<std::int64_t> newest_;
+  std::vector<std::uint64_t> appended_;
   PageWriter new_pages_;
   PageReader old_pages_;
   std::unordered_set<RouteNo> put_routes_;  // that are stored, as this transaction has made sure
@@ -114,6 +124,12 @@ class Batch {
   bool floor_raised_ = false;
   bool dirty_ = false;
 };
+
+// Entries of a sequence, for batches and for readers: a range of the clustered table. Columns n, body.
+inline constexpr char load_sequence_sql[] = R"(
+  SELECT n, body FROM sequence_entry WHERE root = ?1 AND kind = ?2 AND n >= ?3 ORDER BY n LIMIT ?4)";
+Result<std::vector<SequenceEntry>> entries_of(Statement& load, const SequenceName& name, std::uint64_t from,
+                                              std::uint32_t limit);
 
 // The capabilities of a route as one column.
 std::string encode_capabilities(const std::vector<std::string>& capabilities);

@@ -61,6 +61,7 @@ Result<void> Batch::prepare_reads() {
       {&statements_.find_ready_of, find_ready_of_sql}, {&statements_.find_ready_of_default, find_ready_of_default_sql},
       {&statements_.find_due, find_due_sql},           {&statements_.find_grouped, find_grouped_sql},
       {&statements_.load_routes, load_routes_sql},     {&statements_.load_satellite, load_satellite_sql},
+      {&statements_.load_sequence, load_sequence_sql},
   };
   for (const auto& [statement, sql] : all) {
     FF_TRY(prepared, database_->prepare(sql));
@@ -204,6 +205,26 @@ Result<std::vector<Satellite>> Batch::read_satellites(const std::vector<Satellit
     load.reset();
   }
   return found;
+}
+
+// No entry has a number below 1; see the migration for the row that does.
+Result<std::vector<SequenceEntry>> entries_of(Statement& load, const SequenceName& name, std::uint64_t from,
+                                              std::uint32_t limit) {
+  load.bind_blob(1, name.root.bytes);
+  load.bind(2, name.kind);
+  load.bind(3, static_cast<std::int64_t>(std::clamp<std::uint64_t>(from, 1, INT64_MAX)));
+  load.bind(4, limit);
+  std::vector<SequenceEntry> entries;
+  for (;;) {
+    FF_TRY(row, load.step());
+    if (!row) return entries;
+    entries.push_back({static_cast<std::uint64_t>(load.integer(0)), load.bytes(1)});
+  }
+}
+
+Result<std::vector<SequenceEntry>> Batch::read_sequence(const SequenceName& name, std::uint64_t from,
+                                                        std::uint32_t limit) {
+  return entries_of(statements_.load_sequence, name, from, limit);
 }
 
 std::string encode_capabilities(const std::vector<std::string>& capabilities) {

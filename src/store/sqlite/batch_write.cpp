@@ -1,5 +1,6 @@
 // The writing half of a batch.
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "store/put_index.hpp"
@@ -45,6 +46,13 @@ constexpr char put_satellite_sql[] = R"(
 constexpr char delete_satellite_sql[] = "DELETE FROM satellite WHERE root = ?1 AND kind = ?2 AND n = ?3";
 constexpr char delete_satellites_sql[] = "DELETE FROM satellite WHERE root = ?1";
 
+constexpr char last_number_sql[] =
+    "SELECT n FROM sequence_entry WHERE root = ?1 AND kind = ?2 ORDER BY n DESC LIMIT 1";
+constexpr char append_sql[] = "INSERT INTO sequence_entry(root, kind, n, body) VALUES(?1, ?2, ?3, ?4)";
+constexpr char drop_below_sql[] = "DELETE FROM sequence_entry WHERE root = ?1 AND kind = ?2 AND n < ?3";
+constexpr char drop_sequence_sql[] = "DELETE FROM sequence_entry WHERE root = ?1 AND kind = ?2";
+constexpr char delete_sequences_sql[] = "DELETE FROM sequence_entry WHERE root = ?1";
+
 constexpr char log_end_sql[] = "SELECT seq + entries - 1 FROM log ORDER BY seq DESC LIMIT 1";
 constexpr char shrink_page_sql[] = "UPDATE log SET live = ?2, body = ?3 WHERE seq = ?1";
 constexpr char delete_page_sql[] = "DELETE FROM log WHERE seq = ?1";
@@ -84,6 +92,11 @@ Result<void> Batch::prepare_writes() {
       {&s.put_satellite, put_satellite_sql},
       {&s.delete_satellite, delete_satellite_sql},
       {&s.delete_satellites, delete_satellites_sql},
+      {&s.last_number, last_number_sql},
+      {&s.append, append_sql},
+      {&s.drop_below, drop_below_sql},
+      {&s.drop_sequence, drop_sequence_sql},
+      {&s.delete_sequences, delete_sequences_sql},
       {&s.log_end, log_end_sql},
       {&s.shrink_page, shrink_page_sql},
       {&s.delete_page, delete_page_sql},
@@ -116,11 +129,13 @@ Result<std::vector<Verdict>> Batch::write(const std::vector<ChangeSet>& sets) {
   FF_TRY_VOID(begin_log());
   std::vector<Verdict> verdicts;
   verdicts.reserve(sets.size());
+  appended_.clear();
   for (const ChangeSet& set : sets) {
     // All checks of a set come before its first write, so a failed set has nothing to undo.
     FF_TRY(verdict, judge(set));
     verdicts.push_back(verdict);
     if (verdict == Verdict::committed) FF_TRY_VOID(apply(set));
+    if (verdict != Verdict::committed) appended_.resize(appended_.size() + set.appends.size());
   }
   FF_TRY_VOID(end_log());
   return verdicts;
@@ -161,9 +176,23 @@ Result<Verdict> Batch::judge(const ChangeSet& set) {
     FF_TRY(root, stored(change));
     if (root.version != change.expected_version) return Verdict::stale;
   }
+  FF_TRY(rooted, has_roots_of_appends(set));
+  if (!rooted) return Verdict::stale;
   if (set.counters.empty()) return Verdict::committed;
   FF_TRY(allowed, counters_allow(set));
   return allowed ? Verdict::committed : Verdict::refused;
+}
+
+Result<bool> Batch::has_roots_of_appends(const ChangeSet& set) {
+  PutIndex puts(set);
+  for (const Append& append : set.appends) {
+    if (puts.find(append.sequence.root) < set.roots.size()) continue;
+    RootChange root;
+    root.key = append.sequence.root;
+    FF_TRY(found, stored(root));
+    if (found.version == 0) return false;
+  }
+  return true;
 }
 
 Result<bool> Batch::counters_allow(const ChangeSet& set) {
@@ -212,6 +241,7 @@ Result<void> Batch::apply(const ChangeSet& set) {
   FF_TRY_VOID(apply_ready(set));
   FF_TRY_VOID(apply_due(set));
   FF_TRY_VOID(apply_satellites(set));
+  FF_TRY_VOID(apply_sequences(set));
   for (std::size_t i = 0; i < set.counters.size(); ++i) {
     statements_.put_counter.bind_blob(1, set.counters[i].counter.bytes);
     statements_.put_counter.bind(2, sums_[i]);
@@ -284,6 +314,8 @@ Result<void> Batch::erase_root(const RootChange& change) {
   root = Root{};
   statements_.delete_satellites.bind_blob(1, change.key.bytes);
   FF_TRY_VOID(statements_.delete_satellites.run());
+  statements_.delete_sequences.bind_blob(1, change.key.bytes);
+  FF_TRY_VOID(statements_.delete_sequences.run());
   return erase_history(change);
 }
 
@@ -370,6 +402,49 @@ Result<void> Batch::apply_satellites(const ChangeSet& set) {
     FF_TRY_VOID(statements_.put_satellite.run());
   }
   return {};
+}
+
+Result<std::int64_t> Batch::last_number(const SequenceName& name) {
+  statements_.last_number.bind_blob(1, name.root.bytes);
+  statements_.last_number.bind(2, name.kind);
+  return lookup(statements_.last_number, 0);
+}
+
+Result<void> Batch::apply_sequences(const ChangeSet& set) {
+  for (const SequenceDrop& drop : set.sequence_drops) FF_TRY_VOID(drop_entries(drop));
+  for (const Append& append : set.appends) {
+    FF_TRY(last, last_number(append.sequence));
+    const std::int64_t next = std::abs(last) + 1;
+    statements_.append.bind_blob(1, append.sequence.root.bytes);
+    statements_.append.bind(2, append.sequence.kind);
+    statements_.append.bind(3, next);
+    statements_.append.bind_blob(4, append.body);
+    FF_TRY_VOID(statements_.append.run());
+    appended_.push_back(static_cast<std::uint64_t>(next));
+  }
+  return {};
+}
+
+Result<void> Batch::drop_entries(const SequenceDrop& drop) {
+  const auto bind_name = [&](Statement& statement) {
+    statement.bind_blob(1, drop.sequence.root.bytes);
+    statement.bind(2, drop.sequence.kind);
+  };
+  if (drop.below == whole_sequence) {
+    bind_name(statements_.drop_sequence);
+    return statements_.drop_sequence.run();
+  }
+  FF_TRY(last, last_number(drop.sequence));
+  if (last <= 0) return {};
+  const auto below = static_cast<std::int64_t>(std::min<std::uint64_t>(drop.below, INT64_MAX));
+  bind_name(statements_.drop_below);
+  statements_.drop_below.bind(3, below);
+  FF_TRY_VOID(statements_.drop_below.run());
+  if (last >= below) return {};
+  bind_name(statements_.append);
+  statements_.append.bind(3, -last);
+  statements_.append.bind_blob(4, "");
+  return statements_.append.run();
 }
 
 // Assigns numbers and links to the entries. They are written when all sets have been applied; the following roots need

@@ -183,6 +183,24 @@ Result<std::vector<SatelliteName>> orphaned_satellites(Database& database, const
   }
 }
 
+Result<std::vector<SequenceName>> orphaned_sequences(Database& database, const std::optional<SequenceName>& after,
+                                                     std::uint32_t limit) {
+  constexpr static char sql[] = R"(
+    SELECT DISTINCT root, kind FROM sequence_entry
+    WHERE (root, kind) > (?1, ?2) AND NOT EXISTS (SELECT 1 FROM root WHERE root.key = sequence_entry.root)
+    ORDER BY root, kind LIMIT ?3)";
+  FF_TRY(find, database.cached(sql));
+  find->bind_blob(1, after ? std::string_view(after->root.bytes) : "");
+  find->bind(2, after ? after->kind : 0);
+  find->bind(3, limit);
+  std::vector<SequenceName> page;
+  for (;;) {
+    FF_TRY(row, find->step());
+    if (!row) return page;
+    page.push_back({Key{find->bytes(0)}, static_cast<std::uint8_t>(find->integer(1))});
+  }
+}
+
 Result<std::vector<Route>> all_routes(Database& database) {
   constexpr static char sql[] = "SELECT number, lane, capabilities FROM route ORDER BY number";
   FF_TRY(find, database.prepare(sql));

@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "store/sqlite/batch.hpp"
 #include "store/sqlite/log_pages.hpp"
 
 namespace flowfabric::sqlite {
@@ -144,6 +145,12 @@ Result<std::vector<Satellite>> load_satellites(Database& database, const Key& ro
     const auto n = static_cast<std::uint32_t>(find->integer(0));
     satellites.push_back(Satellite{SatelliteName{root, kind, n}, find->bytes(1)});
   }
+}
+
+Result<std::vector<SequenceEntry>> load_sequence(Database& database, const SequenceName& name, std::uint64_t from,
+                                                 std::uint32_t limit) {
+  FF_TRY(find, database.cached(load_sequence_sql));
+  return entries_of(*find, name, from, limit);
 }
 
 // Keys of a kind are adjacent in root_key, between its byte and the next one.

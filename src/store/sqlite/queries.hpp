@@ -15,6 +15,8 @@ namespace flowfabric::sqlite {
 Result<std::vector<Record>> load(Database& database, const std::vector<Key>& keys);
 Result<std::vector<Satellite>> load_satellites(Database& database, const Key& root, std::uint8_t kind,
                                                std::uint32_t from, std::uint32_t limit);
+Result<std::vector<SequenceEntry>> load_sequence(Database& database, const SequenceName& name, std::uint64_t from,
+                                                 std::uint32_t limit);
 Result<std::vector<Record>> scan(Database& database, RecordKind kind, const std::string& after, std::uint32_t limit);
 Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& query);
 Result<std::vector<StateCount>> count(Database& database, RecordKind kind,
@@ -37,6 +39,8 @@ Result<std::vector<InspectedDue>> inspect_due(Database& database, const std::opt
                                               std::uint32_t limit);
 Result<std::vector<SatelliteName>> orphaned_satellites(Database& database, const std::optional<SatelliteName>& after,
                                                        std::uint32_t limit);
+Result<std::vector<SequenceName>> orphaned_sequences(Database& database, const std::optional<SequenceName>& after,
+                                                     std::uint32_t limit);
 Result<std::vector<Route>> all_routes(Database& database);
 Result<std::vector<PresentEntries>> present(Database& database, const std::vector<WantedEntries>& wanted);
 

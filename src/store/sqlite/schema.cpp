@@ -182,10 +182,23 @@ Result<void> convert_routes(Database& database) {
   return database.execute("DROP TABLE old_route");
 }
 
+// Sequences. If all entries of one were dropped, a single row holds the highest number ever given, negative and without a
+// body, so the greatest `n` of a sequence always tells the next number. Entries are short, and are read by ranges and
+// removed by ranges, so the table is clustered.
+constexpr const char* migration_7[] = {
+    R"(CREATE TABLE sequence_entry(
+         root BLOB NOT NULL,
+         kind INTEGER NOT NULL,
+         n INTEGER NOT NULL,
+         body BLOB NOT NULL,
+         PRIMARY KEY(root, kind, n)) STRICT, WITHOUT ROWID)",
+};
+
 constexpr Migration migrations[] = {
     {migration_1, std::size(migration_1)}, {migration_2, std::size(migration_2)},
     {migration_3, std::size(migration_3)}, {migration_4, std::size(migration_4), convert_events},
     {migration_5, std::size(migration_5)}, {migration_6, std::size(migration_6), convert_routes},
+    {migration_7, std::size(migration_7)},
 };
 
 constexpr char select_user_version[] = "PRAGMA user_version";

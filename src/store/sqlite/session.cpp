@@ -273,9 +273,18 @@ Result<std::vector<Satellite>> SqliteSession::read_satellites(const std::vector<
   return found;
 }
 
+Result<std::vector<SequenceEntry>> SqliteSession::read_sequence(const SequenceName& name, std::uint64_t from,
+                                                                std::uint32_t limit) {
+  FF_TRY_VOID(ensure_begun());
+  auto found = writer_->batch().read_sequence(name, from, limit);
+  if (!found) give_up(found.error());
+  return found;
+}
+
 Result<std::vector<Verdict>> SqliteSession::commit(const std::vector<ChangeSet>& sets) {
   FF_TRY_VOID(ensure_begun());
   auto verdicts = writer_->batch().write(sets);
+  appended_ = writer_->batch().appended();
   if (!verdicts) {
     give_up(verdicts.error());
     return verdicts;

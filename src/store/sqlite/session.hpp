@@ -109,7 +109,10 @@ class SqliteSession final : public Session {
 
   Result<ReadReply> read(const ReadRequest& request) override;
   Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override;
+  Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from,
+                                                   std::uint32_t limit) override;
   Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) override;
+  const std::vector<std::uint64_t>& appended() const override { return appended_; }
   void release() override;
   Result<void> settle() override { return writer_->settle(); }
 
@@ -120,6 +123,7 @@ class SqliteSession final : public Session {
   std::shared_ptr<Writer> writer_;
   std::shared_ptr<Clock> clock_;
   bool begun_ = false;
+  std::vector<std::uint64_t> appended_;  // copied, because the sessions share the batch
 };
 
 }  // namespace flowfabric::sqlite

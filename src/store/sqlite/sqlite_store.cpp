@@ -169,6 +169,10 @@ class SqliteStore final : public Store {
                                                  std::uint32_t limit) override {
     return with(readers_, sqlite::load_satellites, root, kind, from, limit);
   }
+  Result<std::vector<SequenceEntry>> load_sequence(const SequenceName& name, std::uint64_t from,
+                                                   std::uint32_t limit) override {
+    return with(readers_, sqlite::load_sequence, name, from, limit);
+  }
   Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override {
     return with(listers_, sqlite::scan, kind, after, limit);
   }
@@ -246,6 +250,10 @@ class SqliteInspection final : public Inspection {
   Result<std::vector<SatelliteName>> orphaned_satellites(const std::optional<SatelliteName>& after,
                                                          std::uint32_t limit) override {
     return store_.with(store_.inspector_, sqlite::orphaned_satellites, after, limit);
+  }
+  Result<std::vector<SequenceName>> orphaned_sequences(const std::optional<SequenceName>& after,
+                                                       std::uint32_t limit) override {
+    return store_.with(store_.inspector_, sqlite::orphaned_sequences, after, limit);
   }
   Result<std::vector<Route>> routes() override { return store_.with(store_.inspector_, sqlite::all_routes); }
   Result<std::vector<PresentEntries>> present(const std::vector<WantedEntries>& wanted) override {
