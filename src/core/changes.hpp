@@ -181,12 +181,19 @@ struct LogEntry {
   std::string body;
 };
 
-// Adds to a shared counter, or refuses the whole change set if the sum would exceed `limit`. Counters are not
-// versioned; a missing counter is 0.
+// A number that many add to at the same time without waiting for each other: a store keeps it in parts and adds them up
+// when it is read. Not versioned, may be negative; a counter that nobody has added to is 0. The name is UTF-8.
+struct Counter {
+  std::string name;
+  std::int64_t value = 0;
+
+  friend bool operator==(const Counter&, const Counter&) = default;
+};
+
+// Several adds to one counter add up, within a set too.
 struct CounterAdd {
-  Key counter;
+  std::string counter;
   std::int64_t delta = 0;
-  std::int64_t limit = INT64_MAX;
 };
 
 // The change of one root record. `expected_version` is the guard: the version on which the decision was based, 0 for
@@ -194,8 +201,8 @@ struct CounterAdd {
 struct RootChange {
   enum class Action : std::uint8_t {
     put,  // create (expected 0; writes `fixed`, `body`, `listing`) or rewrite `body` and the changing part of `listing`
-    erase,  // remove the record with its satellites and its log entries
-    check,  // only the guard
+    erase,  // remove the record with its satellites, its sequences and its log entries; expected is not 0
+    check,  // only the guard. It holds until the commit: nobody changes the record meanwhile
   };
   Key key;
   std::uint64_t expected_version = 0;
@@ -214,8 +221,7 @@ struct RootChange {
   std::uint64_t next_version() const { return expected_version == 0 ? first_version : expected_version + 1; }
 };
 
-// Commits as a whole or not at all: if every guard holds and no counter refuses, everything below is written in one
-// step. Drops name entries as they were put; dropping a missing entry is not an error. All keys are in one partition. A
+// Commits as a whole or not at all: if every guard holds, everything below is written in one step. Drops name entries as they were put; dropping a missing entry is not an error. All keys are in one partition. A
 // set never puts and drops the same entry; drops come first, so a due entry may be put again under its name with
 // another group.
 //
@@ -233,7 +239,7 @@ struct ChangeSet {
   std::vector<SatelliteName> satellites_drop;
   std::vector<SequenceDrop> sequence_drops;  // at most one for a sequence
   std::vector<Append> appends;               // numbered in this order
-  std::vector<LogEntry> log;  // appended in this order; the record of each is put by the same set
+  std::vector<LogEntry> log;                 // appended in this order; the record of each is put by the same set
   std::vector<CounterAdd> counters;
 };
 

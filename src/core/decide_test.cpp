@@ -475,6 +475,9 @@ void check_due_entry(const Rehearsal& rehearsal, const Execution& execution) {
   if (facts.lease) {
     EXPECT_EQ(group.group, holder_group("default", facts.lease->worker_instance_id));
     EXPECT_EQ(group.rank, facts.lease->acquired_at);
+  } else if (const auto of_state = group_of_state(public_state(facts))) {
+    EXPECT_EQ(group.group, *of_state);
+    EXPECT_EQ(group.rank, execution.spec.created_at);
   } else if (group.group != 0) {
     EXPECT_EQ(group.group, lost_leases_group);
     EXPECT_EQ(group.rank, facts.lost.lost_at);

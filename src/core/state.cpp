@@ -271,12 +271,27 @@ std::uint64_t holder_group(std::string_view name_space, std::string_view worker_
   return (fnv1a64(name) >> 2) + 2;
 }
 
-Grouping grouping(const Facts& facts) {
+// Behind the groups of holders, which are below 2^62 + 2.
+std::optional<std::uint64_t> group_of_state(PublicState state) {
+  constexpr std::uint64_t first = (std::uint64_t{1} << 62) + 256;
+  switch (state) {
+    case PublicState::failed:
+    case PublicState::cancelled:
+    case PublicState::expired:
+    case PublicState::skipped: return first + static_cast<std::uint8_t>(state);
+    default: return std::nullopt;
+  }
+}
+
+Grouping grouping(const Execution& execution) {
+  const Facts& facts = execution.facts;
   if (facts.lease) {
     return {holder_group(facts.lease->worker_namespace, facts.lease->worker_instance_id), facts.lease->acquired_at};
   }
   if (has_lost_lease(facts)) return {lost_leases_group, facts.lost.lost_at};
-  return {};
+  if (facts.phase != Phase::terminal) return {};
+  const auto group = group_of_state(public_state(facts));
+  return group ? Grouping{*group, execution.spec.created_at} : Grouping{};
 }
 
 WorkerInfo worker_info(const WorkerRecord& worker, TimestampMs now) {

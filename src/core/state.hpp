@@ -34,15 +34,17 @@ TimestampMs next_due(const WorkerRecord& worker);
 
 // Its lease is lost and it has not been claimed since: it waits for a reclaim or for the end of the grace period.
 bool has_lost_lease(const Facts& facts);
-// The group in the due index by which an execution is found: the holder of its lease, or `lost_leases_group`, ranked by
-// the time of the loss.
+// The group in the due index by which an execution is found: the holder of its lease; `lost_leases_group`, ranked by the
+// time of the loss; or the group of its state, ranked by its creation. States that people look for, and that an execution
+// enters once or never, have a group: failed, cancelled, expired and skipped.
 inline constexpr std::uint64_t lost_leases_group = 1;
+std::optional<std::uint64_t> group_of_state(PublicState state);
 std::uint64_t holder_group(std::string_view name_space, std::string_view worker_instance_id);
 struct Grouping {
   std::uint64_t group = 0;
   std::int64_t rank = 0;
 };
-Grouping grouping(const Facts& facts);
+Grouping grouping(const Execution& execution);
 
 // The state at `now`: a worker whose TTL has passed is shown as lapsed, even if the clock has not processed it yet.
 WorkerInfo worker_info(const WorkerRecord& worker, TimestampMs now);

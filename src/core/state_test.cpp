@@ -373,18 +373,34 @@ TEST(Projections, OnlyALostLeaseThatNobodyFollowedIsLost) {
   EXPECT_FALSE(has_lost_lease(facts));
 }
 
-TEST(Projections, GroupsAreOfHoldersAndOfLostLeases) {
-  Facts facts = running().facts;
+TEST(Projections, GroupsAreOfHoldersOfLostLeasesAndOfStates) {
+  Execution execution = running();
+  Facts& facts = execution.facts;
   facts.lease->worker_namespace = "fleet";
   facts.lease->acquired_at = 7;
   facts.lost = {LeaseLoss::expired, 1, {}, "v", "v-1", 0, 3};
-  EXPECT_EQ(grouping(facts).group, holder_group("fleet", "w-1"));
-  EXPECT_EQ(grouping(facts).rank, 7);
+  EXPECT_EQ(grouping(execution).group, holder_group("fleet", "w-1"));
+  EXPECT_EQ(grouping(execution).rank, 7);
   facts.lease.reset();
-  EXPECT_EQ(grouping(facts).group, lost_leases_group);
-  EXPECT_EQ(grouping(facts).rank, 3);
-  EXPECT_EQ(grouping(runnable().facts).group, 0u);
-  EXPECT_EQ(grouping(ended(Outcome::success).facts).group, 0u);
+  EXPECT_EQ(grouping(execution).group, lost_leases_group);
+  EXPECT_EQ(grouping(execution).rank, 3);
+  EXPECT_EQ(grouping(runnable()).group, 0u);
+  EXPECT_EQ(grouping(ended(Outcome::success)).group, 0u);
+  Execution failed = ended(Outcome::failed);
+  failed.spec.created_at = 55;
+  EXPECT_EQ(grouping(failed).group, group_of_state(PublicState::failed));
+  EXPECT_EQ(grouping(failed).rank, 55);
+}
+
+// Stored, and written into migrations.
+TEST(Projections, StatesThatPeopleLookForHaveGroups) {
+  EXPECT_EQ(group_of_state(PublicState::failed), 4611686018427388168u);
+  EXPECT_EQ(group_of_state(PublicState::cancelled), 4611686018427388169u);
+  EXPECT_EQ(group_of_state(PublicState::expired), 4611686018427388170u);
+  EXPECT_EQ(group_of_state(PublicState::skipped), 4611686018427388171u);
+  for (const auto state : {PublicState::waiting, PublicState::delayed, PublicState::active, PublicState::completed}) {
+    EXPECT_FALSE(group_of_state(state));
+  }
 }
 
 TEST(Projections, HoldersHaveGroupsOfTheirOwn) {
@@ -394,7 +410,7 @@ TEST(Projections, HoldersHaveGroupsOfTheirOwn) {
   for (int i = 0; i < 1000; ++i) {
     const std::uint64_t group = holder_group("default", "w-" + std::to_string(i));
     EXPECT_GT(group, lost_leases_group);
-    EXPECT_LT(group, 1ULL << 63);
+    EXPECT_LT(group, (1ULL << 62) + 256) << "the first group of a state";
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "core/counts.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -22,7 +23,7 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       Execution& execution = *slot.execution();
       FF_TRY_VOID(decode_execution_into(execution, record));
       slot.indexed_ready = ready_entry(execution);
-      slot.indexed_due = armed_entry(record.key, execution.facts.armed_due, grouping(execution.facts));
+      slot.indexed_due = armed_entry(record.key, execution.facts.armed_due, grouping(execution));
       return {};
     }
     case RecordKind::lane: {
@@ -134,6 +135,36 @@ void plan_due(Slot& slot, ChangeSet& set, PlannedCommit& plan) {
   }
 }
 
+// Every listed record is counted once, under these columns of its listing.
+struct ListedAs {
+  std::string_view name_space;
+  std::string_view lane;
+  std::uint8_t state = 0;
+};
+
+// Of a record of a kind that is listed (see plan_root).
+std::optional<ListedAs> listed_as(const Slot& slot) {
+  if (const Execution* execution = slot.execution()) {
+    const auto state = static_cast<std::uint8_t>(public_state(execution->facts));
+    return ListedAs{execution->spec.name_space, execution->spec.lane, state};
+  }
+  return std::nullopt;
+}
+
+// Namespace and lane never change.
+void plan_counts(const Slot& slot, ChangeSet& set) {
+  const auto listed = listed_as(slot);
+  if (!listed) return;
+  std::optional<std::uint8_t> state;
+  if (!slot.erased) state = listed->state;
+  if (state == slot.counted_state) return;
+  const auto add = [&](std::uint8_t counted, std::int64_t delta) {
+    set.counters.push_back({counter_name(slot.key.kind(), listed->name_space, listed->lane, counted), delta});
+  };
+  if (slot.counted_state) add(*slot.counted_state, -1);
+  if (state) add(*state, 1);
+}
+
 void plan_log(const Slot& slot, ChangeSet& set) {
   if (slot.erased) return;
   for (const Event& event : slot.events) {
@@ -160,7 +191,7 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
   }
   const Execution* execution = slot.execution();
   if (execution == nullptr) return std::nullopt;
-  const Grouping grouped = grouping(execution->facts);
+  const Grouping grouped = grouping(*execution);
   TimestampMs due = next_due(execution->facts);
   // A new lease moves the entry to another group anyway, so it gets its exact time at once.
   const bool same_lease =
@@ -177,6 +208,7 @@ Result<std::unique_ptr<Slot>> decode_slot(const Record& record) {
   slot->last_entry = record.last_entry;
   slot->place = record.place;
   FF_TRY_VOID(decode_into(*slot, record));
+  if (const auto listed = listed_as(*slot)) slot->counted_state = listed->state;
   return slot;
 }
 
@@ -257,6 +289,7 @@ PlannedCommit Workspace::plan(std::uint64_t first_version) {
     plan_ready(*slot, set);
     plan_due(*slot, set, plan);
     plan_root(*slot, first_version, set.roots.emplace_back());
+    plan_counts(*slot, set);
     plan_log(*slot, set);
     if (!slot->erased) {
       for (auto& satellite : slot->satellites) set.satellites.push_back(std::move(satellite));

@@ -54,6 +54,7 @@ struct Slot {
   // The current index entries of this record.
   std::optional<ReadyEntry> indexed_ready;
   std::optional<DueEntry> indexed_due;
+  std::optional<std::uint8_t> counted_state;  // under which it is counted, if it is listed
 
   std::uint32_t turn = 0;  // its position in the order of arrival
   static constexpr std::uint32_t unplanned = UINT32_MAX;

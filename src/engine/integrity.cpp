@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
+#include "core/counts.hpp"
 #include "core/expected.hpp"
 #include "core/route.hpp"
 
@@ -65,6 +66,7 @@ class IntegrityCheck {
   Result<void> check_page(const std::vector<InspectedRecord>& page);
   Result<void> check_satellites();
   Result<void> check_sequences();
+  Result<void> check_counts();
 
   template <class Entry>
   void check_entry(const Entry& entry, const std::optional<Record>& record, const std::string& text);
@@ -80,6 +82,7 @@ class IntegrityCheck {
     one.findings.push_back({std::move(problem), std::move(repair)});
   }
   void report(IntegrityFinding finding);
+  Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets);
   Result<void> finish_page();
 
   Store& store_;
@@ -102,6 +105,7 @@ Result<IntegritySummary> IntegrityCheck::run() {
   FF_TRY_VOID(check_records());
   FF_TRY_VOID(check_satellites());
   FF_TRY_VOID(check_sequences());
+  FF_TRY_VOID(check_counts());
   if (summary_.repaired > 0) {
     Wakeup wakeup;
     wakeup.everything = true;
@@ -151,6 +155,16 @@ Case& IntegrityCheck::case_of(const Key& key, std::uint64_t version) {
   return place->second;
 }
 
+Result<std::vector<Verdict>> IntegrityCheck::commit(const std::vector<ChangeSet>& sets) {
+  if (!session_) {
+    FF_TRY(session, store_.open_session());
+    session_ = std::move(session);
+  }
+  FF_TRY(verdicts, session_->commit(sets));
+  FF_TRY_VOID(session_->settle());
+  return verdicts;
+}
+
 // Commits the repairs of the page and tells what was found in it. A repair that turns out stale is left: the record has
 // changed since it was read, and the next check sees it as it is then.
 Result<void> IntegrityCheck::finish_page() {
@@ -165,12 +179,7 @@ Result<void> IntegrityCheck::finish_page() {
   }
   std::vector<Verdict> verdicts;
   if (!sets.empty()) {
-    if (!session_) {
-      FF_TRY(session, store_.open_session());
-      session_ = std::move(session);
-    }
-    FF_TRY(committed, session_->commit(sets));
-    FF_TRY_VOID(session_->settle());
+    FF_TRY(committed, commit(sets));
     verdicts = std::move(committed);
   }
   std::set<const Case*> done;
@@ -395,6 +404,35 @@ Result<void> IntegrityCheck::check_sequences() {
     FF_TRY_VOID(finish_page());
     if (page.size() < page_size) return {};
   }
+}
+
+// After the records, whose repairs write listings. A repair adds the difference, so it is right whatever others add
+// meanwhile.
+Result<void> IntegrityCheck::check_counts() {
+  FF_TRY(counts, inspection_->counts());
+  std::map<std::string, std::int64_t> missing;
+  for (const ListedCount& one : counts.listed) {
+    missing[counter_name(one.record_kind, one.name_space, one.lane, one.state)] = static_cast<std::int64_t>(one.count);
+  }
+  for (const Counter& counter : counts.counters) {
+    if (decode_counter(counter.name)) missing[counter.name] -= counter.value;
+  }
+  std::erase_if(missing, [](const auto& one) { return one.second == 0; });
+  if (missing.empty()) return {};
+  ChangeSet repair;
+  for (const auto& [name, delta] : missing) repair.counters.push_back({name, delta});
+  if (repair_) {
+    FF_TRY(verdicts, commit({repair}));
+    FF_CHECK(verdicts.front() == Verdict::committed);
+  }
+  for (const auto& [name, delta] : missing) {
+    const Counted counted = *decode_counter(name);
+    report({"the counter of records \"" + std::string(1, static_cast<char>(counted.record_kind)) +
+                "\" in namespace \"" + counted.name_space + "\", lane \"" + counted.lane + "\", state " +
+                std::to_string(counted.state) + " is wrong by " + std::to_string(-delta),
+            repair_ ? "corrected it" : ""});
+  }
+  return {};
 }
 
 }  // namespace

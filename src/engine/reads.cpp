@@ -1,12 +1,16 @@
 #include "engine/reads.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
+#include "core/counts.hpp"
 #include "core/ingress.hpp"
 #include "core/state.hpp"
 
@@ -317,8 +321,9 @@ Result<EventPage> history(Store& store, const ExecutionId& id, const std::string
   return page;
 }
 
-Result<ListReply> list(Store& store, const ListRequest& request) {
-  FF_TRY_VOID(admit(request));
+namespace {
+
+Result<ListQuery> query_of(const ListRequest& request) {
   ListQuery query;
   query.name_space = request.name_space;
   query.lane = request.lane;
@@ -337,7 +342,63 @@ Result<ListReply> list(Store& store, const ListRequest& request) {
     FF_TRY(position, decode_list_cursor(request.cursor));
     query.after = std::move(position);
   }
-  FF_TRY(found, store.list(query));
+  return query;
+}
+
+// Whether a lane or states are asked for that nothing is counted under. Then no record needs to be read.
+Result<bool> matches_nothing(Store& store, const ListQuery& query) {
+  if (!query.lane && query.states.empty()) return false;
+  FF_TRY(counters, store.counters(counter_prefix(query.record_kind, query.name_space)));
+  return std::none_of(counters.begin(), counters.end(), [&](const Counter& counter) {
+    const auto counted = decode_counter(counter.name);
+    if (!counted || (query.lane && counted->lane != *query.lane)) return false;
+    const auto& states = query.states;
+    return states.empty() || std::find(states.begin(), states.end(), counted->state) != states.end();
+  });
+}
+
+// The groups of the states that are asked for, if each has one. A flow has an index of its own, which is better.
+std::vector<std::uint64_t> groups_of(const ListRequest& request) {
+  std::set<std::uint64_t> groups;
+  for (const PublicState state : request.states) {
+    const auto group = group_of_state(state);
+    if (!group || request.flow) return {};
+    groups.insert(*group);
+  }
+  return {groups.begin(), groups.end()};
+}
+
+// The page of each group, put together.
+Result<std::vector<ListedRecord>> list_groups(Store& store, ListQuery query, const std::vector<std::uint64_t>& groups) {
+  std::vector<ListedRecord> all;
+  for (const std::uint64_t group : groups) {
+    query.group = group;
+    FF_TRY(found, store.list(query));
+    std::move(found.begin(), found.end(), std::back_inserter(all));
+  }
+  std::sort(all.begin(), all.end(), [](const ListedRecord& a, const ListedRecord& b) {
+    return std::tie(b.created_at, b.record.key) < std::tie(a.created_at, a.record.key);
+  });
+  // A record that changed from one group to another meanwhile may be in both pages.
+  const auto same = [](const ListedRecord& a, const ListedRecord& b) { return a.record.key == b.record.key; };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  if (all.size() > query.limit) all.resize(query.limit);
+  return all;
+}
+
+Result<std::vector<ListedRecord>> find_listed(Store& store, const ListRequest& request, const ListQuery& query) {
+  FF_TRY(nothing, matches_nothing(store, query));
+  if (nothing) return std::vector<ListedRecord>{};
+  const auto groups = groups_of(request);
+  return groups.empty() ? store.list(query) : list_groups(store, query, groups);
+}
+
+}  // namespace
+
+Result<ListReply> list(Store& store, const ListRequest& request) {
+  FF_TRY_VOID(admit(request));
+  FF_TRY(query, query_of(request));
+  FF_TRY(found, find_listed(store, request, query));
   const bool more = found.size() > request.limit;
   if (more) found.pop_back();
   ListReply reply;
@@ -353,13 +414,18 @@ Result<ListReply> list(Store& store, const ListRequest& request) {
 
 Result<std::vector<LaneCounts>> counts(Store& store, const std::optional<std::string>& name_space) {
   if (name_space) FF_TRY_VOID(admit_namespace(*name_space));
-  FF_TRY(rows, store.count(RecordKind::execution, name_space));
-  std::vector<LaneCounts> out;
-  for (const StateCount& row : rows) {
-    if (!is_public_state(row.state)) continue;  // of a damaged listing, which an integrity check names
-    if (out.empty() || out.back().lane != row.lane) out.push_back({row.lane, {}});
-    out.back().counts[static_cast<PublicState>(row.state)] = row.count;
+  FF_TRY(rows, store.counters(counter_prefix(RecordKind::execution, name_space)));
+  std::map<std::string, LaneCounts> lanes;
+  for (const Counter& row : rows) {
+    const auto counted = decode_counter(row.name);
+    // Those that make no sense are named by an integrity check.
+    if (!counted || !is_public_state(counted->state) || row.value < 0) continue;
+    LaneCounts& lane = lanes[counted->lane];
+    lane.lane = counted->lane;
+    lane.counts[static_cast<PublicState>(counted->state)] += static_cast<std::uint64_t>(row.value);
   }
+  std::vector<LaneCounts> out;
+  for (auto& [name, lane] : lanes) out.push_back(std::move(lane));
   return out;
 }
 

@@ -45,6 +45,22 @@ struct PresentEntries {
   std::vector<bool> satellites{};  // in the order in which they were asked for
 };
 
+// How many records are listed under these columns.
+struct ListedCount {
+  RecordKind record_kind = RecordKind::execution;
+  std::string name_space;
+  std::string lane;
+  std::uint8_t state = 0;
+  std::uint64_t count = 0;
+
+  friend auto operator<=>(const ListedCount&, const ListedCount&) = default;
+};
+// What was counted, and the counters of the same moment.
+struct InspectedCounts {
+  std::vector<ListedCount> listed;  // ascending
+  std::vector<Counter> counters;    // as Store::counters
+};
+
 class Inspection {
  public:
   virtual ~Inspection() = default;
@@ -61,6 +77,8 @@ class Inspection {
   // Sequences whose record does not exist, ascending by name.
   virtual Result<std::vector<SequenceName>> orphaned_sequences(const std::optional<SequenceName>& after,
                                                                std::uint32_t limit) = 0;
+  // Reads every record.
+  virtual Result<InspectedCounts> counts() = 0;
   // All of them, ascending by number.
   virtual Result<std::vector<Route>> routes() = 0;
   // One answer for each, in order.

@@ -101,8 +101,7 @@ struct ReadReply {
 
 enum class Verdict : std::uint8_t {
   committed,
-  stale,    // a guard failed
-  refused,  // a counter's limit would be exceeded
+  stale,  // a guard failed
 };
 
 // One writer's session with the database: `read` (repeatedly), then `commit` or `release`.
@@ -141,9 +140,11 @@ class Session {
   virtual Result<void> settle() { return {}; }
 };
 
-// Selects listed records, newest first: descending by (created_at, key).
+// Selects listed records, newest first: descending by (created_at, key). The cost is that of the records between the
+// first and the last of the page, of the group or the flow if one is given.
 struct ListQuery {
   RecordKind record_kind = RecordKind::execution;
+  std::optional<std::uint64_t> group;  // only records in this group, in which the rank of each is its created_at
   std::optional<std::string> name_space;
   std::optional<std::string> lane;
   std::optional<std::string> kind;
@@ -164,14 +165,6 @@ struct ListedRecord {
   Record record;
   TimestampMs created_at = 0;
   std::uint8_t state = 0;
-};
-
-struct StateCount {
-  std::string lane;
-  std::uint8_t state = 0;
-  std::uint64_t count = 0;
-
-  friend bool operator==(const StateCount&, const StateCount&) = default;
 };
 
 // Why a position in the log is refused.
@@ -274,9 +267,8 @@ class Store {
   // Records of a kind, ascending by key, after `after` (exclusive, empty: from the start).
   virtual Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) = 0;
   virtual Result<std::vector<ListedRecord>> list(const ListQuery& query) = 0;
-  // Listed records per lane and state, ordered by lane, then state.
-  virtual Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) = 0;
-  virtual Result<std::int64_t> counter(const Key& key) = 0;
+  // Counters whose names begin with `prefix`, ascending by name; those that are 0 are left out.
+  virtual Result<std::vector<Counter>> counters(const std::string& prefix) = 0;
   virtual Result<std::int64_t> now_us() = 0;
   // Ready entries of a route that would be served before `entry`, counted up to `limit`.
   virtual Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) = 0;

@@ -24,9 +24,7 @@ std::vector<std::uint32_t> numbers(const std::vector<Satellite>& satellites) {
   return each(satellites, [](const Satellite& item) { return item.name.n; });
 }
 
-CounterAdd add(const Key& counter, std::int64_t delta, std::int64_t limit = INT64_MAX) {
-  return {counter, delta, limit};
-}
+using Counters = std::vector<Counter>;
 
 std::string all_bytes() {
   std::string bytes;
@@ -42,8 +40,7 @@ TEST_P(StoreContract, AFreshDatabaseIsEmpty) {
   EXPECT_TRUE(read(*session_, {key}).empty());
   EXPECT_EQ(must(store_->next_due()), std::nullopt);
   EXPECT_TRUE(must(store_->scan(RecordKind::execution, "", 10)).empty());
-  EXPECT_TRUE(must(store_->count(RecordKind::execution, std::nullopt)).empty());
-  EXPECT_EQ(must(store_->counter(key)), 0);
+  EXPECT_EQ(must(store_->counters("")), Counters{});
   EXPECT_TRUE(whole_log().empty());
   EXPECT_TRUE(must(store_->history(key, "", 10)).empty());
   EXPECT_GE(store_->preferred_sessions(), 1u);
@@ -122,7 +119,6 @@ TEST_P(StoreContract, FixedIsWrittenOnceAndBodyRewritten) {
 
 TEST_P(StoreContract, AStaleSetChangesNothingAtAll) {
   const Key key = execution("a");
-  const Key counter = make_key(RecordKind::lane, "counter", 7);
   const RouteNo route = intern("lane", {});
   write(set_of({put(key, 0, "kept")}));
 
@@ -131,7 +127,7 @@ TEST_P(StoreContract, AStaleSetChangesNothingAtAll) {
   set.due_put = {{clock_.now_ms(), key}};
   set.satellites = {satellite(key, payload, 0, "lost")};
   set.log = {event(key, "lost")};
-  set.counters = {add(counter, 1)};
+  set.counters = {{"counter", 1}};
   EXPECT_EQ(commit_one(set), Verdict::stale);
 
   EXPECT_EQ(load(key)->body, "kept");
@@ -140,7 +136,7 @@ TEST_P(StoreContract, AStaleSetChangesNothingAtAll) {
   EXPECT_EQ(must(store_->next_due()), std::nullopt);
   EXPECT_TRUE(must(store_->load_satellites(key, payload, 0, 10)).empty());
   EXPECT_TRUE(whole_log().empty());
-  EXPECT_EQ(must(store_->counter(counter)), 0);
+  EXPECT_EQ(must(store_->counters("")), Counters{});
 }
 
 TEST_P(StoreContract, WhoeverHoldsARecordIsNeverStaleAndTheNextHolderSeesWhatItWrote) {
@@ -197,15 +193,9 @@ TEST_P(StoreContract, OneStaleSetAmongManyNeighbours) {
 }
 
 TEST_P(StoreContract, VerdictsComeInTheOrderOfTheSets) {
-  const Key counter = make_key(RecordKind::lane, "counter", 7);
-  const auto counted = [&](std::string_view id, std::int64_t limit) {
-    ChangeSet set = set_of({put(execution(id), 0)});
-    set.counters = {add(counter, 1, limit)};
-    return set;
-  };
-  const Verdicts expected = {Verdict::stale, Verdict::committed, Verdict::refused, Verdict::committed, Verdict::stale};
-  EXPECT_EQ(commit({set_of({put(execution("a"), 1)}), counted("b", 1), counted("c", 1), counted("d", 2),
-                    set_of({check(execution("e"), 1)})}),
+  const Verdicts expected = {Verdict::stale, Verdict::committed, Verdict::committed, Verdict::stale};
+  EXPECT_EQ(commit({set_of({put(execution("a"), 1)}), set_of({put(execution("b"), 0)}),
+                    set_of({put(execution("c"), 0)}), set_of({check(execution("e"), 1)})}),
             expected);
 }
 
@@ -326,7 +316,6 @@ TEST_P(StoreContract, EraseTakesTheRecordFromTheListing) {
   EXPECT_EQ(list().size(), 1u);
   write(set_of({erase(key, 1)}));
   EXPECT_TRUE(list().empty());
-  EXPECT_TRUE(must(store_->count(RecordKind::execution, std::nullopt)).empty());
   EXPECT_TRUE(must(store_->scan(RecordKind::execution, "", 10)).empty());
 }
 
@@ -489,83 +478,49 @@ TEST_P(StoreContract, SatellitesAreReadByNameInASession) {
 
 // ---------------------------------------------------------------- counters
 
-TEST_P(StoreContract, CountersAddAndMayReachTheirLimitExactly) {
-  const Key counter = make_key(RecordKind::lane, "counter", 7);
-  const auto adding = [&](std::int64_t delta, std::int64_t limit) {
+TEST_P(StoreContract, CountersAddUp) {
+  const auto adding = [&](std::vector<CounterAdd> adds) {
     ChangeSet set;
-    set.counters = {add(counter, delta, limit)};
+    set.counters = std::move(adds);
     return set;
   };
-  EXPECT_EQ(commit_one(adding(7, 10)), Verdict::committed);
-  EXPECT_EQ(commit_one(adding(3, 10)), Verdict::committed);
-  EXPECT_EQ(commit_one(adding(1, 10)), Verdict::refused);
-  EXPECT_EQ(must(store_->counter(counter)), 10);
-  EXPECT_EQ(commit_one(adding(-4, INT64_MAX)), Verdict::committed);
-  EXPECT_EQ(commit_one(adding(5, 10)), Verdict::refused);
-  EXPECT_EQ(commit_one(adding(4, 10)), Verdict::committed);
-  EXPECT_EQ(commit_one(adding(-30, INT64_MAX)), Verdict::committed);
-  EXPECT_EQ(must(store_->counter(counter)), -20);
-  EXPECT_EQ(must(store_->counter(make_key(RecordKind::lane, "other", 7))), 0);
+  write(adding({{"b", 7}, {"a", 1}}));
+  write(adding({{"b", 3}, {"b", -1}}));
+  EXPECT_EQ(must(store_->counters("")), (Counters{{"a", 1}, {"b", 9}}));
+  EXPECT_EQ(commit({adding({{"b", 1}}), adding({{"b", 1}, {"c", 1}})}),
+            (Verdicts{Verdict::committed, Verdict::committed}));
+  EXPECT_EQ(must(store_->counters("")), (Counters{{"a", 1}, {"b", 11}, {"c", 1}}));
+  write(adding({{"b", -30}, {"c", -1}, {"d", 0}, {"e", 5}, {"e", -5}}));
+  EXPECT_EQ(must(store_->counters("")), (Counters{{"a", 1}, {"b", -19}})) << "negative; those that are 0 are left out";
+  write(adding({{"b", 19}}));
+  EXPECT_EQ(must(store_->counters("b")), Counters{});
 }
 
-TEST_P(StoreContract, ACounterThatIsMissingCanRefuse) {
-  const Key counter = make_key(RecordKind::lane, "counter", 7);
+TEST_P(StoreContract, CountersAreFoundByTheBeginningOfTheirNames) {
   ChangeSet set;
-  set.counters = {add(counter, 1, 0)};
-  EXPECT_EQ(commit_one(set), Verdict::refused);
-  EXPECT_EQ(must(store_->counter(counter)), 0);
-  set.counters = {add(counter, 0, 0)};
-  EXPECT_EQ(commit_one(set), Verdict::committed);
+  const std::string separator = "\x1f";
+  for (const std::string name : {"e", "eshop", "eshop\x1flane", "eshop\x1fl\xc3\xa4ne", "eshops", "f"}) {
+    set.counters.push_back({name, 1});
+  }
+  write(set);
+  const auto names = [&](const std::string& prefix) {
+    return each(must(store_->counters(prefix)), [](const Counter& counter) { return counter.name; });
+  };
+  EXPECT_EQ(names(""), (Ids{"e", "eshop", "eshop\x1flane", "eshop\x1fl\xc3\xa4ne", "eshops", "f"}));
+  EXPECT_EQ(names("eshop\x1f"), (Ids{"eshop\x1flane", "eshop\x1fl\xc3\xa4ne"}));
+  EXPECT_EQ(names("eshop"), (Ids{"eshop", "eshop\x1flane", "eshop\x1fl\xc3\xa4ne", "eshops"}));
+  EXPECT_EQ(names("g"), Ids{});
 }
 
-TEST_P(StoreContract, ARefusedSetChangesNothingAndItsNeighboursCommit) {
-  const Key full = make_key(RecordKind::lane, "full", 7), open = make_key(RecordKind::lane, "open", 7);
-  const Key before = execution("before"), refused = execution("refused"), after = execution("after");
-  const RouteNo route = intern("lane", {});
-  ChangeSet set = set_of({put(refused, 0)});
-  set.ready_put = {{route, 0, 1, refused}};
-  set.due_put = {{1, refused}};
-  set.satellites = {satellite(refused, payload, 0, "x")};
-  set.log = {event(refused, "x")};
-  set.counters = {add(open, 5), add(full, 1, 0)};
-  EXPECT_EQ(commit({set_of({put(before, 0)}), set, set_of({put(after, 0)})}),
-            (Verdicts{Verdict::committed, Verdict::refused, Verdict::committed}));
-  EXPECT_TRUE(load(before));
-  EXPECT_TRUE(load(after));
-  EXPECT_FALSE(load(refused));
-  EXPECT_EQ(must(store_->counter(open)), 0);
-  EXPECT_EQ(must(store_->counter(full)), 0);
-  EXPECT_TRUE(ready(*session_, route).empty());
-  EXPECT_EQ(must(store_->next_due()), std::nullopt);
-  EXPECT_TRUE(must(store_->load_satellites(refused, payload, 0, 10)).empty());
-  EXPECT_TRUE(whole_log().empty());
-}
-
-TEST_P(StoreContract, SetsOfOneCommitSeeEachOthersCounters) {
-  const Key counter = make_key(RecordKind::lane, "counter", 7);
-  const auto adding = [&](std::string_view id, std::int64_t delta) {
-    ChangeSet set = set_of({put(execution(id), 0)});
-    set.counters = {add(counter, delta, 5)};
+TEST_P(StoreContract, AStaleSetDoesNotCountAndItsNeighboursDo) {
+  const auto adding = [&](std::string_view id, std::uint64_t expected, std::int64_t delta) {
+    ChangeSet set = set_of({put(execution(id), expected)});
+    set.counters = {{"counter", delta}};
     return set;
   };
-  ChangeSet stale = set_of({put(execution("stale"), 9)});
-  stale.counters = {add(counter, 100)};
-  EXPECT_EQ(commit({adding("a", 3), stale, adding("b", 3), adding("c", 2), adding("d", 1)}),
-            (Verdicts{Verdict::committed, Verdict::stale, Verdict::refused, Verdict::committed, Verdict::refused}));
-  EXPECT_EQ(must(store_->counter(counter)), 5);
-  EXPECT_FALSE(load(execution("b")));
-  EXPECT_TRUE(load(execution("c")));
-}
-
-TEST_P(StoreContract, TwoAddsToOneCounterInOneSet) {
-  const Key counter = make_key(RecordKind::lane, "counter", 7);
-  ChangeSet set;
-  set.counters = {add(counter, 3, 5), add(counter, 3, 5)};
-  EXPECT_EQ(commit_one(set), Verdict::refused);
-  EXPECT_EQ(must(store_->counter(counter)), 0);
-  set.counters = {add(counter, 3, 5), add(counter, 2, 5)};
-  EXPECT_EQ(commit_one(set), Verdict::committed);
-  EXPECT_EQ(must(store_->counter(counter)), 5);
+  EXPECT_EQ(commit({adding("a", 0, 3), adding("stale", 9, 100), adding("b", 0, 4)}),
+            (Verdicts{Verdict::committed, Verdict::stale, Verdict::committed}));
+  EXPECT_EQ(must(store_->counters("")), (Counters{{"counter", 7}}));
 }
 
 // ---------------------------------------------------------------- several sessions
@@ -642,26 +597,42 @@ TEST_P(StoreContract, RacingSetsOverTheSameRootsInAnyOrderAllEnd) {
   for (const Key& key : keys) EXPECT_EQ(version_of(key), static_cast<std::uint64_t>(threads * rounds) + 1);
 }
 
-TEST_P(StoreContract, RacingCountersNeverPassTheirLimit) {
-  constexpr int threads = 4, rounds = 20, limit = 50;
-  const Key counter = make_key(RecordKind::lane, "counter", 7);
-  std::vector<std::future<int>> workers;
+TEST_P(StoreContract, RacingCountersLoseNothing) {
+  constexpr int threads = 4, rounds = 20;
+  std::vector<std::future<void>> workers;
   for (int t = 0; t < threads; ++t) {
     workers.push_back(std::async(std::launch::async, [&] {
       const auto session = must(store_->open_session());
-      int committed = 0;
       for (int i = 0; i < rounds; ++i) {
         ChangeSet set;
-        set.counters = {add(counter, 1, limit)};
-        if (must(session->commit({set})).at(0) == Verdict::committed) ++committed;
+        set.counters = {{"counter", 3}, {"other", -1}};
+        EXPECT_EQ(must(session->commit({set})), Verdicts{Verdict::committed});
       }
-      return committed;
     }));
   }
-  int committed = 0;
-  for (auto& worker : workers) committed += worker.get();
-  EXPECT_EQ(committed, limit);
-  EXPECT_EQ(must(store_->counter(counter)), limit);
+  for (auto& worker : workers) worker.get();
+  EXPECT_EQ(must(store_->counters("")), (Counters{{"counter", 3 * threads * rounds}, {"other", -threads * rounds}}));
+}
+
+// Whoever checks a record changes something that depends on it. If the record could change before the commit, both would
+// be true at once: two sessions that each check the record of the other, and change their own, must not both commit.
+TEST_P(StoreContract, ACheckHoldsUntilTheCommit) {
+  const Key a = execution("a"), b = execution("b");
+  write(set_of({put(a, 0, "on"), put(b, 0, "on")}));
+  for (int round = 0; round < 25; ++round) {
+    const std::uint64_t version_a = version_of(a), version_b = version_of(b);
+    // Each switches itself off, unless the other is off: one must stay on.
+    const auto switch_off = [&](const Key& own, std::uint64_t own_version, const Key& other,
+                                std::uint64_t other_version) {
+      const auto session = must(store_->open_session());
+      return must(session->commit({set_of({put(own, own_version, "off"), check(other, other_version)})})).at(0);
+    };
+    auto other = std::async(std::launch::async, [&] { return switch_off(b, version_b, a, version_a); });
+    const Verdict mine = switch_off(a, version_a, b, version_b);
+    const Verdict theirs = other.get();
+    EXPECT_FALSE(mine == Verdict::committed && theirs == Verdict::committed) << "in round " << round;
+    for (const Key& key : {a, b}) write(set_of({put(key, version_of(key), "on")}));
+  }
 }
 
 // ---------------------------------------------------------------- time and restart
@@ -693,7 +664,7 @@ TEST_P(StoreContract, WithoutOneTheClockIsReal) {
 }
 
 TEST_P(StoreContract, EverythingSurvivesARestart) {
-  const Key key = execution("a"), counter = make_key(RecordKind::lane, "counter", 7);
+  const Key key = execution("a");
   const RouteNo route = intern("lane", {"gpu"});
   Listing listed = listing(1000, 3);
   listed.tags = tags({"k=v"});
@@ -702,7 +673,7 @@ TEST_P(StoreContract, EverythingSurvivesARestart) {
   set.due_put = {{clock_.now_ms(), key}};
   set.satellites = {satellite(key, payload, 4, "satellite")};
   set.log = {event(key, "one"), event(key, "two")};
-  set.counters = {add(counter, 42)};
+  set.counters = {{"counter", 42}};
   write(set);
   LogQuery one_entry;
   one_entry.limit = 1;
@@ -717,7 +688,7 @@ TEST_P(StoreContract, EverythingSurvivesARestart) {
   session_->release();
   EXPECT_EQ(must(store_->next_due()), clock_.now_ms());
   EXPECT_EQ(must(store_->load_satellites(key, payload, 0, 10)).at(0).body, "satellite");
-  EXPECT_EQ(must(store_->counter(counter)), 42);
+  EXPECT_EQ(must(store_->counters("")), (Counters{{"counter", 42}}));
   ReadRequest routes;
   routes.want_routes = true;
   EXPECT_EQ(must(session_->read(routes)).routes, (std::vector<Route>{{route, "lane", {"gpu"}, "ns"}}));
@@ -727,7 +698,6 @@ TEST_P(StoreContract, EverythingSurvivesARestart) {
               query.tag = "k=v";
             }).size(),
             1u);
-  EXPECT_EQ(must(store_->count(RecordKind::execution, "ns")), (std::vector<StateCount>{{"lane", 3, 1}}));
   std::string cursor = first;
   EXPECT_EQ(bodies(drain_log({}, cursor)), Ids{"two"});
   EXPECT_EQ(bodies(must(store_->history(key, "", 10))), (Ids{"one", "two"}));

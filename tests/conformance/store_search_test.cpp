@@ -543,6 +543,7 @@ TEST_P(StoreContract, TheListingFollowsTheBodyExceptForNamesAndCreation) {
   changed.name_space = "other";
   changed.lane = "other";
   changed.kind = "other";
+  changed.flow = "other";
   changed.created_at = 2000;
   changed.state = 9;
   changed.finished_at = 3000;
@@ -555,12 +556,14 @@ TEST_P(StoreContract, TheListingFollowsTheBodyExceptForNamesAndCreation) {
     query.kind = "kind";
   });
   ASSERT_EQ(all.size(), 1u) << "the three names never change";
+  EXPECT_TRUE(list([](auto& query) { query.flow = "other"; }).empty()) << "nor does the flow";
   EXPECT_EQ(all[0].created_at, 1000);
   EXPECT_EQ(list([](auto& query) { query.states = {9}; }).size(), 1u);
   EXPECT_EQ(list([](auto& query) { query.states = {1}; }).size(), 0u);
   EXPECT_EQ(list([](auto& query) { query.finished_from = 3000; }).size(), 1u);
   EXPECT_EQ(list([](auto& query) { query.tag = "new=tag"; }).size(), 1u);
-  EXPECT_EQ(must(store_->count(RecordKind::execution, "ns")), (std::vector<StateCount>{{"lane", 9, 1}}));
+  EXPECT_EQ(must(store_->inspect()->counts()).listed,
+            (std::vector<ListedCount>{{RecordKind::execution, "ns", "lane", 9, 1}}));
 }
 
 TEST_P(StoreContract, PagesHaveNoGapsAndNoRepeatsWhileRecordsChange) {
@@ -598,14 +601,78 @@ TEST_P(StoreContract, OnlyListedRecordsAreListed) {
   EXPECT_EQ(list([](auto& query) { query.record_kind = RecordKind::idempotency; }).size(), 0u);
 }
 
-TEST_P(StoreContract, CountsAreByLaneAndState) {
+TEST_P(StoreContract, ListedRecordsAreCounted) {
   commit(ListedRecords::sets());
-  using Counts = std::vector<StateCount>;
-  EXPECT_EQ(must(store_->count(RecordKind::execution, std::nullopt)),
-            (Counts{{"l1", 0, 1}, {"l1", 1, 3}, {"l2", 2, 1}, {"l2", 200, 1}}));
-  EXPECT_EQ(must(store_->count(RecordKind::execution, "n1")), (Counts{{"l1", 0, 1}, {"l1", 1, 2}, {"l2", 2, 1}}));
-  EXPECT_EQ(must(store_->count(RecordKind::execution, "nowhere")), Counts{});
-  EXPECT_EQ(must(store_->count(RecordKind::lane, std::nullopt)), Counts{});
+  ChangeSet set = set_of({put(make_key(RecordKind::lane, "not listed", 7), 0)});
+  set.counters = {{"counter", 3}};
+  write(set);
+  const InspectedCounts counts = must(store_->inspect()->counts());
+  std::map<std::pair<std::string, std::uint8_t>, std::uint64_t> by_lane;
+  for (const ListedCount& one : counts.listed) {
+    EXPECT_EQ(one.record_kind, RecordKind::execution);
+    by_lane[{one.lane, one.state}] += one.count;
+  }
+  const decltype(by_lane) expected = {{{"l1", 0}, 1}, {{"l1", 1}, 3}, {{"l2", 2}, 1}, {{"l2", 200}, 1}};
+  EXPECT_EQ(by_lane, expected);
+  EXPECT_TRUE(std::is_sorted(counts.listed.begin(), counts.listed.end()));
+  EXPECT_EQ(counts.counters, (std::vector<Counter>{{"counter", 3}}));
+}
+
+TEST_P(StoreContract, RecordsOfAGroupAreListedNewestFirst) {
+  constexpr std::uint64_t failed = 77, other = 78;
+  const auto add = [&](std::string_view id, TimestampMs created_at, std::uint64_t group, std::uint8_t state = 8) {
+    ChangeSet set = set_of({put(execution(id), 0, "body", listing(created_at, state))});
+    set.due_put = {{created_at % 7 + 1, execution(id), group, created_at}};
+    write(set);
+  };
+  add("a", 100, failed);
+  add("b", 300, failed);
+  add("c", 200, failed);
+  add("d", 250, other);
+  add("e", 200, failed, 9);
+  write(set_of({put(execution("f"), 0, "body", listing(260, 8))}));
+  const auto of_group = [&](auto narrow) {
+    return ids(list([&](auto& query) {
+      query.group = failed;
+      narrow(query);
+    }));
+  };
+  EXPECT_EQ(of_group([](auto&) {}), (Ids{"b", "e", "c", "a"}));
+  EXPECT_EQ(of_group([](auto& query) { query.limit = 2; }), (Ids{"b", "e"}));
+  EXPECT_EQ(of_group([](auto& query) { query.states = {8}; }), (Ids{"b", "c", "a"}));
+  EXPECT_EQ(of_group([](auto& query) { query.created_before = 300; }), (Ids{"e", "c", "a"}));
+  EXPECT_EQ(of_group([](auto& query) { query.lane = "another"; }), Ids{});
+  EXPECT_EQ(of_group([](auto& query) { query.after = ListQuery::Position{200, execution("e")}; }), (Ids{"c", "a"}));
+  EXPECT_EQ(of_group([](auto& query) { query.after = ListQuery::Position{100, execution("a")}; }), Ids{});
+  EXPECT_EQ(of_group([](auto& query) { query.group = 79; }), Ids{});
+  EXPECT_EQ(of_group([](auto& query) { query.record_kind = RecordKind::lane; }), Ids{});
+  const auto page = list([](auto& query) { query.group = failed; });
+  EXPECT_EQ(page.at(1).created_at, 200);
+  EXPECT_EQ(page.at(1).state, 9);
+  EXPECT_EQ(page.at(1).record.version, 1u);
+}
+
+TEST_P(StoreContract, RecordsOfAFlowAreListedNewestFirst) {
+  const auto add = [&](std::string_view id, TimestampMs created_at, std::string flow) {
+    Listing listed = listing(created_at);
+    listed.flow = std::move(flow);
+    write(set_of({put(execution(id), 0, "body", listed)}));
+  };
+  add("a", 100, "one");
+  add("b", 300, "one");
+  add("c", 300, "one");
+  add("d", 200, "two");
+  add("e", 400, "");
+  const auto of_flow = [&](const std::string& flow, std::optional<ListQuery::Position> after = {}) {
+    return ids(list([&](auto& query) {
+      query.flow = flow;
+      query.after = after;
+    }));
+  };
+  EXPECT_EQ(of_flow("one"), (Ids{"c", "b", "a"}));
+  EXPECT_EQ(of_flow("one", ListQuery::Position{300, execution("c")}), (Ids{"b", "a"}));
+  EXPECT_EQ(of_flow("two"), Ids{"d"});
+  EXPECT_EQ(of_flow("three"), Ids{});
 }
 
 // ---------------------------------------------------------------- scan

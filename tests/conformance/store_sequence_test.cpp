@@ -12,23 +12,24 @@ namespace {
 using Entries = std::vector<SequenceEntry>;
 using Numbers = std::vector<std::uint64_t>;
 
-constexpr std::uint8_t inbox = 1;
-constexpr std::uint8_t stream = 2;
-constexpr std::uint32_t all = 1'000'000;
+constexpr std::uint8_t inbox_kind = 1;
+constexpr std::uint8_t stream_kind = 2;
+constexpr std::uint32_t every_entry = 1'000'000;
 
 class StoreSequences : public StoreContract {
  protected:
-  static ChangeSet appending(const Key& root, std::vector<std::string> entries, std::uint8_t kind = inbox) {
+  static ChangeSet appending(const Key& root, std::vector<std::string> entries, std::uint8_t kind = inbox_kind) {
     ChangeSet set;
     for (std::string& body : entries) set.appends.push_back({{root, kind}, std::move(body)});
     return set;
   }
-  static ChangeSet dropping(const Key& root, std::uint64_t below, std::uint8_t kind = inbox) {
+  static ChangeSet dropping(const Key& root, std::uint64_t below, std::uint8_t kind = inbox_kind) {
     ChangeSet set;
     set.sequence_drops.push_back({{root, kind}, below});
     return set;
   }
-  Entries entries(const Key& root, std::uint8_t kind = inbox, std::uint64_t from = 0, std::uint32_t limit = all) {
+  Entries entries(const Key& root, std::uint8_t kind = inbox_kind, std::uint64_t from = 0,
+                  std::uint32_t limit = every_entry) {
     auto outside = must(store_->load_sequence({root, kind}, from, limit));
     EXPECT_EQ(must(session_->read_sequence({root, kind}, from, limit)), outside);
     session_->release();
@@ -62,16 +63,16 @@ TEST_P(StoreSequences, SequencesOfOtherKindsAndRecordsAreApart) {
   const Key other = execution("b");
   write(set_of({put(root_, 0), put(other, 0)}));
   ChangeSet set = appending(root_, {"a inbox 1"});
-  for (const auto& more : {appending(other, {"b inbox 1"}), appending(root_, {"a stream 1"}, stream),
+  for (const auto& more : {appending(other, {"b inbox 1"}), appending(root_, {"a stream 1"}, stream_kind),
                            appending(root_, {"a inbox 2"}), appending(other, {"b inbox 2"})}) {
     set.appends.insert(set.appends.end(), more.appends.begin(), more.appends.end());
   }
   write(set);
   EXPECT_EQ(numbers(), (Numbers{1, 1, 1, 2, 2}));
   EXPECT_EQ(entries(root_), (Entries{{1, "a inbox 1"}, {2, "a inbox 2"}}));
-  EXPECT_EQ(entries(root_, stream), (Entries{{1, "a stream 1"}}));
+  EXPECT_EQ(entries(root_, stream_kind), (Entries{{1, "a stream 1"}}));
   EXPECT_EQ(entries(other), (Entries{{1, "b inbox 1"}, {2, "b inbox 2"}}));
-  EXPECT_EQ(entries(other, stream), Entries{});
+  EXPECT_EQ(entries(other, stream_kind), Entries{});
 }
 
 TEST_P(StoreSequences, ARecordAndItsFirstEntriesAreCreatedTogether) {
@@ -86,7 +87,7 @@ TEST_P(StoreSequences, AnAppendWithoutItsRecordIsStaleAndItsNeighboursCommit) {
   const Key missing = execution("missing");
   write(set_of({put(root_, 0)}));
   ChangeSet mixed = appending(root_, {"not alone"});
-  mixed.appends.push_back({{missing, inbox}, "lost"});
+  mixed.appends.push_back({{missing, inbox_kind}, "lost"});
   EXPECT_EQ(commit({appending(root_, {"before"}), mixed, appending(root_, {"after"})}),
             (Verdicts{Verdict::committed, Verdict::stale, Verdict::committed}));
   EXPECT_EQ(numbers(), (Numbers{1, 0, 0, 2}));
@@ -133,7 +134,7 @@ TEST_P(StoreSequences, SetsOfOneCommitContinueEachOthersNumbers) {
 TEST_P(StoreSequences, DroppedNumbersAreNeverUsedAgain) {
   write(set_of({put(root_, 0)}));
   write(appending(root_, {"1", "2", "3", "4", "5"}));
-  write(appending(root_, {"s"}, stream));
+  write(appending(root_, {"s"}, stream_kind));
   write(dropping(root_, 3));
   EXPECT_EQ(entries(root_), (Entries{{3, "3"}, {4, "4"}, {5, "5"}}));
   write(dropping(root_, 3));
@@ -151,7 +152,7 @@ TEST_P(StoreSequences, DroppedNumbersAreNeverUsedAgain) {
   write(dropping(root_, 7));
   write(appending(root_, {"7", "8"}));
   EXPECT_EQ(entries(root_), (Entries{{7, "7"}, {8, "8"}}));
-  EXPECT_EQ(entries(root_, stream), (Entries{{1, "s"}}));
+  EXPECT_EQ(entries(root_, stream_kind), (Entries{{1, "s"}}));
 }
 
 TEST_P(StoreSequences, ASetDropsBeforeItAppends) {
@@ -180,8 +181,8 @@ TEST_P(StoreSequences, TheyGoWithTheirRecord) {
   const Key other = execution("b");
   write(set_of({put(root_, 0), put(other, 0)}));
   write(appending(root_, {"1", "2"}));
-  write(appending(root_, {"1"}, stream));
-  write(dropping(root_, 100, stream));
+  write(appending(root_, {"1"}, stream_kind));
+  write(dropping(root_, 100, stream_kind));
   write(appending(other, {"stays"}));
   write(set_of({erase(root_, 1)}));
   EXPECT_EQ(entries(root_), Entries{});
@@ -190,7 +191,7 @@ TEST_P(StoreSequences, TheyGoWithTheirRecord) {
   again.first_version = 50;
   write(set_of({again}));
   EXPECT_EQ(entries(root_), Entries{});
-  write(appending(root_, {"of the new record"}, stream));
+  write(appending(root_, {"of the new record"}, stream_kind));
   EXPECT_EQ(numbers(), Numbers{1}) << "the numbers belong to the record";
 }
 
@@ -198,12 +199,12 @@ TEST_P(StoreSequences, RangesHaveABeginningAndALimit) {
   write(set_of({put(root_, 0)}));
   write(appending(root_, {"1", "2", "3", "4", "5"}));
   write(dropping(root_, 2));
-  EXPECT_EQ(entries(root_, inbox, 0, 2), (Entries{{2, "2"}, {3, "3"}}));
-  EXPECT_EQ(entries(root_, inbox, 1, 1), (Entries{{2, "2"}}));
-  EXPECT_EQ(entries(root_, inbox, 4, 100), (Entries{{4, "4"}, {5, "5"}}));
-  EXPECT_EQ(entries(root_, inbox, 6, 100), Entries{});
-  EXPECT_EQ(entries(root_, inbox, UINT64_MAX, 100), Entries{});
-  EXPECT_EQ(entries(root_, inbox, 2, 0), Entries{});
+  EXPECT_EQ(entries(root_, inbox_kind, 0, 2), (Entries{{2, "2"}, {3, "3"}}));
+  EXPECT_EQ(entries(root_, inbox_kind, 1, 1), (Entries{{2, "2"}}));
+  EXPECT_EQ(entries(root_, inbox_kind, 4, 100), (Entries{{4, "4"}, {5, "5"}}));
+  EXPECT_EQ(entries(root_, inbox_kind, 6, 100), Entries{});
+  EXPECT_EQ(entries(root_, inbox_kind, UINT64_MAX, 100), Entries{});
+  EXPECT_EQ(entries(root_, inbox_kind, 2, 0), Entries{});
 }
 
 TEST_P(StoreSequences, EntriesAreAnyBytesOfAnySize) {
@@ -217,16 +218,18 @@ TEST_P(StoreSequences, EntriesAreAnyBytesOfAnySize) {
 }
 
 TEST_P(StoreSequences, ManyEntriesInOneSet) {
-  constexpr std::uint64_t many = 10'000;
+  constexpr std::uint64_t number_of_entries = 10'000;
   write(set_of({put(root_, 0)}));
   ChangeSet set;
-  for (std::uint64_t i = 1; i <= many; ++i) set.appends.push_back({{root_, inbox}, std::to_string(i)});
+  for (std::uint64_t i = 1; i <= number_of_entries; ++i)
+    set.appends.push_back({{root_, inbox_kind}, std::to_string(i)});
   write(set);
   const Entries found = entries(root_);
-  ASSERT_EQ(found.size(), many);
-  for (std::uint64_t i = 0; i < many; ++i) ASSERT_EQ(found[i], (SequenceEntry{i + 1, std::to_string(i + 1)}));
-  write(dropping(root_, many));
-  EXPECT_EQ(entries(root_), (Entries{{many, std::to_string(many)}}));
+  ASSERT_EQ(found.size(), number_of_entries);
+  for (std::uint64_t i = 0; i < number_of_entries; ++i)
+    ASSERT_EQ(found[i], (SequenceEntry{i + 1, std::to_string(i + 1)}));
+  write(dropping(root_, number_of_entries));
+  EXPECT_EQ(entries(root_), (Entries{{number_of_entries, std::to_string(number_of_entries)}}));
 }
 
 TEST_P(StoreSequences, TheySurviveARestart) {
@@ -259,7 +262,7 @@ TEST_P(StoreSequences, RacingSessionsNeverShareANumberAndNoEntryComesLate) {
   std::uint64_t seen = 0;
   for (bool last_look = false; !last_look;) {
     last_look = running == 0;
-    for (const SequenceEntry& entry : must(store_->load_sequence({root_, inbox}, seen + 1, all))) {
+    for (const SequenceEntry& entry : must(store_->load_sequence({root_, inbox_kind}, seen + 1, every_entry))) {
       ASSERT_EQ(entry.n, ++seen) << "a number was skipped, so its entry came late";
     }
   }

@@ -128,11 +128,8 @@ class WatchedStore final : public Store {
   Result<std::vector<ListedRecord>> list(const ListQuery& query) override {
     return watch_->through([&] { return inner_->list(query); });
   }
-  Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override {
-    return watch_->through([&] { return inner_->count(kind, name_space); });
-  }
-  Result<std::int64_t> counter(const Key& key) override {
-    return watch_->through([&] { return inner_->counter(key); });
+  Result<std::vector<Counter>> counters(const std::string& prefix) override {
+    return watch_->through([&] { return inner_->counters(prefix); });
   }
   Result<std::int64_t> now_us() override {
     return watch_->through([&] { return inner_->now_us(); });

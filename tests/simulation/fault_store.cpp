@@ -309,10 +309,7 @@ Result<std::vector<Record>> FaultStore::scan(RecordKind kind, const std::string&
   return inner_->scan(kind, after, limit);
 }
 Result<std::vector<ListedRecord>> FaultStore::list(const ListQuery& query) { return inner_->list(query); }
-Result<std::vector<StateCount>> FaultStore::count(RecordKind kind, const std::optional<std::string>& name_space) {
-  return inner_->count(kind, name_space);
-}
-Result<std::int64_t> FaultStore::counter(const Key& key) { return inner_->counter(key); }
+Result<std::vector<Counter>> FaultStore::counters(const std::string& prefix) { return inner_->counters(prefix); }
 Result<std::int64_t> FaultStore::now_us() { return inner_->now_us(); }
 Result<std::uint64_t> FaultStore::count_ready_before(const ReadyEntry& entry, std::uint64_t limit) {
   return inner_->count_ready_before(entry, limit);

@@ -79,8 +79,7 @@ class FaultStore final : public Store {
                                                    std::uint32_t limit) override;
   Result<std::vector<Record>> scan(RecordKind kind, const std::string& after, std::uint32_t limit) override;
   Result<std::vector<ListedRecord>> list(const ListQuery& query) override;
-  Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override;
-  Result<std::int64_t> counter(const Key& key) override;
+  Result<std::vector<Counter>> counters(const std::string& prefix) override;
   Result<std::int64_t> now_us() override;
   Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override;
   Result<std::string> log_start() override;

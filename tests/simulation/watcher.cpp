@@ -310,7 +310,7 @@ void Watcher::check_due_index() {
   for (const auto& [key, shadow] : shadows_) {
     if (shadow.removed) continue;
     const Facts& facts = shadow.execution.facts;
-    const Grouping grouped = grouping(facts);
+    const Grouping grouped = grouping(shadow.execution);
     expected += check_due_entry(due, {facts.armed_due, key, grouped.group, grouped.rank}, next_due(facts));
   }
   for (const auto& [key, shadow] : workers_) {

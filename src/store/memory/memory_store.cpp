@@ -160,7 +160,6 @@ void check_one_partition(const ChangeSet& set) {
   for (const auto& drop : set.sequence_drops) check(drop.sequence.root);
   for (const auto& append : set.appends) check(append.sequence.root);
   for (const auto& entry : set.log) check(entry.root);
-  for (const auto& add : set.counters) check(add.counter);
 }
 
 bool is_route(RouteNo number) { return number > 0 && number < (RouteNo{1} << 63); }
@@ -273,8 +272,7 @@ class MemoryDatabase {
   std::vector<Satellite> load_satellites(const Key& root, std::uint8_t kind, std::uint32_t from, std::uint32_t limit);
   std::vector<Record> scan(RecordKind kind, const std::string& after, std::uint32_t limit);
   std::vector<ListedRecord> list(const ListQuery& query);
-  std::vector<StateCount> count(RecordKind kind, const std::optional<std::string>& name_space);
-  std::int64_t counter(const Key& key);
+  std::vector<Counter> counters(const std::string& prefix);
   std::uint64_t count_ready_before(const ReadyEntry& entry, std::uint64_t limit);
 
   std::string log_start();
@@ -289,6 +287,7 @@ class MemoryDatabase {
   std::vector<InspectedDue> inspect_due(const std::optional<DueEntry>& after, std::uint32_t limit);
   std::vector<SatelliteName> orphaned_satellites(const std::optional<SatelliteName>& after, std::uint32_t limit);
   std::vector<SequenceName> orphaned_sequences(const std::optional<SequenceName>& after, std::uint32_t limit);
+  InspectedCounts counts();
   std::vector<Route> routes();
   std::vector<PresentEntries> present(const std::vector<WantedEntries>& wanted);
 
@@ -304,7 +303,6 @@ class MemoryDatabase {
     std::optional<Listing> listing;
     std::string last_entry;
   };
-  using Counters = std::map<Key, std::int64_t>;
   struct Sequence {
     std::uint64_t last = 0;  // the highest number ever given
     std::map<std::uint64_t, std::string> entries;
@@ -327,9 +325,10 @@ class MemoryDatabase {
   void find_grouped(std::uint64_t group, std::uint32_t limit, std::vector<DueCandidate>& found) const;
   void end_batch(Owner owner);
   bool guards_hold(Owner owner, const ChangeSet& set) const;
+  std::vector<ListedRecord> list_group(const ListQuery& query) const;
   bool has_roots_of_appends(const ChangeSet& set) const;
   void drop_entries(const SequenceDrop& drop);
-  std::optional<Counters> add_counters(const ChangeSet& set) const;
+  std::vector<Counter> counters_from(const std::string& prefix) const;
   Verdict apply(Owner owner, const ChangeSet& set);
   void apply_root(const RootChange& change);
   void put(const RootChange& change);
@@ -353,7 +352,7 @@ class MemoryDatabase {
   std::set<ListingPlace> listings_;
   std::map<SatelliteName, std::string> satellites_;
   std::map<SequenceName, Sequence> sequences_;
-  Counters counters_;
+  std::map<std::string, std::int64_t> counters_;
   std::map<std::uint64_t, LogEntry> log_;
   std::map<Key, std::vector<std::uint64_t>> log_of_root_;  // ascending sequences
   std::uint64_t log_sequence_ = 0;                         // of the newest entry ever appended
@@ -541,18 +540,6 @@ bool MemoryDatabase::guards_hold(Owner owner, const ChangeSet& set) const {
   });
 }
 
-// The new values of the counters that the set changes, or nothing if one of them refuses. A set may add to one counter
-// twice, so the sums are computed on the copy.
-std::optional<MemoryDatabase::Counters> MemoryDatabase::add_counters(const ChangeSet& set) const {
-  Counters sums;
-  for (const auto& add : set.counters) {
-    const auto stored = counters_.find(add.counter);
-    auto& sum = sums.try_emplace(add.counter, stored == counters_.end() ? 0 : stored->second).first->second;
-    if (__builtin_add_overflow(sum, add.delta, &sum) || sum > add.limit) return std::nullopt;
-  }
-  return sums;
-}
-
 bool MemoryDatabase::has_roots_of_appends(const ChangeSet& set) const {
   PutIndex puts(set);
   return std::all_of(set.appends.begin(), set.appends.end(), [&](const Append& append) {
@@ -570,9 +557,7 @@ void MemoryDatabase::drop_entries(const SequenceDrop& drop) {
 
 Verdict MemoryDatabase::apply(Owner owner, const ChangeSet& set) {
   if (!guards_hold(owner, set) || !has_roots_of_appends(set)) return Verdict::stale;
-  const auto sums = add_counters(set);
-  if (!sums) return Verdict::refused;
-  for (const auto& [key, sum] : *sums) counters_[key] = sum;
+  for (const auto& add : set.counters) counters_[add.counter] += add.delta;
   for (const auto& change : set.roots) apply_root(change);
   // Drops come first: a set moves an entry by dropping the old one and putting the new one.
   for (const auto& entry : set.ready_drop) drop_ready(entry);
@@ -607,7 +592,6 @@ void MemoryDatabase::put(const RootChange& change) {
     stored.listing = change.listing;
     if (stored.listing) listings_.insert(place_of(change.key, *stored.listing));
   } else if (stored.listing && change.listing) {
-    stored.listing->flow = change.listing->flow;
     stored.listing->state = change.listing->state;
     stored.listing->finished_at = change.listing->finished_at;
     stored.listing->tags = change.listing->tags;
@@ -624,8 +608,8 @@ void MemoryDatabase::erase(const RootChange& change) {
 
   auto satellite = satellites_.lower_bound(SatelliteName{key, 0, 0});
   while (satellite != satellites_.end() && satellite->first.root == key) satellite = satellites_.erase(satellite);
-  auto sequence = sequences_.lower_bound(SequenceName{key, 0});
-  while (sequence != sequences_.end() && sequence->first.root == key) sequence = sequences_.erase(sequence);
+  auto gone = sequences_.lower_bound(SequenceName{key, 0});
+  while (gone != sequences_.end() && gone->first.root == key) gone = sequences_.erase(gone);
 
   const auto sequences = log_of_root_.find(key);
   if (sequences == log_of_root_.end()) return;
@@ -756,8 +740,26 @@ std::vector<Record> MemoryDatabase::scan(RecordKind kind, const std::string& aft
   return records;
 }
 
+// In a group, the rank of a record is the time of its creation.
+std::vector<ListedRecord> MemoryDatabase::list_group(const ListQuery& query) const {
+  const TimestampMs last = std::numeric_limits<TimestampMs>::max();
+  DueEntry end{0, Key{"\xff"}, *query.group, last};
+  if (query.after) end = {0, query.after->key, *query.group, query.after->created_at};
+  std::vector<ListedRecord> page;
+  auto place = std::make_reverse_iterator(grouped_.lower_bound(end));
+  for (; place != grouped_.rend() && place->group == *query.group && page.size() < query.limit; ++place) {
+    const auto found = records_.find(place->key);
+    if (found == records_.end() || !found->second.listing || place->key.kind() != query.record_kind) continue;
+    const Listing& listing = *found->second.listing;
+    if (matches(listing, query))
+      page.push_back({to_record(place->key, found->second), listing.created_at, listing.state});
+  }
+  return page;
+}
+
 std::vector<ListedRecord> MemoryDatabase::list(const ListQuery& query) {
   const std::lock_guard lock(mutex_);
+  if (query.group) return list_group(query);
   // Everything before `end` matches: the first position of the next kind, or less because of the page or the time.
   const auto next_kind = static_cast<RecordKind>(static_cast<std::uint8_t>(query.record_kind) + 1);
   ListingPlace end{next_kind, std::numeric_limits<TimestampMs>::min(), {}};
@@ -776,25 +778,18 @@ std::vector<ListedRecord> MemoryDatabase::list(const ListQuery& query) {
   return page;
 }
 
-std::vector<StateCount> MemoryDatabase::count(RecordKind kind, const std::optional<std::string>& name_space) {
-  const std::lock_guard lock(mutex_);
-  std::map<std::pair<std::string, std::uint8_t>, std::uint64_t> counts;
-  auto place = listings_.lower_bound(ListingPlace{kind, std::numeric_limits<TimestampMs>::min(), {}});
-  for (; place != listings_.end() && place->kind == kind; ++place) {
-    const Listing& listing = *records_.at(place->key).listing;
-    if (!name_space || listing.name_space == *name_space) ++counts[{listing.lane, listing.state}];
+std::vector<Counter> MemoryDatabase::counters_from(const std::string& prefix) const {
+  std::vector<Counter> found;
+  for (auto place = counters_.lower_bound(prefix); place != counters_.end(); ++place) {
+    if (!place->first.starts_with(prefix)) break;
+    if (place->second != 0) found.push_back({place->first, place->second});
   }
-  std::vector<StateCount> result;
-  for (const auto& [lane_and_state, number] : counts) {
-    result.push_back({lane_and_state.first, lane_and_state.second, number});
-  }
-  return result;
+  return found;
 }
 
-std::int64_t MemoryDatabase::counter(const Key& key) {
+std::vector<Counter> MemoryDatabase::counters(const std::string& prefix) {
   const std::lock_guard lock(mutex_);
-  const auto found = counters_.find(key);
-  return found == counters_.end() ? 0 : found->second;
+  return counters_from(prefix);
 }
 
 std::uint64_t MemoryDatabase::count_ready_before(const ReadyEntry& entry, std::uint64_t limit) {
@@ -956,6 +951,22 @@ std::vector<SequenceName> MemoryDatabase::orphaned_sequences(const std::optional
   return page;
 }
 
+InspectedCounts MemoryDatabase::counts() {
+  const std::lock_guard lock(mutex_);
+  std::map<std::tuple<RecordKind, std::string, std::string, std::uint8_t>, std::uint64_t> numbers;
+  for (const auto& [key, stored] : records_) {
+    if (!stored.listing) continue;
+    ++numbers[{key.kind(), stored.listing->name_space, stored.listing->lane, stored.listing->state}];
+  }
+  InspectedCounts counts;
+  for (const auto& [columns, number] : numbers) {
+    const auto& [kind, name_space, lane, state] = columns;
+    counts.listed.push_back({kind, name_space, lane, state, number});
+  }
+  counts.counters = counters_from("");
+  return counts;
+}
+
 std::vector<Route> MemoryDatabase::routes() {
   const std::lock_guard lock(mutex_);
   std::vector<Route> all;
@@ -1065,6 +1076,7 @@ class MemoryInspection final : public Inspection {
                                                        std::uint32_t limit) override {
     return database_->orphaned_sequences(after, limit);
   }
+  Result<InspectedCounts> counts() override { return database_->counts(); }
   Result<std::vector<Route>> routes() override { return database_->routes(); }
   Result<std::vector<PresentEntries>> present(const std::vector<WantedEntries>& wanted) override {
     return database_->present(wanted);
@@ -1124,10 +1136,7 @@ class MemoryStore final : public Store {
     return database_->scan(kind, after, limit);
   }
   Result<std::vector<ListedRecord>> list(const ListQuery& query) override { return database_->list(query); }
-  Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override {
-    return database_->count(kind, name_space);
-  }
-  Result<std::int64_t> counter(const Key& key) override { return database_->counter(key); }
+  Result<std::vector<Counter>> counters(const std::string& prefix) override { return database_->counters(prefix); }
   Result<std::int64_t> now_us() override { return now_us_(); }
   Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
     return database_->count_ready_before(entry, limit);

@@ -211,13 +211,13 @@ constexpr Statement append_page = {"append_page", R"sql(
 INSERT INTO log (n, live, entries, prev_xids, prev_ns, xid)
 VALUES ($1::int, $2::int, $3::bytea[], $4::xid8[], $5::int[], )sql" FF_LOG_NUMBER("$6") ")"};
 
-// Guard: no counter is above the value from which the adds fit its limit. Index counter_pkey.
-constexpr Statement add_counters = {"add_counters", R"sql(
-MERGE INTO counter c USING unnest($1::bytea[], $2::bigint[], $3::bigint[]) i(key, delta, room) ON c.key = i.key
-WHEN MATCHED AND c.value <= i.room THEN UPDATE SET value = c.value + i.delta
-WHEN MATCHED THEN UPDATE SET value = conflict()
-WHEN NOT MATCHED AND 0 <= i.room THEN INSERT (key, value) VALUES (i.key, i.delta)
-WHEN NOT MATCHED THEN INSERT (key, value) VALUES (i.key, conflict()))sql"};
+// No guard. Hardly ever waits, because no other session has the same part (see session.cpp). Index counter_pkey; values are
+// in no index, so updates stay on their page.
+constexpr Statement add_to_counters = {"add_to_counters", R"sql(
+MERGE INTO counter c USING (SELECT unnest($1::bytea[]) AS name, unnest($2::bigint[]) AS delta, $3::int AS part) i
+ON c.name = i.name AND c.part = i.part
+WHEN MATCHED THEN UPDATE SET value = c.value + i.delta
+WHEN NOT MATCHED THEN INSERT (name, part, value) VALUES (i.name, i.part, i.delta))sql"};
 
 std::string_view key_of(const RootChange* change) { return change->key.bytes; }
 std::int64_t version_of(const RootChange* change) { return static_cast<std::int64_t>(change->expected_version); }
@@ -239,14 +239,6 @@ void sort_by_key(std::vector<const RootChange*>& changes) {
   std::sort(changes.begin(), changes.end(), [](const auto* a, const auto* b) {
     return std::tie(a->key, a->expected_version) < std::tie(b->key, b->expected_version);
   });
-}
-
-// Several sets may depend on one settings record; the server must count it once.
-void drop_repeats(std::vector<const RootChange*>& changes) {
-  const auto same = [](const auto* a, const auto* b) {
-    return a->key == b->key && a->expected_version == b->expected_version;
-  };
-  changes.erase(std::unique(changes.begin(), changes.end(), same), changes.end());
 }
 
 void sort_ready(std::vector<const ReadyEntry*>& entries) {
@@ -340,10 +332,11 @@ Params& add_changing(Params& params, Changes changes) {
 
 }  // namespace
 
-Batch::Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen, std::int64_t shift)
-    : shift_(shift) {
+Batch::Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen, std::int64_t shift,
+             std::int64_t part)
+    : shift_(shift), part_(part) {
   for (const std::size_t i : chosen) add(sets[i]);
-  sum_counters(sets, chosen);
+  std::erase_if(counters_, [](const auto& counter) { return counter.second == 0; });
   sort();
 }
 
@@ -364,6 +357,7 @@ void Batch::add(const ChangeSet& set) {
   for (const auto& entry : set.due_drop) due_drop_.push_back(&entry);
   for (const auto& satellite : set.satellites) satellites_.push_back(&satellite);
   for (const auto& name : set.satellites_drop) satellites_drop_.push_back(&name);
+  for (const auto& add : set.counters) counters_[add.counter] += add.delta;
   for (const auto& drop : set.sequence_drops) sequence_drops_.push_back(&drop);
   for (const auto& append : set.appends) appends_.push_back(&append);
   PutIndex puts(set);
@@ -377,39 +371,8 @@ void Batch::add_entry(const RootChange& change, const LogEntry& entry) {
   newest = static_cast<std::uint32_t>(entries_.size());
 }
 
-// A set counts as a whole. The sum allows what is allowed in every order: all growth before any shrinking, under the
-// tightest limit. That can be too strict for several sets at once; the session then commits them one by one.
-void Batch::sum_counters(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen) {
-  struct Total {
-    std::int64_t delta = 0, growth = 0, limit = int64_max;
-  };
-  std::map<std::string_view, std::pair<const Key*, Total>> totals;
-  for (const std::size_t i : chosen) {
-    std::map<std::string_view, std::int64_t> of_set;
-    for (const auto& add : sets[i].counters) {
-      auto& [key, total] = totals[add.counter.bytes];
-      key = &add.counter;
-      total.delta += add.delta;
-      total.limit = std::min(total.limit, add.limit);
-      of_set[add.counter.bytes] += add.delta;
-    }
-    for (const auto& [key, delta] : of_set) {
-      // A single set needs no slack: its net change, even a negative one, is compared.
-      auto& growth = totals[key].second.growth;
-      growth = chosen.size() == 1 ? delta : growth + std::max<std::int64_t>(delta, 0);
-    }
-  }
-  for (const auto& [bytes, entry] : totals) {
-    const auto& [key, total] = entry;
-    const bool unlimited = total.growth < 0 && total.limit > int64_max + total.growth;
-    counters_.push_back({key, total.delta, unlimited ? int64_max : total.limit - total.growth});
-  }
-}
-
 void Batch::sort() {
   for (auto* changes : {&inserts_, &updates_, &erasures_, &checks_, &absences_}) sort_by_key(*changes);
-  drop_repeats(checks_);
-  drop_repeats(absences_);
   for (auto* entries : {&ready_put_, &ready_drop_}) sort_ready(*entries);
   for (auto* entries : {&due_put_, &due_drop_}) sort_due(*entries);
   // Of several puts to one name, which only one set can have, the last is used: the server refuses to write a row
@@ -607,10 +570,10 @@ void Batch::queue_erasures(Connection& connection) const {
 void Batch::queue_counters(Connection& connection) const {
   if (counters_.empty()) return;
   Params params;
-  params.array(Type::bytea, counters_, [](const CounterSum& sum) { return Text(sum.counter->bytes); });
-  params.array(Type::int8, counters_, [](const CounterSum& sum) { return sum.delta; })
-      .array(Type::int8, counters_, [](const CounterSum& sum) { return sum.room; });
-  connection.queue(add_counters, params);
+  params.array(Type::bytea, counters_, [](const auto& counter) { return counter.first; })
+      .array(Type::int8, counters_, [](const auto& counter) { return counter.second; })
+      .int4(part_);
+  connection.queue(add_to_counters, params);
 }
 
 void Batch::queue_satellites(Connection& connection) const {

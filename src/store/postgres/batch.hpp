@@ -20,10 +20,11 @@ namespace flowfabric::postgres {
 using ReadyPlaces = std::unordered_map<std::string, std::uint64_t>;
 
 // The sets must outlive the batch. `chosen` are the positions of the sets that take part, `shift` is that of the
-// incarnation.
+// incarnation, `part` that of counters which the session adds to.
 class Batch {
  public:
-  Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen, std::int64_t shift);
+  Batch(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen, std::int64_t shift,
+        std::int64_t part);
 
   // Queues every statement that the sets need; the caller fences, ends the transaction and flushes. `patiently` is for
   // attempts after a conflict: existing index entries are tolerated, and positions are not used.
@@ -34,12 +35,6 @@ class Batch {
   std::vector<std::uint64_t> numbers(std::span<const Rows> replies) const;
 
  private:
-  // The sum of all adds to one counter. `room` is the highest value from which every add still fits.
-  struct CounterSum {
-    const Key* counter = nullptr;
-    std::int64_t delta = 0;
-    std::int64_t room = 0;
-  };
   // The number of an entry is its index in `entries_`, from 1 on, so that (xid, 0) is the position before all entries
   // of a transaction.
   struct Entry {
@@ -52,7 +47,6 @@ class Batch {
   Params insert_params(std::span<const RootChange* const> changes) const;
   Params update_params(std::span<const RootChange* const> changes) const;
   Params& add_newest(Params& params, std::span<const RootChange* const> changes) const;
-  void sum_counters(const std::vector<ChangeSet>& sets, const std::vector<std::size_t>& chosen);
   void sort();
   void queue_drops(Connection& connection, const ReadyPlaces& held) const;
   void queue_roots(Connection& connection, bool patiently) const;
@@ -69,6 +63,7 @@ class Batch {
   void queue_counters(Connection& connection) const;
 
   const std::int64_t shift_;
+  const std::int64_t part_;
   std::vector<const RootChange*> inserts_, updates_, erasures_, checks_;
   std::vector<const RootChange*> absences_;  // checks that a record does not exist
   std::map<RouteNo, const Route*> routes_;
@@ -80,7 +75,7 @@ class Batch {
   std::vector<const Append*> appends_;
   std::vector<Entry> entries_;
   std::unordered_map<const RootChange*, std::uint32_t> newest_;  // the number of a record's last entry among these
-  std::vector<CounterSum> counters_;
+  std::map<std::string_view, std::int64_t> counters_;            // what is added to each
 };
 
 }  // namespace flowfabric::postgres

@@ -63,6 +63,13 @@ constexpr Statement find_satellites = {"find_satellites", R"sql(
 SELECT (SELECT 1 FROM satellite WHERE root = i.root AND kind = i.kind AND n = i.n LIMIT 1) IS NOT NULL
 FROM unnest($1::bytea[], $2::smallint[], $3::bigint[]) WITH ORDINALITY i(root, kind, n, place) ORDER BY i.place)sql"};
 
+// Reads all records.
+constexpr Statement count_listed = {"count_listed", R"sql(
+SELECT record_kind, name_space, lane, coalesce(state, 0), count(*) FROM root WHERE record_kind IS NOT NULL
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4)sql"};
+constexpr Statement all_counters = {"all_counters", R"sql(
+SELECT name, sum(value)::bigint FROM counter GROUP BY name HAVING sum(value) <> 0 ORDER BY name)sql"};
+
 constexpr Statement begin_inspection = {"begin_inspection", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
 constexpr Statement end_inspection = {"end_inspection", "COMMIT"};
 
@@ -201,6 +208,30 @@ Reply<std::vector<SequenceName>> orphaned_sequences(Connection& connection, cons
     page.push_back({Key{rows->string(row, 0)}, static_cast<std::uint8_t>(rows->integer(row, 1))});
   }
   return page;
+}
+
+Reply<InspectedCounts> inspect_counts(Connection& connection) {
+  connection.queue(begin_inspection, {});
+  connection.queue(count_listed, {});
+  connection.queue(all_counters, {});
+  connection.queue(end_inspection, {});
+  auto answer = connection.flush();
+  if (!answer) {
+    if (!answer.error().lost) (void)connection.exec("ROLLBACK");
+    return tl::unexpected(std::move(answer).error());
+  }
+  const Rows& listed = (*answer)[1];
+  const Rows& counters = (*answer)[2];
+  InspectedCounts counts;
+  for (int row = 0; row < listed.size(); ++row) {
+    counts.listed.push_back({static_cast<RecordKind>(listed.integer(row, 0)), listed.string(row, 1),
+                             listed.string(row, 2), static_cast<std::uint8_t>(listed.integer(row, 3)),
+                             static_cast<std::uint64_t>(listed.integer(row, 4))});
+  }
+  for (int row = 0; row < counters.size(); ++row) {
+    counts.counters.push_back({counters.string(row, 0), counters.integer(row, 1)});
+  }
+  return counts;
 }
 
 Reply<std::vector<Route>> all_routes(Connection& connection) {

@@ -16,6 +16,7 @@ Reply<std::vector<SatelliteName>> orphaned_satellites(Connection& connection, co
                                                       std::uint32_t limit);
 Reply<std::vector<SequenceName>> orphaned_sequences(Connection& connection, const std::optional<SequenceName>& after,
                                                     std::uint32_t limit);
+Reply<InspectedCounts> inspect_counts(Connection& connection);
 Reply<std::vector<Route>> all_routes(Connection& connection);
 Reply<std::vector<PresentEntries>> present(Connection& connection, const std::vector<WantedEntries>& wanted);
 

@@ -54,6 +54,7 @@ class PostgresInspection final : public Inspection {
                                                        std::uint32_t limit) override {
     return readers_.run([&](Connection& c) { return postgres::orphaned_sequences(c, after, limit); });
   }
+  Result<InspectedCounts> counts() override { return readers_.run(inspect_counts); }
   Result<std::vector<Route>> routes() override { return readers_.run(all_routes); }
   Result<std::vector<PresentEntries>> present(const std::vector<WantedEntries>& wanted) override {
     return readers_.run([&](Connection& c) { return postgres::present(c, wanted); });
@@ -113,11 +114,8 @@ class PostgresStore final : public Store {
   Result<std::vector<ListedRecord>> list(const ListQuery& query) override {
     return listers_.run([&](Connection& c) { return query_list(c, query); });
   }
-  Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override {
-    return listers_.run([&](Connection& c) { return query_count(c, kind, name_space); });
-  }
-  Result<std::int64_t> counter(const Key& key) override {
-    return listers_.run([&](Connection& c) { return query_counter(c, key); });
+  Result<std::vector<Counter>> counters(const std::string& prefix) override {
+    return readers_.run([&](Connection& c) { return query_counters(c, prefix); });
   }
   Result<std::int64_t> now_us() override {
     if (options_.now_us) return options_.now_us();

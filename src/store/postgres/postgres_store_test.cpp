@@ -232,33 +232,47 @@ TEST_F(PostgresStoreTest, checks_leave_no_trace) {
   ChangeSet checks;
   checks.roots.push_back({key(1), 1, RootChange::Action::check, {}, {}, {}});
   checks.roots.push_back({key(2), 0, RootChange::Action::check, {}, {}, {}});
-  ChangeSet same = checks;
-  same.roots.push_back({key(3), 0, RootChange::Action::put, "f", "b", {}});
-  EXPECT_EQ(commit(*writer, {checks, same}), (std::vector{Verdict::committed, Verdict::committed}));
+  checks.roots.push_back({key(3), 0, RootChange::Action::put, "f", "b", {}});
+  EXPECT_EQ(commit(*writer, {checks}), (std::vector{Verdict::committed}));
   EXPECT_EQ(version(1), 1U);
   EXPECT_EQ(version(2), 0U);
   EXPECT_EQ(version(3), 1U);
 }
 
-TEST_F(PostgresStoreTest, counters_refuse_single_sets) {
+// Sessions add to parts of their own, so none waits for the open transaction of another.
+TEST_F(PostgresStoreTest, sessions_do_not_wait_for_each_other_to_count) {
   store_ = open();
+  auto first = session(*store_), second = session(*store_);
+  ChangeSet set;
+  set.counters = {{"jobs", 1}};
+  EXPECT_EQ(commit(*first, {set}), (std::vector{Verdict::committed}));
+  Sql blocker(schema_);
+  blocker.run("BEGIN");
+  blocker.run("UPDATE counter SET value = value + 1");
+  EXPECT_EQ(commit(*second, {set}), (std::vector{Verdict::committed}));
+  blocker.run("COMMIT");
+  EXPECT_EQ(*store_->counters("jobs"), (std::vector<Counter>{{"jobs", 3}}));
+  EXPECT_EQ(Sql(schema_).run("SELECT count(*) FROM counter WHERE name = 'jobs'"), "2");
+  second.reset();
+  second = session(*store_);
+  commit(*second, {set});
+  EXPECT_EQ(Sql(schema_).run("SELECT count(*) FROM counter WHERE name = 'jobs'"), "2") << "a part is used again";
+}
+
+TEST_F(PostgresStoreTest, a_sequence_without_a_record_is_found_and_removed) {
+  store_ = open();
+  Sql(schema_).run(
+      "INSERT INTO sequence_entry (root, kind, n, body) VALUES ('\\x65610001', 3, 1, 'x'), "
+      "('\\x65610001', 3, 2, 'y'), ('\\x65610001', 4, -9, '')");
+  const Key root{std::string("ea\0\1", 4)};
+  EXPECT_EQ(store_->inspect()->orphaned_sequences({}, 10).value(), (std::vector<SequenceName>{{root, 3}, {root, 4}}));
+  EXPECT_EQ(store_->inspect()->orphaned_sequences(SequenceName{root, 3}, 10).value(),
+            (std::vector<SequenceName>{{root, 4}}));
   auto writer = session(*store_);
-  std::vector<ChangeSet> sets;
-  const Key counter = make(RecordKind::lane, 1);
-  for (int i = 0; i < 5; ++i) {
-    sets.push_back(put(i, 0));
-    sets.back().counters.push_back({counter, 1, 3});
-  }
-  const auto verdicts = commit(*writer, sets);
-  using enum Verdict;
-  EXPECT_EQ(verdicts, (std::vector{committed, committed, committed, refused, refused}));
-  EXPECT_EQ(*store_->counter(counter), 3);
-  sets.clear();
-  for (int i = 3; i < 5; ++i) sets.push_back(put(i, 0));
-  sets[0].counters.push_back({counter, -1, INT64_MAX});
-  sets[1].counters.push_back({counter, 1, 3});
-  EXPECT_EQ(commit(*writer, sets), (std::vector{committed, committed}));
-  EXPECT_EQ(*store_->counter(counter), 3);
+  ChangeSet set;
+  set.sequence_drops = {{{root, 3}, whole_sequence}, {{root, 4}, whole_sequence}};
+  EXPECT_EQ(commit(*writer, {set}), (std::vector{Verdict::committed}));
+  EXPECT_TRUE(store_->inspect()->orphaned_sequences({}, 10).value().empty());
 }
 
 TEST_F(PostgresStoreTest, sessions_get_different_candidates) {
@@ -482,23 +496,23 @@ TEST_F(PostgresStoreTest, a_pooler_that_pools_by_transaction_is_named) {
   }
 }
 
-// Counters stand for whatever is slow to read: their table is locked, and nothing else needs it.
+// Counting what is ready stands for whatever is slow to read: its table is locked, and nothing else here needs it.
 TEST_F(PostgresStoreTest, nobody_waits_for_slow_reads) {
   store_ = open();
   auto writer = session(*store_);
   commit(*writer, {put(1, 0)});
   Sql blocker(schema_);
   blocker.run("BEGIN");
-  blocker.run("LOCK TABLE counter IN ACCESS EXCLUSIVE MODE");
+  blocker.run("LOCK TABLE ready IN ACCESS EXCLUSIVE MODE");
   std::atomic<int> answered = 0, refused = 0;
   std::vector<std::thread> readers;
   for (int i = 0; i < 12; ++i) {
     readers.emplace_back([&] {
-      const auto counter = store_->counter(key(1));
-      if (!counter) {
-        EXPECT_EQ(counter.error().code, Errc::overloaded) << counter.error().message;
+      const auto counted = store_->count_ready_before({}, 10);
+      if (!counted) {
+        EXPECT_EQ(counted.error().code, Errc::overloaded) << counted.error().message;
       }
-      ++(counter ? answered : refused);
+      ++(counted ? answered : refused);
     });
   }
   while (refused < 8) std::this_thread::sleep_for(5ms);
@@ -521,13 +535,13 @@ TEST_F(PostgresStoreTest, a_slow_read_is_stopped) {
   ASSERT_TRUE(limited);
   Sql blocker(schema_);
   blocker.run("BEGIN");
-  blocker.run("LOCK TABLE counter IN ACCESS EXCLUSIVE MODE");
-  const auto stopped = (*limited)->counter(key(1));
+  blocker.run("LOCK TABLE ready IN ACCESS EXCLUSIVE MODE");
+  const auto stopped = (*limited)->count_ready_before({}, 10);
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, Errc::timed_out);
   EXPECT_NE(stopped.error().message.find("read_timeout (50 ms)"), std::string::npos) << stopped.error().message;
   blocker.run("COMMIT");
-  EXPECT_EQ((*limited)->counter(key(1)).value(), 0) << "the connection is good for the next one";
+  EXPECT_EQ((*limited)->count_ready_before({}, 10).value(), 0) << "the connection is good for the next one";
 }
 
 TEST_F(PostgresStoreTest, log_shows_nothing_past_an_open_transaction) {

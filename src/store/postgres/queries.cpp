@@ -38,7 +38,10 @@ SELECT due_at, group_no, rank, key FROM due
 WHERE group_no = $1::bigint AND group_no <> 0 AND (rank, key) > ($2::bigint, $3::bytea)
 ORDER BY rank, key LIMIT $4::bigint)sql"};
 
-constexpr Statement read_counter = {"read_counter", "SELECT value FROM counter WHERE key = $1::bytea"};
+// Result: counters with $1 <= name < $2, ascending, without those that are 0. Index counter_pkey.
+constexpr Statement read_counters = {"read_counters", R"sql(
+SELECT name, sum(value)::bigint FROM counter WHERE name >= $1::bytea AND name < $2::bytea
+GROUP BY name HAVING sum(value) <> 0 ORDER BY name)sql"};
 
 // Result: the number of entries of the route before one, up to a limit. Index ready_order: all with a higher priority,
 // and of the same priority those before (sequence, key).
@@ -70,13 +73,6 @@ constexpr Statement end_forgetting = {"end_forgetting", "COMMIT"};
 constexpr Statement find_missing_routes = {"find_missing_routes", R"sql(
 SELECT i.number FROM unnest($1::bigint[]) i(number)
 WHERE (SELECT count(*) FROM route WHERE route.number = i.number) = 0)sql"};
-
-// Result: listed records by lane and state. Reads all records of the kind: state is in no index, so that changing it
-// stays cheap.
-constexpr Statement count_states = {"count_states", R"sql(
-SELECT lane, state, count(*) FROM root
-WHERE record_kind = $1::int AND ($2::text IS NULL OR name_space = $2::text)
-GROUP BY lane, state ORDER BY lane, state)sql"};
 
 // Every entry that the chains of all records lead to. `linked` is false for a link that leads nowhere, forwards, or to
 // an entry of another record; the walk ends there. An entry has the key of its record after the type, the time and a
@@ -154,9 +150,19 @@ class Conditions {
   Params params_;
 };
 
-// Index root_listing, backwards: newest first, ends at the limit.
+// Reads an index backwards, newest first, and ends at the limit: due_group for a group, root_flow for a flow, otherwise
+// root_listing. Each ends with (time, key).
 Conditions list_conditions(const ListQuery& query) {
-  Conditions where("SELECT " FF_RECORD_COLUMNS ", created_at, coalesce(state, 0) FROM root WHERE true");
+  std::string source = "root WHERE true";
+  if (query.flow) source = "root WHERE flow IS NOT NULL AND flow <> ''::bytea";
+  if (query.group) {
+    source =
+        "due CROSS JOIN LATERAL (SELECT ctid, * FROM root WHERE root.key = due.key LIMIT 1) root"
+        " WHERE due.group_no <> 0";
+  }
+  Conditions where(
+      "SELECT root.key, version, fixed, body, log_xid, log_n, root.ctid, created_at, coalesce(state, 0) FROM " +
+      source);
   where.int8("record_kind = ?::bigint::smallint", static_cast<std::int64_t>(query.record_kind));
   where.bytes("name_space = ?::text", query.name_space);
   where.bytes("lane = ?::text", query.lane);
@@ -172,14 +178,17 @@ Conditions list_conditions(const ListQuery& query) {
   if (query.finished_from || query.finished_before) where.add("finished_at > 0");
   where.int8("finished_at >= ?::bigint", query.finished_from);
   where.int8("finished_at < ?::bigint", query.finished_before);
+  if (query.group) where.int8("due.group_no = ?::bigint", static_cast<std::int64_t>(*query.group));
+  const std::string time = query.group ? "due.rank" : "created_at", key = query.group ? "due.key" : "key";
   if (query.after) {
     where.params().int8(query.after->created_at).bytes(query.after->key.bytes);
     const auto n = where.params().size();
-    where.sql() +=
-        " AND (created_at, key) < ($" + std::to_string(n - 1) + "::bigint, $" + std::to_string(n) + "::bytea)";
+    where.sql() += " AND (" + time + ", " + key + ") < ($" + std::to_string(n - 1) + "::bigint, $" + std::to_string(n) +
+                   "::bytea)";
   }
   where.params().int8(query.limit);
-  where.sql() += " ORDER BY created_at DESC, key DESC LIMIT $" + std::to_string(where.params().size()) + "::bigint";
+  where.sql() +=
+      " ORDER BY " + time + " DESC, " + key + " DESC LIMIT $" + std::to_string(where.params().size()) + "::bigint";
   return where;
 }
 
@@ -263,21 +272,6 @@ Reply<std::vector<ListedRecord>> query_list(Connection& connection, const ListQu
   return out;
 }
 
-Reply<std::vector<StateCount>> query_count(Connection& connection, RecordKind kind,
-                                           const std::optional<std::string>& name_space) {
-  Params params;
-  params.int4(static_cast<std::int64_t>(kind));
-  name_space ? params.bytes(*name_space) : params.null();
-  return ask(connection, count_states, params, [](const Rows& rows) {
-    std::vector<StateCount> out;
-    for (int row = 0; row < rows.size(); ++row) {
-      out.push_back({rows.string(row, 0), static_cast<std::uint8_t>(rows.integer(row, 1)),
-                     static_cast<std::uint64_t>(rows.integer(row, 2))});
-    }
-    return out;
-  });
-}
-
 Reply<std::optional<TimestampMs>> query_next_due(Connection& connection) {
   return ask(connection, first_due, {}, [](const Rows& rows) {
     return rows.size() == 0 ? std::nullopt : std::optional<TimestampMs>(rows.integer(0, 0));
@@ -303,11 +297,16 @@ Reply<std::vector<DueEntry>> query_group_entries(Connection& connection, std::ui
   return ask(connection, scan_group, params, due_entries_of);
 }
 
-Reply<std::int64_t> query_counter(Connection& connection, const Key& key) {
+// A name is UTF-8, in which no byte is 255.
+Reply<std::vector<Counter>> query_counters(Connection& connection, const std::string& prefix) {
+  const std::string past = prefix + '\xff';
   Params params;
-  params.bytes(key.bytes);
-  return ask(connection, read_counter, params,
-             [](const Rows& rows) { return rows.size() == 0 ? std::int64_t{0} : rows.integer(0, 0); });
+  params.bytes(prefix).bytes(past);
+  return ask(connection, read_counters, params, [](const Rows& rows) {
+    std::vector<Counter> out;
+    for (int row = 0; row < rows.size(); ++row) out.push_back({rows.string(row, 0), rows.integer(row, 1)});
+    return out;
+  });
 }
 
 Reply<std::int64_t> query_now_us(Connection& connection) {

@@ -14,14 +14,12 @@ Reply<std::vector<SequenceEntry>> query_sequence(Connection& connection, const S
 Reply<std::vector<Record>> query_scan(Connection& connection, RecordKind kind, const std::string& after,
                                       std::uint32_t limit);
 Reply<std::vector<ListedRecord>> query_list(Connection& connection, const ListQuery& query);
-Reply<std::vector<StateCount>> query_count(Connection& connection, RecordKind kind,
-                                           const std::optional<std::string>& name_space);
 Reply<std::optional<TimestampMs>> query_next_due(Connection& connection);
 Reply<std::vector<DueEntry>> query_due_entries(Connection& connection, const std::optional<DuePosition>& after,
                                                TimestampMs until, std::uint32_t limit);
 Reply<std::vector<DueEntry>> query_group_entries(Connection& connection, std::uint64_t group,
                                                  const std::optional<Store::GroupPosition>& after, std::uint32_t limit);
-Reply<std::int64_t> query_counter(Connection& connection, const Key& key);
+Reply<std::vector<Counter>> query_counters(Connection& connection, const std::string& prefix);
 Reply<std::int64_t> query_now_us(Connection& connection);
 Reply<std::uint64_t> query_ready_before(Connection& connection, const ReadyEntry& entry, std::uint64_t limit);
 // See Store::forget_routes. The only function here that writes, and more than one round trip.

@@ -236,8 +236,24 @@ CREATE TABLE sequence_entry (
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 )sql";
 
-constexpr std::array migrations = {migration_1, migration_2, migration_3, migration_4,
-                                   migration_5, migration_6, migration_7, migration_8};
+// Counters count listed records (core/counts.hpp has their names); each session adds to a part of its own. Failed,
+// cancelled, expired and skipped executions are found by a group (core/state.hpp); they have an entry for the end of their
+// retention. Members of a flow are found by an index over columns that never change.
+constexpr const char* migration_9 = R"sql(
+DROP TABLE counter;
+CREATE TABLE counter (name bytea NOT NULL, part int NOT NULL, value bigint NOT NULL, PRIMARY KEY (name, part))
+WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
+  autovacuum_vacuum_cost_delay = 0);
+INSERT INTO counter (name, part, value)
+SELECT convert_to(chr(record_kind) || name_space || chr(31) || lane || chr(31) || state, 'UTF8'), 0, count(*)
+FROM root WHERE record_kind IS NOT NULL GROUP BY record_kind, name_space, lane, state;
+UPDATE due SET group_no = 4611686018427388160 + root.state, rank = root.created_at
+FROM root WHERE root.key = due.key AND due.group_no = 0 AND root.record_kind = 101 AND root.state BETWEEN 8 AND 11;
+CREATE INDEX root_flow ON root (flow, created_at, key) WHERE flow IS NOT NULL AND flow <> ''::bytea;
+)sql";
+
+constexpr std::array migrations = {migration_1, migration_2, migration_3, migration_4, migration_5,
+                                   migration_6, migration_7, migration_8, migration_9};
 constexpr int current_version = static_cast<int>(migrations.size());
 
 // The version of the schema, 0 if there is none.

@@ -5,6 +5,7 @@
 #include <libpq-fe.h>
 
 #include "core/route.hpp"
+#include "core/state.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "support/postgres_server.hpp"
 
@@ -135,11 +136,34 @@ TEST_F(PostgresMigration, waits_to_be_asked) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::schema_mismatch);
   EXPECT_EQ(refused.error().message, "the PostgreSQL schema \"" + old_ +
-                                         "\" is at version 1, this program needs 7; run `flowfabric migrate URL`");
+                                         "\" is at version 1, this program needs 9; run `flowfabric migrate URL`");
   EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "1");
   ASSERT_TRUE(open(old_, true));
-  EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "7");
+  EXPECT_EQ(run_sql("SELECT max(version) FROM " + old_ + ".schema_version"), "9");
   EXPECT_TRUE(open(old_, false));
+}
+
+TEST_F(PostgresMigration, old_records_are_counted_and_failed_ones_are_found_by_their_group) {
+  run_sql("INSERT INTO " + old_ +
+          ".root (key, record_kind, name_space, lane, kind, state, created_at, finished_at, "
+          "version, fixed, body) VALUES "
+          "('\\x65610001', 101, 'ns', 'lane', 'kind', 8, 500, 600, 3, 'f', 'b'), "
+          "('\\x65620001', 101, 'ns', 'lane', 'kind', 7, 550, 600, 3, 'f', 'b'), "
+          "('\\x65630001', 101, 'ns', 'lane', 'kind', 8, 560, 600, 3, 'f', 'b')");
+  run_sql("INSERT INTO " + old_ +
+          ".due (due_at, key) VALUES (50, '\\x65610001'), (60, '\\x65620001'), "
+          "(70, '\\x65630001')");
+  auto store = open(old_, true);
+  ASSERT_TRUE(store) << store.error().message;
+  const std::string lane = "ens\x1flane\x1f";
+  EXPECT_EQ((*store)->counters("").value(), (std::vector<Counter>{{lane + "7", 1}, {lane + "8", 2}}));
+  ListQuery query;
+  query.group = group_of_state(PublicState::failed);
+  query.limit = 10;
+  const auto failed = (*store)->list(query).value();
+  ASSERT_EQ(failed.size(), 2U);
+  EXPECT_EQ(failed[0].record.key.id(), "c");
+  EXPECT_EQ(failed[1].created_at, 500);
 }
 
 TEST_F(PostgresMigration, keeps_the_rows_of_version_one) {
@@ -151,7 +175,8 @@ TEST_F(PostgresMigration, keeps_the_rows_of_version_one) {
   EXPECT_EQ((*store)->load({key_a}).value().at(0).version, 3U);
   EXPECT_EQ((*store)->load_satellites(key_a, 2, 0, 10).value().size(), 1U);
   EXPECT_EQ((*store)->history(key_a, "", 10).value().size(), 1U);
-  EXPECT_EQ((*store)->counter(Key{std::string("lc\0\1", 4)}).value(), 42);
+  EXPECT_EQ((*store)->counters("").value(), std::vector<Counter>{})
+      << "made again from the records, which are not listed";
   auto session = (*store)->open_session().value();
   ReadRequest request;
   request.due_limit = 10;

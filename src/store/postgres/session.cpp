@@ -44,6 +44,14 @@ constexpr Statement insert_writer = {"insert_writer", R"sql(
 WITH swept AS (DELETE FROM writer WHERE touched_at < now() - interval '30 days')
 INSERT INTO writer DEFAULT VALUES RETURNING id, generation)sql"};
 
+// Result: the part of counters that this session adds to. The lock lasts as long as the connection, so no two sessions have
+// the same part, as long as there are parts enough; a part of a session that has ended is used again.
+constexpr Statement take_part = {"take_part", R"sql(
+SELECT coalesce(
+  (SELECT n FROM generate_series(0, 63) n
+   WHERE pg_try_advisory_lock(hashtext('flowfabric counters ' || current_schema()), n) LIMIT 1),
+  pg_backend_pid() % 64))sql"};
+
 constexpr Statement delete_writer = {"delete_writer", "DELETE FROM writer WHERE id = $1::bigint"};
 
 // Guard: this session still owns its writer row. Stores the number of this commit. Index writer_pkey.
@@ -134,10 +142,6 @@ CROSS JOIN LATERAL (SELECT * FROM satellite WHERE root = i.root AND kind = i.kin
 // Result: the versions of the records that exist. Index root_pkey.
 constexpr Statement load_versions = {"load_versions", R"sql(
 SELECT key, version FROM root WHERE key = ANY($1::bytea[]))sql"};
-
-// Result: the counters that exist. Index counter_pkey.
-constexpr Statement load_counters = {"load_counters", R"sql(
-SELECT key, value FROM counter WHERE key = ANY($1::bytea[]))sql"};
 
 // A guard, a serialization failure, a deadlock, a unique key, two records at one position: the sets are valid, but some
 // conflict at this moment.
@@ -240,23 +244,9 @@ bool guards_hold(const ChangeSet& set, const std::unordered_map<std::string, std
     return versions.contains(append.sequence.root.bytes) || puts.find(append.sequence.root) < set.roots.size();
   });
   return rooted && std::all_of(set.roots.begin(), set.roots.end(), [&](const RootChange& change) {
-    const auto found = versions.find(change.key.bytes);
-    return change.expected_version == (found == versions.end() ? 0 : found->second);
-  });
-}
-
-// Adds the set's counters if every sum stays within its limit; else changes nothing.
-bool counters_allow(const ChangeSet& set, std::unordered_map<std::string, std::int64_t>& values) {
-  std::map<std::string, std::int64_t> deltas;
-  for (const auto& add : set.counters) deltas[add.counter.bytes] += add.delta;
-  for (const auto& add : set.counters) {
-    std::int64_t sum = 0;
-    if (__builtin_add_overflow(values[add.counter.bytes], deltas[add.counter.bytes], &sum) || sum > add.limit) {
-      return false;
-    }
-  }
-  for (const auto& [key, delta] : deltas) values[key] += delta;
-  return true;
+           const auto found = versions.find(change.key.bytes);
+           return change.expected_version == (found == versions.end() ? 0 : found->second);
+         });
 }
 
 }  // namespace
@@ -282,6 +272,8 @@ WriterSession::~WriterSession() {
 Result<void> WriterSession::connect() {
   FF_TRY(connection, Connection::open(address_, setup_sql));
   FF_TRY(incarnation, current_incarnation(*connection, address_));
+  FF_TRY(part, to_result(connection->run(take_part, {})));
+  part_ = part.integer(0, 0);
   connection_ = std::move(connection);
   shift_ = incarnation.shift;
   ++connection_number_;
@@ -476,35 +468,25 @@ Result<Verdict> WriterSession::commit_alone(const std::vector<ChangeSet>& sets, 
   return Verdict::stale;
 }
 
-// Compares the guards and limits of the pending sets with the stored values; conflicting sets are removed from
-// `pending`.
+// Compares the guards of the pending sets with the stored versions; conflicting sets are removed from `pending`.
 Result<void> WriterSession::judge(const std::vector<ChangeSet>& sets, std::vector<std::size_t>& pending,
                                   std::vector<Verdict>& verdicts) {
-  std::vector<Key> keys, counters;
+  std::vector<Key> keys;
   for (const std::size_t i : pending) {
     for (const auto& change : sets[i].roots) keys.push_back(change.key);
     for (const auto& append : sets[i].appends) keys.push_back(append.sequence.root);
-    for (const auto& add : sets[i].counters) counters.push_back(add.counter);
   }
-  FF_TRY(rows, to_result(repeated([&] {
-           connection_->queue(load_versions, keys_param(keys));
-           connection_->queue(load_counters, keys_param(counters));
-           return connection_->flush();
-         })));
+  FF_TRY(rows, to_result(repeated([&] { return connection_->run(load_versions, keys_param(keys)); })));
   std::unordered_map<std::string, std::uint64_t> versions;
-  std::unordered_map<std::string, std::int64_t> values;
-  for (int row = 0; row < rows[0].size(); ++row) {
-    versions[rows[0].string(row, 0)] = static_cast<std::uint64_t>(rows[0].integer(row, 1));
+  for (int row = 0; row < rows.size(); ++row) {
+    versions[rows.string(row, 0)] = static_cast<std::uint64_t>(rows.integer(row, 1));
   }
-  for (int row = 0; row < rows[1].size(); ++row) values[rows[1].string(row, 0)] = rows[1].integer(row, 1);
   std::vector<std::size_t> left;
   for (const std::size_t i : pending) {
-    if (!guards_hold(sets[i], versions)) {
-      verdicts[i] = Verdict::stale;
-    } else if (!counters_allow(sets[i], values)) {
-      verdicts[i] = Verdict::refused;
-    } else {
+    if (guards_hold(sets[i], versions)) {
       left.push_back(i);
+    } else {
+      verdicts[i] = Verdict::stale;
     }
   }
   pending = std::move(left);
@@ -549,7 +531,7 @@ Result<WriterSession::Outcome> WriterSession::commit_group(const std::vector<Cha
   const auto deadline = steady_clock::now() + commit_patience;
   bool registered_again = false;
   for (;;) {
-    const Batch batch(sets, chosen, shift_);  // a new connection may be one to another incarnation
+    const Batch batch(sets, chosen, shift_, part_);  // a new connection may be one to another incarnation
     const auto sent = send_group(batch, patiently);
     if (sent) {
       note_numbers(sets, chosen, *sent);

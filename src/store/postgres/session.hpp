@@ -62,6 +62,7 @@ class WriterSession final : public Session {
   bool in_transaction_ = false;          // a search holds its candidates
   ReadyPlaces held_;                     // their positions, if they are ready entries
   std::int64_t shift_ = 0;               // of the incarnation that the connection writes to
+  std::int64_t part_ = 0;                // of counters
   std::int64_t writer_ = 0;
   std::int64_t generation_ = 0;
   std::int64_t batch_ = 0;  // number of the last commit that was sent

@@ -33,7 +33,7 @@ class Batch {
   Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names);
   Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from, std::uint32_t limit);
 
-  // Writes every set whose guards and counters allow it. After an error the transaction must be rolled back.
+  // Writes every set whose guards allow it. After an error the transaction must be rolled back.
   Result<std::vector<Verdict>> write(const std::vector<ChangeSet>& sets);
   // See Session::appended.
   const std::vector<std::uint64_t>& appended() const { return appended_; }
@@ -59,7 +59,7 @@ class Batch {
     Statement load_sequence, last_number, append, drop_below, drop_sequence, delete_sequences;
     Statement log_end, shrink_page, delete_page;
     Statement load_floor, raise_floor;
-    Statement load_counter, put_counter;
+    Statement add_to_counter;
     Statement load_routes, insert_route;
   };
 
@@ -80,7 +80,6 @@ class Batch {
   static Result<Root> root_of(Statement& find);
   void remember(const Key& key, Root root);
   Result<Verdict> judge(const ChangeSet& set);
-  Result<bool> counters_allow(const ChangeSet& set);
   Result<bool> has_roots_of_appends(const ChangeSet& set);
   Result<void> begin_log();
 
@@ -106,12 +105,13 @@ class Batch {
   };
   Result<void> shrink_page(std::int64_t first, const Loss& loss);
   Result<void> end_log();
+  Result<void> write_counters();
 
   Database* database_;
   Statements statements_;
   std::unordered_map<std::string, Root, KeyHash, std::equal_to<>> known_;
-  // The values that the judged set's counters will have, in the order of its adds.
-  std::vector<std::int64_t> sums_;
+  // What the applied sets add to counters. Many sets add to the same few, so each is written once, at the end.
+  std::map<std::string, std::int64_t, std::less<>> sums_;
   // The newest entries that the applied set adds, in the order of its roots; 0 if it adds none.
   std::vector<std::int64_t> newest_;
   std::vector<std::uint64_t> appended_;

@@ -1,6 +1,9 @@
 // The reads of checks and repairs (store/inspection.hpp). Each function is one snapshot.
 #include "store/inspection.hpp"
 
+#include <map>
+#include <tuple>
+
 #include "base/check.hpp"
 #include "store/sqlite/batch.hpp"
 #include "store/sqlite/log_pages.hpp"
@@ -199,6 +202,30 @@ Result<std::vector<SequenceName>> orphaned_sequences(Database& database, const s
     if (!row) return page;
     page.push_back({Key{find->bytes(0)}, static_cast<std::uint8_t>(find->integer(1))});
   }
+}
+
+// One pass over the table in its own order. Grouping happens here: SQLite would sort all rows for it.
+Result<InspectedCounts> inspect_counts(Database& database) {
+  constexpr static char sql[] =
+      "SELECT record_kind, name_space, lane, state FROM root NOT INDEXED WHERE created_at IS NOT NULL";
+  FF_TRY(snapshot, Snapshot::begin(database));
+  FF_TRY(find, database.cached(sql));
+  std::map<std::tuple<std::int64_t, std::string, std::string, std::int64_t>, std::uint64_t> numbers;
+  for (;;) {
+    FF_TRY(row, find->step());
+    if (!row) break;
+    ++numbers[{find->integer(0), find->bytes(1), find->bytes(2), find->integer(3)}];
+  }
+  InspectedCounts counts;
+  for (const auto& [columns, number] : numbers) {
+    const auto& [kind, name_space, lane, state] = columns;
+    counts.listed.push_back(
+        {static_cast<RecordKind>(kind), name_space, lane, static_cast<std::uint8_t>(state), number});
+  }
+  FF_TRY(stored, counters(database, ""));
+  counts.counters = std::move(stored);
+  FF_TRY_VOID(snapshot.end());
+  return counts;
 }
 
 Result<std::vector<Route>> all_routes(Database& database) {

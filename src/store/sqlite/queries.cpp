@@ -1,7 +1,6 @@
 #include "store/sqlite/queries.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <variant>
 
@@ -96,8 +95,9 @@ Conditions conditions_of(const ListQuery& query, const std::string& tag) {
   if (query.finished_from || query.finished_before) all.add_literal("finished_at <> 0");
   if (query.finished_from) all.add("finished_at >= ?", *query.finished_from);
   if (query.finished_before) all.add("finished_at < ?", *query.finished_before);
+  if (query.group) all.add("group_no = ?", static_cast<std::int64_t>(*query.group));
   if (query.after) {
-    all.add("(created_at, key) < (?, ?)", query.after->created_at);
+    all.add(query.group ? "(due.rank, due.key) < (?, ?)" : "(created_at, key) < (?, ?)", query.after->created_at);
     all.add_value(Blob{query.after->key.bytes});
   }
   return all;
@@ -172,14 +172,21 @@ Result<std::vector<Record>> scan(Database& database, RecordKind kind, const std:
   }
 }
 
-// Reads root_listing backwards and examines each record until the page is full.
+// The index that is read backwards: of a group, of a flow, or of all records of the kind. Each ends with (time, key), so
+// the records come in their order, and each is examined until the page is full.
 Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& query) {
   const std::string tag = "\x1f" + query.tag.value_or("") + "\x1f";
   const Conditions conditions = conditions_of(query, tag);
-  const std::string sql =
-      "SELECT created_at, key, version, fixed, body, last_entry, id, state FROM root INDEXED BY root_listing "
-      "WHERE created_at IS NOT NULL" +
-      conditions.sql() + " ORDER BY created_at DESC, key DESC LIMIT " + std::to_string(query.limit);
+  std::string source = "root INDEXED BY root_listing WHERE created_at IS NOT NULL";
+  if (query.flow)
+    source = "root INDEXED BY root_flow WHERE flow IS NOT NULL AND flow <> x'' AND created_at IS NOT NULL";
+  std::string order = "created_at DESC, key DESC";
+  if (query.group) {
+    source = "due INDEXED BY due_group CROSS JOIN root USING (key) WHERE group_no <> 0";
+    order = "due.rank DESC, due.key DESC";
+  }
+  const std::string sql = "SELECT created_at, key, version, fixed, body, last_entry, id, state FROM " + source +
+                          conditions.sql() + " ORDER BY " + order + " LIMIT " + std::to_string(query.limit);
   FF_TRY(find, database.prepare(sql));
   conditions.bind(find);
   std::vector<ListedRecord> listed;
@@ -190,40 +197,20 @@ Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& quer
   }
 }
 
-// One pass over the table in its own order. Grouping happens here: SQLite would sort all rows for it.
-Result<std::vector<StateCount>> count(Database& database, RecordKind kind,
-                                      const std::optional<std::string>& name_space) {
-  constexpr static char sql[] = R"(
-    SELECT lane, state FROM root NOT INDEXED
-    WHERE record_kind = ?1 AND created_at IS NOT NULL AND (?2 IS NULL OR name_space = ?2))";
+// A name is UTF-8, in which no byte is 255.
+Result<std::vector<Counter>> counters(Database& database, const std::string& prefix) {
+  constexpr static char sql[] =
+      "SELECT key, value FROM counter WHERE key >= ?1 AND key < ?2 AND value <> 0 ORDER BY key";
+  const std::string past = prefix + '\xff';
   FF_TRY(find, database.cached(sql));
-  find->bind(1, static_cast<std::uint8_t>(kind));
-  if (name_space) find->bind_text(2, *name_space);
-  if (!name_space) find->bind_null(2);
-  std::map<std::string, std::map<std::uint8_t, std::uint64_t>, std::less<>> by_lane;
+  find->bind_blob(1, prefix);
+  find->bind_blob(2, past);
+  std::vector<Counter> found;
   for (;;) {
     FF_TRY(row, find->step());
-    if (!row) break;
-    auto lane = by_lane.find(find->view(0));
-    if (lane == by_lane.end()) lane = by_lane.try_emplace(find->bytes(0)).first;
-    ++lane->second[static_cast<std::uint8_t>(find->integer(1))];
+    if (!row) return found;
+    found.push_back({find->bytes(0), find->integer(1)});
   }
-  std::vector<StateCount> counts;
-  for (const auto& [lane, states] : by_lane) {
-    for (const auto& [state, number] : states) counts.push_back(StateCount{lane, state, number});
-  }
-  return counts;
-}
-
-Result<std::int64_t> counter(Database& database, const Key& key) {
-  constexpr static char sql[] = "SELECT value FROM counter WHERE key = ?1";
-  FF_TRY(find, database.cached(sql));
-  find->bind_blob(1, key.bytes);
-  FF_TRY(row, find->step());
-  if (!row) return 0;
-  const std::int64_t value = find->integer(0);
-  find->reset();
-  return value;
 }
 
 Result<std::optional<TimestampMs>> next_due(Database& database) {

@@ -19,9 +19,7 @@ Result<std::vector<SequenceEntry>> load_sequence(Database& database, const Seque
                                                  std::uint32_t limit);
 Result<std::vector<Record>> scan(Database& database, RecordKind kind, const std::string& after, std::uint32_t limit);
 Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& query);
-Result<std::vector<StateCount>> count(Database& database, RecordKind kind,
-                                      const std::optional<std::string>& name_space);
-Result<std::int64_t> counter(Database& database, const Key& key);
+Result<std::vector<Counter>> counters(Database& database, const std::string& prefix);
 Result<std::optional<TimestampMs>> next_due(Database& database);
 Result<std::vector<DueEntry>> due_entries(Database& database, const std::optional<DuePosition>& after,
                                           TimestampMs until, std::uint32_t limit);
@@ -41,6 +39,7 @@ Result<std::vector<SatelliteName>> orphaned_satellites(Database& database, const
                                                        std::uint32_t limit);
 Result<std::vector<SequenceName>> orphaned_sequences(Database& database, const std::optional<SequenceName>& after,
                                                      std::uint32_t limit);
+Result<InspectedCounts> inspect_counts(Database& database);
 Result<std::vector<Route>> all_routes(Database& database);
 Result<std::vector<PresentEntries>> present(Database& database, const std::vector<WantedEntries>& wanted);
 

@@ -194,11 +194,26 @@ constexpr const char* migration_7[] = {
          PRIMARY KEY(root, kind, n)) STRICT, WITHOUT ROWID)",
 };
 
+// Counters count listed records (core/counts.hpp has their names). Failed, cancelled, expired and skipped executions are
+// found by a group (core/state.hpp); they have an entry for the end of their retention. Members of a flow are found by an
+// index over columns that never change.
+constexpr const char* migration_8[] = {
+    "DELETE FROM counter",
+    R"(INSERT INTO counter(key, value)
+         SELECT CAST(char(record_kind) || name_space || char(31) || lane || char(31) || state AS BLOB), count(*)
+         FROM root WHERE created_at IS NOT NULL GROUP BY record_kind, name_space, lane, state)",
+    R"(UPDATE due SET (group_no, rank) = (
+           SELECT 4611686018427388160 + root.state, root.created_at FROM root WHERE root.key = due.key)
+         WHERE group_no = 0 AND EXISTS (
+           SELECT 1 FROM root WHERE root.key = due.key AND record_kind = 101 AND state BETWEEN 8 AND 11))",
+    "CREATE INDEX root_flow ON root(flow, created_at, key) WHERE flow IS NOT NULL AND flow <> x''",
+};
+
 constexpr Migration migrations[] = {
     {migration_1, std::size(migration_1)}, {migration_2, std::size(migration_2)},
     {migration_3, std::size(migration_3)}, {migration_4, std::size(migration_4), convert_events},
     {migration_5, std::size(migration_5)}, {migration_6, std::size(migration_6), convert_routes},
-    {migration_7, std::size(migration_7)},
+    {migration_7, std::size(migration_7)}, {migration_8, std::size(migration_8)},
 };
 
 constexpr char select_user_version[] = "PRAGMA user_version";

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include "core/route.hpp"
+#include "core/state.hpp"
 #include "store/sqlite/log_pages.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "support/temp_dir.hpp"
@@ -95,6 +96,32 @@ std::string shape_of(const std::string& path) {
 const Key key_a{std::string("ea\0\1", 4)}, key_b{std::string("eb\0\1", 4)};
 const RouteNo route = route_of("lane", {});  // what the number 1 has become
 
+// Two failed executions and a completed one, each with the entry for the end of its retention.
+constexpr const char* listed_rows_1 = R"(
+  INSERT INTO root(key, version, record_kind, name_space, lane, kind, state, created_at, finished_at, fixed, body)
+  VALUES(x'65610001', 3, 101, 'ns', 'lane', 'kind', 8, 500, 600, x'66', x'62'),
+        (x'65620001', 3, 101, 'ns', 'lane', 'kind', 7, 550, 600, x'66', x'62'),
+        (x'65630001', 3, 101, 'ns', 'lane', 'kind', 8, 560, 600, x'66', x'62');
+  INSERT INTO due VALUES(50, x'65610001'), (60, x'65620001'), (70, x'65630001');)";
+
+TEST(SqliteMigration, OldRecordsAreCountedAndFailedOnesAreFoundByTheirGroup) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  run_old_sql(path, version_1);
+  run_old_sql(path, listed_rows_1);
+  auto store = open_migrated(path);
+  ASSERT_NE(store, nullptr);
+  const std::string lane = "ens\x1flane\x1f";
+  EXPECT_EQ(store->counters("").value(), (std::vector<Counter>{{lane + "7", 1}, {lane + "8", 2}}));
+  ListQuery query;
+  query.group = group_of_state(PublicState::failed);
+  query.limit = 10;
+  const auto failed = store->list(query).value();
+  ASSERT_EQ(failed.size(), 2u);
+  EXPECT_EQ(failed[0].record.key.id(), "c");
+  EXPECT_EQ(failed[1].created_at, 500);
+}
+
 TEST(SqliteMigration, AFileOfVersionOneKeepsItsRows) {
   const test::TempDir folder;
   const std::string path = folder.file("x.db");
@@ -110,7 +137,7 @@ TEST(SqliteMigration, AFileOfVersionOneKeepsItsRows) {
   EXPECT_EQ(store->load({key_a}).value().at(0).version, 3u);
   EXPECT_EQ(store->load_satellites(key_a, 2, 0, 10).value().size(), 1u);
   EXPECT_EQ(store->history(key_a, "", 10).value().size(), 1u);
-  EXPECT_EQ(store->counter(Key{std::string("lc\0\1", 4)}).value(), 42);
+  EXPECT_EQ(store->counters("").value(), std::vector<Counter>{}) << "made again from the records, which are not listed";
   auto session = store->open_session().value();
   ReadRequest request;
   request.due_limit = 10;

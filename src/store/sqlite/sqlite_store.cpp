@@ -179,10 +179,9 @@ class SqliteStore final : public Store {
   Result<std::vector<ListedRecord>> list(const ListQuery& query) override {
     return with(listers_, sqlite::list, query);
   }
-  Result<std::vector<StateCount>> count(RecordKind kind, const std::optional<std::string>& name_space) override {
-    return with(listers_, sqlite::count, kind, name_space);
+  Result<std::vector<Counter>> counters(const std::string& prefix) override {
+    return with(readers_, sqlite::counters, prefix);
   }
-  Result<std::int64_t> counter(const Key& key) override { return with(listers_, sqlite::counter, key); }
   Result<std::int64_t> now_us() override {
     return with(lookups_, [this](Database& reader) { return clock_->look(reader); });
   }
@@ -255,6 +254,7 @@ class SqliteInspection final : public Inspection {
                                                        std::uint32_t limit) override {
     return store_.with(store_.inspector_, sqlite::orphaned_sequences, after, limit);
   }
+  Result<InspectedCounts> counts() override { return store_.with(store_.inspector_, sqlite::inspect_counts); }
   Result<std::vector<Route>> routes() override { return store_.with(store_.inspector_, sqlite::all_routes); }
   Result<std::vector<PresentEntries>> present(const std::vector<WantedEntries>& wanted) override {
     return store_.with(store_.inspector_, sqlite::present, wanted);

@@ -242,7 +242,7 @@ TEST(SqliteOpen, ReopeningKeepsEverything) {
     auto store = open_store(path);
     ChangeSet set = creation("job", bytes);
     set.satellites.push_back(Satellite{{key_of("job"), 2, 7}, ""});
-    set.counters.push_back(CounterAdd{key_of("count"), 5});
+    set.counters.push_back(CounterAdd{"count", 5});
     EXPECT_EQ(commit(*store, set), Verdict::committed);
     set = creation("ready", bytes);
     set.routes = {route};
@@ -258,7 +258,7 @@ TEST(SqliteOpen, ReopeningKeepsEverything) {
   const auto satellites = store->load_satellites(key_of("job"), 2, 0, 10).value();
   ASSERT_EQ(satellites.size(), 1u);
   EXPECT_EQ(satellites[0].body, "");
-  EXPECT_EQ(store->counter(key_of("count")).value(), 5);
+  EXPECT_EQ(store->counters("").value(), (std::vector<Counter>{{"count", 5}}));
   ReadRequest request;
   request.want_routes = true;
   EXPECT_EQ(store->open_session().value()->read(request).value().routes, std::vector<Route>{route});
@@ -370,11 +370,9 @@ TEST(SqliteLog, SetsThatFailTakeNoNumbers) {
   const std::string path = folder.file("x.db");
   auto store = open_store(path);
   commit(*store, creation("a"));
-  ChangeSet refused = creation("b");
-  refused.counters.push_back(CounterAdd{key_of("count"), 2, 1});
   auto session = store->open_session().value();
-  const std::vector<Verdict> verdicts = {Verdict::stale, Verdict::refused, Verdict::committed};
-  EXPECT_EQ(session->commit({creation("a"), refused, creation("c")}).value(), verdicts);
+  const std::vector<Verdict> verdicts = {Verdict::stale, Verdict::committed};
+  EXPECT_EQ(session->commit({creation("a"), creation("c")}).value(), verdicts);
   auto database = sqlite::Database::open(path);
   EXPECT_EQ(database->query_integer("SELECT sum(entries) FROM log").value(), 2);
   EXPECT_EQ(database->query_integer("SELECT max(last_entry) FROM root").value(), 2);
@@ -578,6 +576,26 @@ TEST(SqliteIntegrity, FindsWhatBreaksTheSchemasRules) {
   EXPECT_TRUE(store->check_integrity().value().empty());
   run_sql(path, "INSERT INTO due VALUES(1, x'65', -1, 0)");
   EXPECT_EQ(store->check_integrity().value(), std::vector<std::string>{"1 due entries have a group below 0."});
+}
+
+TEST(SqliteIntegrity, FindsSequencesWithoutARecord) {
+  const test::TempDir folder;
+  const std::string path = folder.file("x.db");
+  auto store = open_store(path);
+  const Key root{std::string("ea\0\1", 4)};
+  {
+    auto database = sqlite::Database::open(path);
+    ASSERT_TRUE(
+        database->execute("INSERT INTO sequence_entry VALUES (x'65610001', 3, 1, x'78'), (x'65610001', 3, 2, x''),"
+                          " (x'65610001', 4, -9, x'')"));
+  }
+  EXPECT_EQ(store->inspect()->orphaned_sequences({}, 10).value(), (std::vector<SequenceName>{{root, 3}, {root, 4}}));
+  EXPECT_EQ(store->inspect()->orphaned_sequences(SequenceName{root, 3}, 10).value(),
+            (std::vector<SequenceName>{{root, 4}}));
+  ChangeSet set;
+  set.sequence_drops = {{{root, 3}, whole_sequence}, {{root, 4}, whole_sequence}};
+  commit(*store, set);
+  EXPECT_TRUE(store->inspect()->orphaned_sequences({}, 10).value().empty());
 }
 
 TEST(SqliteIntegrity, FindsMiscountedPages) {
