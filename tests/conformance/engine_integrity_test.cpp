@@ -1,5 +1,6 @@
 // What the integrity check finds when indexes, listings, bodies and satellites are damaged, and what a repair makes of it.
 #include "conformance/engine_suite.hpp"
+#include "core/counts.hpp"
 #include "core/expected.hpp"
 #include "core/route.hpp"
 
@@ -112,6 +113,26 @@ TEST_P(EngineIntegrity, missing_due_entry_is_named_and_added) {
   EXPECT_EQ(state(id), PublicState::waiting) << "the lease has run out, and the clock has seen it";
 }
 
+TEST_P(EngineIntegrity, wrong_counts_are_named_and_corrected) {
+  make(job());
+  make(job("other"));
+  const auto counted = value_of(reads::counts(engine().store(), std::nullopt));
+  ChangeSet drift;
+  const auto waiting = static_cast<std::uint8_t>(PublicState::waiting);
+  const auto failed = static_cast<std::uint8_t>(PublicState::failed);
+  drift.counters = {{counter_name(RecordKind::execution, "default", "other", waiting), -1},
+                    {counter_name(RecordKind::execution, "default", "third", failed), 2}};
+  commit_damage(drift);
+  const std::string other =
+      "the counter of records \"e\" in namespace \"default\", lane \"other\", state 0 is wrong by -1";
+  const std::string third =
+      "the counter of records \"e\" in namespace \"default\", lane \"third\", state 8 is wrong by 2";
+  EXPECT_EQ(findings(), (Sentences{other, third}));
+  EXPECT_EQ(repair(), (Sentences{other + ": corrected it", third + ": corrected it"}));
+  EXPECT_EQ(findings(), Sentences{});
+  EXPECT_EQ(value_of(reads::counts(engine().store(), std::nullopt)), counted);
+}
+
 TEST_P(EngineIntegrity, entry_in_a_wrong_group_is_replaced) {
   const ExecutionId id = make(job());
   ASSERT_EQ(claim_all().size(), 1u);
@@ -170,7 +191,9 @@ TEST_P(EngineIntegrity, wrong_listing_is_written_again) {
   };
   ASSERT_EQ(on_lane("mail"), 0u);
   const std::string problem = "the listing of " + text(id) + " differs from the record";
-  EXPECT_EQ(findings(), Sentences{problem});
+  const Sentences found = findings();
+  ASSERT_EQ(found.size(), 3u) << "both lanes count what is listed";
+  EXPECT_EQ(found.front(), problem);
   EXPECT_EQ(repair(), Sentences{problem + ": wrote the listing again"});
   EXPECT_EQ(findings(), Sentences{});
   EXPECT_EQ(on_lane("mail"), 1u);

@@ -177,6 +177,63 @@ TEST_P(EngineReads, list_cursors_neither_skip_nor_repeat_under_writes) {
   EXPECT_EQ(refusal(reads::list(engine().store(), request)), Errc::invalid_argument);
 }
 
+// Such states are found by groups, one for each, which are put together; page by page that is the order of all listings.
+TEST_P(EngineReads, states_that_people_look_for_are_listed_in_order) {
+  std::vector<ExecutionId> expected;
+  for (int i = 0; i < 12; ++i) {
+    const ExecutionId id = engine().make();
+    if (i % 4 == 0) value_of(engine().complete(engine().take()));
+    if (i % 4 == 1) {
+      const ClaimedExecution oldest = engine().take();
+      expected.push_back(oldest.execution_id);
+      value_of(engine().fail(oldest, "x"));
+    }
+    if (i % 4 == 2) {
+      expected.push_back(id);
+      call<CancelReply>(CancelCommand{id, {}});
+    }
+    if (i % 2 == 1) clock_.advance_ms(1);  // two at a time are created in the same millisecond
+  }
+  ListRequest everything;
+  everything.limit = 100;
+  std::vector<ExecutionId> in_order;
+  for (const auto& execution : value_of(reads::list(engine().store(), everything)).executions) {
+    const auto found = std::find(expected.begin(), expected.end(), execution.execution_id);
+    if (found != expected.end()) in_order.push_back(execution.execution_id);
+  }
+  ASSERT_EQ(in_order.size(), expected.size());
+  ListRequest request;
+  request.states = {PublicState::cancelled, PublicState::failed, PublicState::skipped};
+  request.limit = 2;
+  std::vector<ExecutionId> listed;
+  do {
+    const ListReply page = value_of(reads::list(engine().store(), request));
+    for (const auto& execution : page.executions) listed.push_back(execution.execution_id);
+    request.cursor = page.next_cursor;
+  } while (!request.cursor.empty());
+  EXPECT_EQ(listed, in_order);
+  // A replayed execution leaves its group.
+  call<ReplayReply>(ReplayCommand{in_order.front(), {}});
+  request.limit = 100;
+  EXPECT_EQ(value_of(reads::list(engine().store(), request)).executions.size(), expected.size() - 1);
+}
+
+TEST_P(EngineReads, what_nothing_is_counted_under_is_not_searched_for) {
+  make(job("a"));
+  ListRequest request;
+  request.limit = 10;
+  request.lane = "b";
+  EXPECT_TRUE(value_of(reads::list(engine().store(), request)).executions.empty());
+  request.lane = "a";
+  EXPECT_EQ(value_of(reads::list(engine().store(), request)).executions.size(), 1u);
+  request.states = {PublicState::active};
+  EXPECT_TRUE(value_of(reads::list(engine().store(), request)).executions.empty());
+  engine().take("a");
+  EXPECT_EQ(value_of(reads::list(engine().store(), request)).executions.size(), 1u);
+  request.name_space = "elsewhere";
+  EXPECT_TRUE(value_of(reads::list(engine().store(), request)).executions.empty());
+}
+
 TEST_P(EngineReads, counts_by_lane_and_state) {
   make_many(std::vector<CreateRequest>(5, job("a")));
   make_many(std::vector<CreateRequest>(3, job("b")));

@@ -619,7 +619,7 @@ TEST_P(StoreContract, ListedRecordsAreCounted) {
 }
 
 TEST_P(StoreContract, RecordsOfAGroupAreListedNewestFirst) {
-  constexpr std::uint64_t failed = 77, other = 78;
+  static constexpr std::uint64_t failed = 77, other = 78;
   const auto add = [&](std::string_view id, TimestampMs created_at, std::uint64_t group, std::uint8_t state = 8) {
     ChangeSet set = set_of({put(execution(id), 0, "body", listing(created_at, state))});
     set.due_put = {{created_at % 7 + 1, execution(id), group, created_at}};

@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t remembered_candidates = 8;
 
-tl::unexpected<Error> unavailable() { return fail(Errc::unavailable, "simulated: the store cannot be reached"); }
+Unexpected<Error> unavailable() { return fail(Errc::unavailable, "simulated: the store cannot be reached"); }
 
-tl::unexpected<Error> outcome_unknown() {
+Unexpected<Error> outcome_unknown() {
   return fail(Errc::outcome_unknown, "simulated: the connection was lost during a commit");
 }
 
@@ -54,6 +54,7 @@ class FaultSession final : public Session {
   }
   Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from,
                                                    std::uint32_t limit) override {
+    const EndedByCrash ended(*this);
     store_.enter("read_sequence");
     if (store_.fails("read_sequence")) return unavailable();
     return inner_->read_sequence(name, from, limit);

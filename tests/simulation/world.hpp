@@ -289,7 +289,7 @@ std::function<void(const Result<T>&)> World::ask(Process& process, const std::st
                                                  std::function<void(Process&, const Result<T>&)> answer) {
   Call call;
   call.what = what;
-  call.crashed = [&process, answer](const Error& error) { answer(process, tl::unexpected(error)); };
+  call.crashed = [&process, answer](const Error& error) { answer(process, Unexpected(error)); };
   const std::uint64_t number = open_call(process, std::move(call));
   return [this, &process, state = process.state, number, answer](const Result<T>& reply) {
     if (state->dead) return;

@@ -202,7 +202,7 @@ Reply<std::vector<SequenceName>> orphaned_sequences(Connection& connection, cons
   Params params;
   params.bytes(from.root.bytes).int4(from.kind).int8(limit);
   auto rows = connection.run(page_of_orphaned_sequences, params);
-  if (!rows) return tl::unexpected(std::move(rows).error());
+  if (!rows) return Unexpected(std::move(rows).error());
   std::vector<SequenceName> page;
   for (int row = 0; row < rows->size(); ++row) {
     page.push_back({Key{rows->string(row, 0)}, static_cast<std::uint8_t>(rows->integer(row, 1))});
@@ -218,7 +218,7 @@ Reply<InspectedCounts> inspect_counts(Connection& connection) {
   auto answer = connection.flush();
   if (!answer) {
     if (!answer.error().lost) (void)connection.exec("ROLLBACK");
-    return tl::unexpected(std::move(answer).error());
+    return Unexpected(std::move(answer).error());
   }
   const Rows& listed = (*answer)[1];
   const Rows& counters = (*answer)[2];

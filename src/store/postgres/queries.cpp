@@ -154,7 +154,7 @@ class Conditions {
 // root_listing. Each ends with (time, key).
 Conditions list_conditions(const ListQuery& query) {
   std::string source = "root WHERE true";
-  if (query.flow) source = "root WHERE flow IS NOT NULL AND flow <> ''::bytea";
+  if (query.flow && !query.flow->empty()) source = "root WHERE flow IS NOT NULL AND flow <> ''::bytea";
   if (query.group) {
     source =
         "due CROSS JOIN LATERAL (SELECT ctid, * FROM root WHERE root.key = due.key LIMIT 1) root"

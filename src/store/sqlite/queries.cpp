@@ -178,7 +178,7 @@ Result<std::vector<ListedRecord>> list(Database& database, const ListQuery& quer
   const std::string tag = "\x1f" + query.tag.value_or("") + "\x1f";
   const Conditions conditions = conditions_of(query, tag);
   std::string source = "root INDEXED BY root_listing WHERE created_at IS NOT NULL";
-  if (query.flow)
+  if (query.flow && !query.flow->empty())
     source = "root INDEXED BY root_flow WHERE flow IS NOT NULL AND flow <> x'' AND created_at IS NOT NULL";
   std::string order = "created_at DESC, key DESC";
   if (query.group) {
