@@ -13,6 +13,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <latch>
 #include <mutex>
 #include <set>
@@ -257,6 +258,28 @@ TEST_F(PostgresStoreTest, sessions_do_not_wait_for_each_other_to_count) {
   second = session(*store_);
   commit(*second, {set});
   EXPECT_EQ(Sql(schema_).run("SELECT count(*) FROM counter WHERE name = 'jobs'"), "2") << "a part is used again";
+}
+
+// The record's lock: without it the append would see the record, commit, and leave an entry behind.
+TEST_F(PostgresStoreTest, an_append_waits_for_whoever_erases_its_record) {
+  store_ = open();
+  auto writer = session(*store_);
+  commit(*writer, {put(1, 0)});
+  Sql eraser(schema_);
+  eraser.run("BEGIN");
+  eraser.run("DELETE FROM root");
+  ChangeSet set;
+  set.appends = {{{key(1), 3}, "late"}};
+  auto verdicts = std::async(std::launch::async, [&] { return commit(*writer, {set}); });
+  Sql observer(schema_);
+  const auto waits = [&] {
+    return observer.run("SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "t";
+  };
+  while (verdicts.wait_for(5ms) != std::future_status::ready && !waits()) {
+  }
+  eraser.run("COMMIT");
+  EXPECT_EQ(verdicts.get(), (std::vector{Verdict::stale}));
+  EXPECT_TRUE(store_->inspect()->orphaned_sequences({}, 10).value().empty());
 }
 
 TEST_F(PostgresStoreTest, a_sequence_without_a_record_is_found_and_removed) {
