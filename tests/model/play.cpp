@@ -130,6 +130,10 @@ void Stage::use(const Step& step, const ClaimedExecution& held) {
       if (n % 4 == 0) report.message = "halfway";
       if (n % 3 == 1) return record_step(n, fence);
       if (n % 6 == 2) return say("checkpoint", driver_.call(CheckpointCommand{fence, std::string(n % 7, 'c'), "text"}));
+      if (n % 6 == 5) {
+        const TagChanges changes{{{"app.worker", std::to_string(n % 4)}}, {}};
+        return say("tags held", driver_.call(TagsCommand{fence.execution_id, changes, {}, fence}));
+      }
       return say("progress", driver_.call(ProgressCommand{fence, report}));
     }
     case 3:

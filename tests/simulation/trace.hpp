@@ -8,14 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <flowfabric/result.hpp>
-
-// The name that `Unexpected` had before. Goes when the last file of the simulator has the new one.
-namespace tl {
-template <class E>
-using unexpected = flowfabric::Unexpected<E>;
-}
-
 namespace flowfabric::simulation {
 
 // A violated rule. Thrown from any place, also from below the engine; it ends the run.

@@ -20,12 +20,14 @@ StoreOptions at_the_end_of_time() {
   return options;
 }
 
-// Whether the event is a holder releasing its lease, as opposed to losing it.
+// Whether the holder of the lease did it, as opposed to an operator or the clock.
 bool is_by_holder(const Event& event, const Lease& lease) {
   switch (event.type) {
     case EventType::completed:
     case EventType::released:
+    case EventType::step_recorded:
     case EventType::delayed: return true;
+    case EventType::tags_changed:
     case EventType::failed:
     case EventType::retry_scheduled:
     case EventType::cancelled: return event.actor == lease.worker_instance_id;
@@ -139,7 +141,7 @@ void Watcher::changed(const Key& key, TimestampMs latest_ms) {
   note_lease(shadow);
 }
 
-// Only renewals, progress, due entries and a changed retention have no event.
+// Only renewals, progress, checkpoints, due entries and a changed retention have no event.
 void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
   Facts expected = before;
   expected.armed_due = after.armed_due;
@@ -150,6 +152,7 @@ void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
     expected.lease->expires_at = after.lease->expires_at;
     expected.lease->lease_ttl_ms = after.lease->lease_ttl_ms;
     expected.progress = after.progress;
+    expected.has_checkpoint = before.has_checkpoint || after.has_checkpoint;
     const bool renewed = *before.lease != *after.lease;
     if (renewed && after.lease->renewed_at >= before.lease->expires_at) {
       violated("a lapsed lease is never renewed", "renewed at {}, lapsed at {}", after.lease->renewed_at,

@@ -19,6 +19,8 @@ std::string name_of(const Command& command) {
   if (std::holds_alternative<DelayCommand>(command)) return "delay";
   if (std::holds_alternative<ReleaseHeldCommand>(command)) return "release";
   if (std::holds_alternative<StepCommand>(command)) return "step";
+  if (std::holds_alternative<CheckpointCommand>(command)) return "checkpoint";
+  if (std::holds_alternative<TagsCommand>(command)) return "tags_held";
   return "cancel_held";
 }
 
@@ -41,6 +43,15 @@ bool is_end_by(const Command& command, const LeaseSpan& span) {
   if (std::holds_alternative<ReleaseHeldCommand>(command)) return span.ended_by == EventType::released;
   if (std::holds_alternative<CancelHeldCommand>(command)) return span.ended_by == EventType::cancelled;
   return span.ended_by == EventType::failed || span.ended_by == EventType::retry_scheduled;
+}
+
+constexpr const char* worker_tag = "app.worker";
+
+// The value that the command gives to the checkpoint or to the tag of the workers, if it does.
+const std::string* overwriting(const Command& command) {
+  if (const auto* checkpoint = std::get_if<CheckpointCommand>(&command)) return &checkpoint->bytes;
+  if (const auto* tags = std::get_if<TagsCommand>(&command)) return &tags->changes.set.at(worker_tag);
+  return nullptr;
 }
 
 bool refuses_holder(Errc code) {
@@ -156,6 +167,10 @@ void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& c
   const auto context = reads::context(watcher_->store(), claimed.execution_id);
   if (!context || context->payload != claimed.payload) violated("a claim brings the payload", "{}", id);
   check_steps(claimed, shadow->incarnation);
+  const auto key = std::pair(claimed.execution_id, shadow->incarnation);
+  const auto tag = claimed.tags.find(worker_tag);
+  check_last("checkpoint", checkpoints_[key], claimed.checkpoint ? &claimed.checkpoint->bytes : nullptr, id);
+  check_last("tag", worker_tags_[key], tag == claimed.tags.end() ? nullptr : &tag->second, id);
 }
 
 // ---------------------------------------------------------------- holding
@@ -166,7 +181,12 @@ Command World::random_fenced(const Held& held) {
     case 1:
       return RenewCommand{held.fence, random_.chance(500) ? 0 : static_cast<std::uint32_t>(random_.between(100, 9000))};
     case 2: {
-      if (random_.chance(700)) return random_step(held);
+      if (random_.chance(500)) return random_step(held);
+      if (random_.chance(400)) return CheckpointCommand{held.fence, std::to_string(++values_sent_), "text"};
+      if (random_.chance(500)) {
+        const TagChanges changes{{{worker_tag, std::to_string(++values_sent_)}}, {}};
+        return TagsCommand{held.fence.execution_id, changes, {}, held.fence};
+      }
       ProgressReport report;
       report.percent = static_cast<std::uint8_t>(random_.below(101));
       return ProgressCommand{held.fence, report};
@@ -231,6 +251,48 @@ void World::check_steps(const ClaimedExecution& claimed, int incarnation) {
   }
 }
 
+LastValues& World::values_of(const Held& held, const Command& command) {
+  const auto key = std::pair(held.fence.execution_id, held.incarnation);
+  return std::holds_alternative<CheckpointCommand>(command) ? checkpoints_[key] : worker_tags_[key];
+}
+
+// Returns whether the call may write: it may not when its lease has ended already.
+bool World::note_sent_value(const Held& held, const Command& command) {
+  const std::string* value = overwriting(command);
+  const Shadow* shadow = watcher_->find(held.fence.execution_id);
+  if (value == nullptr || shadow->incarnation != held.incarnation) return false;
+  if (shadow->life.leases().at(held.fence.lease_epoch).ended_commit != 0) return false;
+  ++values_of(held, command)[*value].unanswered;
+  return true;
+}
+
+void World::note_answered_value(const Held& held, const Command& command, std::uint64_t sent,
+                                const Result<Reply>& reply) {
+  if (!reply && !refuses_holder(reply.error().code)) return;  // it may have been written
+  LastValue& value = values_of(held, command)[*overwriting(command)];
+  --value.unanswered;
+  if (!reply) return;
+  value.acknowledged = true;
+  value.after = std::max(value.after, sent);
+  value.until = std::max(value.until, watcher_->commits());
+}
+
+// A later claim brings the value that was written last.
+void World::check_last(const char* what, const LastValues& values, const std::string* brought, const std::string& id) {
+  LastValue none;
+  const auto found = brought == nullptr ? values.end() : values.find(*brought);
+  const LastValue& there = found == values.end() ? none : found->second;
+  if (brought != nullptr && !there.acknowledged && there.unanswered == 0) {
+    violated("no write by a stale holder", "{} has the {} {}, which no holder can have written", id, what, *brought);
+  }
+  if (there.unanswered != 0) return;
+  for (const auto& [text, value] : values) {
+    if (&value == &there || !value.acknowledged || value.after < there.until) continue;
+    violated("the last acknowledged value is there", "{} has the {} {} instead of {}", id, what,
+             brought == nullptr ? "(none)" : *brought, text);
+  }
+}
+
 void World::use_handle(Worker&, Held& held) {
   if (!held.sent.empty() && random_.chance(300)) return send_fenced(held, random_.pick(held.sent));
   Command command = random_fenced(held);
@@ -253,7 +315,9 @@ void World::send_fenced(Held held, Command command) {
   const std::string what =
       fmt::format("{} {} epoch {}", name_of(command), to_string(held.fence.execution_id), held.fence.lease_epoch);
   const std::uint64_t sent = watcher_->commits();
-  send(process, command, what, [this, held, command, sent](Process& answering, const Result<Reply>& reply) {
+  const bool may_write = note_sent_value(held, command);
+  send(process, command, what, [this, held, command, sent, may_write](Process& answering, const Result<Reply>& reply) {
+    if (may_write) note_answered_value(held, command, sent, reply);
     judge_fenced(answering, held, command, sent, reply);
   });
 }
@@ -279,10 +343,12 @@ void World::judge_success(Process& process, const Held& held, const Command& com
   const bool keeps = std::holds_alternative<RenewCommand>(command) || std::holds_alternative<ProgressCommand>(command);
   // A repeated record of a step writes nothing: it is answered by what was read, perhaps before the lease ended.
   if (step != nullptr && std::get<StepReply>(reply).duplicate) return;
-  if (keeps || step != nullptr) {
+  if (keeps || step != nullptr || overwriting(command) != nullptr) {
     // It may have ended since, but not before the commit that is being answered. Where batches wait for the disk, several
-    // are answered after one flush: then only the moment of the call is known.
-    const std::uint64_t first = settles_later_ ? sent + 1 : process.state->reply_commit;
+    // are answered after one flush: then only the moment of the call is known. The same for tags, since a repeat may have
+    // found its value there and written nothing.
+    const bool is_vague = settles_later_ || std::holds_alternative<TagsCommand>(command);
+    const std::uint64_t first = is_vague ? sent + 1 : process.state->reply_commit;
     if (span.ended_commit == 0 || span.ended_commit >= first) return;
     violated("no write by a stale holder", "{} of {} under epoch {}, which ended in commit {}", name_of(command),
              to_string(held.fence.execution_id), held.fence.lease_epoch, span.ended_commit);

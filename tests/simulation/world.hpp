@@ -61,6 +61,15 @@ struct Held {
   std::vector<Command> sent;
 };
 
+// A value that workers write over another: a checkpoint or a tag. No two calls send the same one, except repeats.
+struct LastValue {
+  int unanswered = 0;         // calls that may have written it, or may still do so
+  bool acknowledged = false;  // and then it was there at some time between these commits
+  std::uint64_t after = 0;
+  std::uint64_t until = 0;
+};
+using LastValues = std::map<std::string, LastValue>;
+
 struct Worker {
   std::string name_space = "default";
   std::string id;
@@ -188,6 +197,10 @@ class World final : public Environment {
   Command random_step(const Held& held);
   void note_step(const Held& held, const StepRequest& request, const StepReply& reply);
   void check_steps(const ClaimedExecution& claimed, int incarnation);
+  LastValues& values_of(const Held& held, const Command& command);
+  bool note_sent_value(const Held& held, const Command& command);
+  void note_answered_value(const Held& held, const Command& command, std::uint64_t sent, const Result<Reply>& reply);
+  void check_last(const char* what, const LastValues& values, const std::string* brought, const std::string& id);
   void send_fenced(Held held, Command command);
   // `sent` is the last commit before the call was sent.
   void judge_fenced(Process& process, const Held& held, const Command& command, std::uint64_t sent,
@@ -278,6 +291,10 @@ class World final : public Environment {
   };
   std::map<std::tuple<ExecutionId, int, std::uint32_t>, AcknowledgedStep> steps_;
   std::uint64_t steps_sent_ = 0;
+  // Of an execution and its incarnation.
+  std::map<std::pair<ExecutionId, int>, LastValues> checkpoints_;
+  std::map<std::pair<ExecutionId, int>, LastValues> worker_tags_;
+  std::uint64_t values_sent_ = 0;
   std::vector<Completion> completions_;                                          // acknowledged
   std::set<std::tuple<ExecutionId, int, std::uint64_t, std::string>> released_;  // acknowledged, by lease epoch
   std::map<std::tuple<ExecutionId, int, std::uint64_t>, FailReply> fail_replies_;
