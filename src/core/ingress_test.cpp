@@ -548,5 +548,28 @@ TEST(Ingress, TextsBesideAGrantHaveABound) {
   }
 }
 
+TEST(Ingress, StepsAndCheckpointsHaveTheLimitOfResults) {
+  IngressLimits limits;
+  limits.max_result_bytes = 8;
+  EXPECT_TRUE(admit_checkpoint("12345678", "text", limits));
+  const auto checkpoint = admit_checkpoint("123456789", "text", limits);
+  ASSERT_FALSE(checkpoint);
+  EXPECT_EQ(checkpoint.error().code, Errc::payload_too_large);
+  EXPECT_EQ(checkpoint.error().field, "checkpoint");
+  StepRequest step;
+  step.position = 1;
+  step.name = "charge";
+  step.result = "12345678";
+  EXPECT_TRUE(admit(step, limits));
+  step.result += '9';
+  EXPECT_EQ(admit(step, limits).error().code, Errc::payload_too_large);
+  step.result.clear();
+  step.name.clear();
+  EXPECT_EQ(admit(step, limits).error().field, "name");
+  step.name = "charge";
+  step.position = 0;
+  EXPECT_EQ(admit(step, limits).error().field, "position");
+}
+
 }  // namespace
 }  // namespace flowfabric

@@ -273,7 +273,9 @@ void Worker::Impl::claim_work(const std::stop_token& stop) {
     if (stop.stop_requested()) break;
     log(LogLevel::warn, "work cannot be claimed", {{"cause", claimed.error().message}});
     std::unique_lock lock(mutex_);
-    if (!sdk::is_passing(claimed.error())) {
+    // A worker that is draining or was marked dead: the next heartbeat says which, and then it ends or registers again.
+    const bool passes = sdk::is_passing(claimed.error()) || claimed.error().code == Errc::not_eligible;
+    if (!passes) {
       // It will not get better by itself: a wrong lane name, a revoked key.
       fatal_ = claimed.error();
       stopping_ = true;

@@ -377,6 +377,7 @@ TEST_P(WorkerTest, result_that_the_engine_refuses_ends_the_execution_as_failed) 
 TEST_P(WorkerTest, worker_that_an_operator_drains_finishes_and_ends) {
   WorkerOptions options = quick();
   options.worker_instance_id = "drained-1";
+  options.lease_ttl = 3s;  // its claim is refused before the next heartbeat tells it why
   Worker worker(client_, options);
   Door door;
   std::atomic<bool> running{false};
