@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <flowfabric/convert.hpp>
+#include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
 
 namespace flowfabric {
@@ -69,6 +70,13 @@ class Client {
   // One answer a request, in order; each succeeds or fails by itself.
   std::vector<Result<Created>> submit_many(std::vector<CreateRequest> requests);
   static CreateRequest make_request(std::string kind, Bytes input, SubmitOptions options = {});
+
+  // ---- Flows
+  Result<FlowCreated> submit_flow(FlowRequest request);
+  // However it ends; `timed_out` when it has not within `timeout`.
+  Result<FlowResult> wait_flow(const FlowId& id, std::chrono::milliseconds timeout);
+  Result<FlowDescription> get_flow(const FlowId& id);
+  Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request = {}, std::string reason = {});
 
   // ---- Looking
   Result<ExecutionDescription> get(const ExecutionId& id);

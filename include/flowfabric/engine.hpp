@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
 #include <flowfabric/result.hpp>
 #include <flowfabric/types.hpp>
@@ -70,6 +71,32 @@ class Engine {
   Result<Created> create(CreateRequest request);
   // One result per request, in order; each request succeeds or fails independently.
   std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests);
+
+  // ---- Flows. docs/flows.md has the rules.
+  // Validates the graph as a whole and creates the flow with all its nodes, or nothing.
+  Result<FlowCreated> submit_flow(FlowRequest request);
+  void submit_flow_async(FlowRequest request, std::function<void(Result<FlowCreated>)> done);
+  // Returns at once; the members are ended in the background. `wait_flow` waits for the last of them.
+  Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request = {}, Operator by = {});
+  // Waits until the flow has ended; `timed_out` if it has not ended within `wait_ms`.
+  Result<FlowResult> wait_flow(const FlowId& id, std::uint32_t wait_ms);
+  void wait_flow_async(const FlowId& id, std::uint32_t wait_ms, std::function<void(Result<FlowResult>)> done);
+  Result<FlowDescription> describe_flow(const FlowId& id);
+  // What its nodes without outgoing edges have returned so far.
+  Result<FlowResult> get_flow_result(const FlowId& id);
+  Result<ListFlowsReply> list_flows(const ListFlowsRequest& request = {});
+  // By ordinal; `limit` counts nodes, and for edges the upstream nodes.
+  Result<FlowNodesReply> list_flow_nodes(const FlowId& id, const std::string& cursor = {}, std::uint32_t limit = 100);
+  Result<FlowEdgesReply> list_flow_edges(const FlowId& id, const std::string& cursor = {}, std::uint32_t limit = 100);
+  // All nodes and edges at once.
+  Result<FlowGraph> read_flow_graph(const FlowId& id);
+  Result<EventPage> flow_history(const FlowId& id, const std::string& cursor = {}, std::uint32_t limit = 100);
+  // The inputs of a node, from a number on; a claim brings the first ones along.
+  Result<FlowInputsReply> list_flow_inputs(const ExecutionId& id, std::uint32_t from = 0, std::uint32_t limit = 100);
+  // The id of the flow to which the execution belongs, if any.
+  Result<std::optional<FlowId>> flow_of_execution(const ExecutionId& id);
+  // Reads one record.
+  Result<std::string> namespace_of_flow(const FlowId& id);
 
   // ---- Working
   // Up to `max_executions`, best first; empty when there is nothing within `wait_ms`. Fewer when their payloads would be

@@ -119,6 +119,19 @@ struct ClaimRequest {
   std::uint32_t wait_ms = 0;  // how long to wait if there is no work
 };
 
+// What an upstream node of the flow has left for a node that is claimed.
+struct FlowInput {
+  std::string name{};  // of the upstream node
+  ExecutionId execution_id{};
+  Outcome outcome = Outcome::none;
+  std::string result{};
+  std::string result_encoding{};
+  bool by_reference = false;  // the result is too large to come with the claim: read it from the execution
+  std::optional<Failure> failure{};
+
+  friend bool operator==(const FlowInput&, const FlowInput&) = default;
+};
+
 // A signed, opaque text that proves ownership of one lease. Every operation of a worker on an execution needs it.
 using Handle = std::string;
 
@@ -142,6 +155,12 @@ struct ClaimedExecution {
   std::vector<Step> steps{};
   std::uint32_t next_step_position = 0;  // where the rest begins, to be read by list_steps; 0: these are all
   std::optional<Checkpoint> checkpoint{};
+  // Of a member of a flow.
+  std::optional<ExecutionId> flow_id{};
+  std::string node{};
+  std::vector<FlowInput>
+      inputs{};                  // by the order of the edges; the winners of a group in the order of their completion
+  std::uint32_t next_input = 0;  // where the rest begins, to be read by list_flow_inputs; 0: these are all
 };
 
 struct RenewVerdict {
@@ -536,6 +555,8 @@ struct ExecutionSummary {
   TimestampMs started_at = 0;
   TimestampMs finished_at = 0;
   std::uint32_t attempt_count = 0;
+  std::optional<ExecutionId> flow_id{};  // of a member of a flow
+  std::string node{};                    // its name there
   // Why the stored record cannot be decoded, in listings. Then the state is that of its last change, and what is not known
   // is empty.
   std::optional<std::string> damage{};
@@ -616,6 +637,7 @@ struct EventFilter {
   std::optional<std::string> lane{};
   std::optional<ExecutionId> execution_id{};
   std::vector<EventType> types{};
+  std::optional<ExecutionId> flow_id{};  // events of this flow itself, not of its members
 };
 
 struct EventPage {

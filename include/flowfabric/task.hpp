@@ -120,6 +120,24 @@ class Task {
     }
   }
 
+  // What the upstream nodes of its flow have left for it; empty outside of flows.
+  const std::vector<FlowInput>& inputs() const { return execution().inputs; }
+  // The result of one upstream node as a value. One that is missing, too large to come along, or cannot be read so ends the
+  // execution as failed, without a retry.
+  template <class T = Json>
+  T input_from(std::string_view node) const {
+    for (const FlowInput& one : inputs()) {
+      if (one.name != node || one.by_reference) continue;
+      if constexpr (std::is_same_v<T, Bytes>) return {one.result, one.result_encoding};
+      try {
+        return Convert<T>::from_bytes(one.result);
+      } catch (const std::exception& error) {
+        throw PermanentFailure("the input cannot be read: " + std::string(error.what()), "bad_input");
+      }
+    }
+    throw PermanentFailure("node \"" + std::string(node) + "\" has left no input", "bad_input");
+  }
+
   // ---- Whether to go on
   // Requested when the execution was cancelled, when the lease is lost, or when the worker stops and cannot wait any longer.
   std::stop_token stop_token() const;

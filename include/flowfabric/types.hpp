@@ -37,6 +37,7 @@ enum class BlockingReason : std::uint8_t {
   waiting_for_reclaim,
   paused_by_lane,
   reserved_by_grant,
+  waiting_for_children,  // nodes of its flow on which it depends
 };
 enum class AttemptPhase : std::uint8_t {
   pending_first_attempt,
@@ -263,16 +264,25 @@ enum class EventType : std::uint8_t {
   retention_run = 29,  // an operator removed ended executions
   released = 30,       // the holder gave its lease back; the same attempt goes on with the next claim
   step_recorded = 31,  // `reason` is the step's name
+  skipped = 32,        // a node of a flow that cannot run any more; `reason` says why
+  flow_submitted = 33,
+  flow_cancelling = 34,  // its nodes are being cancelled; `reason` says why
+  flow_completed = 35,
+  flow_failed = 36,
+  flow_cancelled = 37,
+  flow_reopened = 38,  // a replay of one of its nodes
 };
 
 std::string_view to_string(EventType type);
 Result<EventType> parse_event_type(std::string_view text);
-bool is_terminal(EventType type);
+bool is_terminal(EventType type);  // the end of an execution
+bool ends_flow(EventType type);    // the end of a flow
 
 struct Event {
   EventType type = EventType::created;
   TimestampMs at = 0;
-  std::optional<ExecutionId> execution_id{};  // absent for events of lanes, namespaces, workers and keys
+  std::optional<ExecutionId> execution_id{};  // absent for events of flows, lanes, namespaces, workers and keys
+  std::optional<ExecutionId> flow_id{};       // of events of flows and of their members
   std::string name_space{};
   std::string lane{};
   std::string kind{};

@@ -69,6 +69,13 @@ Result<void> Call::check_reach(const ExecutionId& id) const {
   return fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id");
 }
 
+Result<void> Call::check_reach_of_flow(const FlowId& id) const {
+  if (!caller_.name_space) return {};
+  FF_TRY(name_space, home_.engine.namespace_of_flow(id));
+  if (name_space == *caller_.name_space) return {};
+  return fail(Errc::not_found, "there is no flow " + to_string(id), "flow_id");
+}
+
 const std::string& Call::parameter(std::string_view name) const {
   const auto found = parameters_.find(name);
   FF_CHECK(found != parameters_.end());
@@ -76,6 +83,13 @@ const std::string& Call::parameter(std::string_view name) const {
 }
 
 Result<ExecutionId> Call::execution_id() const { return parse_execution_id(parameter("execution_id")); }
+
+Result<FlowId> Call::flow_id() const {
+  auto id = parse_execution_id(parameter("flow_id"));
+  if (id) return id;
+  return fail(Errc::invalid_argument, "flow_id: is not a flow id like fp7-<uuid>: \"" + parameter("flow_id") + "\"",
+              "flow_id");
+}
 
 std::optional<std::string> Call::query(std::string_view name) const {
   const auto value = exchange_->request().query_value(name);

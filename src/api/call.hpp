@@ -52,11 +52,13 @@ class Call : public std::enable_shared_from_this<Call> {
   const std::string& parameter(std::string_view name) const;
   bool has_parameter(std::string_view name) const { return parameters_.contains(name); }
   Result<ExecutionId> execution_id() const;
+  Result<FlowId> flow_id() const;
   // A client that is restricted to one namespace is refused access to others. For it, executions of other namespaces do
   // not exist. The last two read the store and block. Invalid handles pass: the engine refuses them.
   Result<void> check_reach(const std::string& name_space, const char* field = "namespace") const;
   Result<void> check_reach(const ExecutionId& id) const;
   Result<void> check_reach(const std::vector<Handle>& handles) const;
+  Result<void> check_reach_of_flow(const FlowId& id) const;
   // A query parameter. For a client that is restricted to one namespace, the namespace is always that one.
   std::optional<std::string> query(std::string_view name) const;
   // Every value of a parameter that is a list: a,b and repeating the parameter say the same.

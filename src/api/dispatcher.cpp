@@ -82,6 +82,11 @@ Result<void> keep_to_namespace(const Route& route, const Call& call) {
     FF_TRY_VOID(call.check_reach(id));
     kept = true;
   }
+  if (call.has_parameter("flow_id")) {
+    FF_TRY(id, call.flow_id());
+    FF_TRY_VOID(call.check_reach_of_flow(id));
+    kept = true;
+  }
   if (call.has_parameter("namespace")) {
     FF_TRY_VOID(call.check_reach(call.parameter("namespace")));
     kept = true;

@@ -45,6 +45,7 @@ struct Tag {
 const std::vector<Tag>& tags() {
   static const std::vector<Tag> all = {
       {"executions", "Submitting, reading and operating executions.", {"executions"}},
+      {"flows", "Graphs of executions.", {"flows"}},
       {"work", "Claiming work, keeping the lease, and ending it.", {"claims", "completions", "leases"}},
       {"events", "The event log.", {"events"}},
       {"workers", "The worker registry.", {"workers"}},
@@ -93,6 +94,7 @@ constexpr std::string_view security_schemes =
 std::string_view about_path_parameter(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
       {"execution_id", "The id of an execution."},
+      {"flow_id", "The id of a flow."},
       {"attempt_index", "The index of the attempt; the first is 0."},
       {"worker_instance_id", "The id of the worker instance."},
       {"lane", "The name of a lane."},
@@ -108,7 +110,7 @@ std::string_view about_path_parameter(std::string_view name) {
 QueryParameter path_parameter(const std::string& name) {
   QueryParameter parameter{name, about_path_parameter(name)};
   wire::Schemas none;
-  if (name == "execution_id") parameter.schema = wire::Codec<ExecutionId>::schema(none);
+  if (name == "execution_id" || name == "flow_id") parameter.schema = wire::Codec<ExecutionId>::schema(none);
   if (name == "attempt_index") parameter.schema = wire::Codec<std::uint32_t>::schema(none);
   return parameter;
 }

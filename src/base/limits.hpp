@@ -65,6 +65,22 @@ inline constexpr std::uint32_t max_max_retries = 1000000;
 inline constexpr std::uint32_t max_max_reclaims = 1000000;
 inline constexpr std::uint32_t max_max_replays = 1000000;
 
+// Flows.
+inline constexpr std::size_t max_node_name_bytes = 128;
+inline constexpr std::size_t max_flow_nodes = 10000;             // in one request
+inline constexpr std::size_t max_flow_edges = 50000;             // in one request
+inline constexpr std::size_t max_flow_bytes = 64 * 1024 * 1024;  // of all payloads in one request
+inline constexpr std::size_t max_flow_fan = 10000;               // edges that lead to one node, or away from one
+inline constexpr std::uint32_t max_flow_step = 256;              // edges or members that one step of the clock handles
+inline constexpr std::uint32_t max_sibling_step = 16;            // of upstream nodes that a group no longer needs
+inline constexpr std::uint32_t max_sibling_edges = 64;           // a sibling with more outgoing edges is left alone
+inline constexpr std::size_t max_sweep_keys = 8192;              // records that one sweep loads beside the due ones
+inline constexpr std::uint32_t max_claimed_inputs = 1000;        // that a claim brings along
+inline constexpr std::size_t max_claimed_input_bytes = 256 * 1024;  // results above that come as references
+inline constexpr std::size_t max_large_inputs = 16;                 // results stored apart that a claim reads
+inline constexpr std::uint32_t max_flow_outputs = 100;              // in the result of a flow
+inline constexpr std::uint32_t max_explained_edges = 20;            // upstream nodes that an explanation names
+
 // Pages.
 inline constexpr std::size_t max_listed_states = 64;
 inline constexpr std::size_t max_cursor_bytes = 1024;

@@ -18,6 +18,7 @@ namespace flowfabric {
 enum class RecordKind : std::uint8_t {
   api_keys = 'a',
   execution = 'e',
+  flow = 'f',
   idempotency = 'i',
   keyring = 'k',
   lane = 'l',

@@ -174,18 +174,39 @@ struct NoteRetentionCommand {
   std::uint64_t removed = 0;
   Operator by;
 };
+// A flow that was validated as a whole, with one Membership for each node.
+struct SubmitFlowCommand {
+  FlowId id;
+  bool id_is_supplied = false;
+  std::uint64_t request_digest = 0;
+  FlowRequest request;
+  std::vector<Membership> members;
+};
+struct CancelFlowCommand {
+  FlowId id;
+  FlowCancelRequest request;
+  Operator by;
+};
+// Removes an ended flow with all its members: as RemoveCommand.
+struct RemoveFlowCommand {
+  FlowId id;
+  std::optional<TimestampMs> finished_before;
+  std::optional<std::pair<std::string, std::string>> tag{};
+  bool dry_run = false;
+};
 // The clock found this record due.
 struct DueCommand {
   Key key;
   bool holds_leases = false;  // a dead worker that still holds leases
 };
 
-using Command = std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand,
-                             DelayCommand, ReleaseHeldCommand, CancelHeldCommand, CancelCommand, RevokeCommand,
-                             ReplayCommand, PriorityCommand, TagsCommand, LaneCommand, NamespaceCommand, GrantCommand,
-                             RedeemCommand, RegisterCommand, HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand,
-                             ReleaseCommand, RotateKeysCommand, CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand,
-                             NoteRetentionCommand, DueCommand, StepCommand, CheckpointCommand>;
+using Command =
+    std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand, DelayCommand,
+                 ReleaseHeldCommand, CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand, PriorityCommand,
+                 TagsCommand, LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand, RegisterCommand,
+                 HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand,
+                 CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand, StepCommand,
+                 CheckpointCommand, SubmitFlowCommand, CancelFlowCommand, RemoveFlowCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -195,9 +216,10 @@ struct RemoveReply {
   bool removed = false;
 };
 
-using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply,
-                           RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
-                           ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
-                           DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply, StepReply>;
+using Reply =
+    std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply, RevokeReply,
+                 ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome, ReclaimExecutionOutcome,
+                 RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome, DrainWorkerOutcome, KeyRotation, NewApiKey,
+                 ApiKeyInfo, RemoveReply, StepReply, FlowCreated, FlowCancelReply>;
 
 }  // namespace flowfabric

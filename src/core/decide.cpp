@@ -1,5 +1,7 @@
 #include "core/decide.hpp"
 
+#include <set>
+
 #include "base/check.hpp"
 #include "core/decide_parts.hpp"
 
@@ -29,10 +31,40 @@ std::vector<Key> create_needs(Workspace& workspace, const CreateCommand& command
   return keys;
 }
 
+std::vector<Key> submit_flow_keys(const SubmitFlowCommand& command) {
+  std::vector<Key> keys = {flow_key(command.id)};
+  const FlowRequest& request = command.request;
+  if (!request.idempotency_key.empty()) {
+    keys.push_back(flow_idempotency_key(request.name_space, request.idempotency_key));
+  }
+  return keys;
+}
+
+std::vector<Key> submit_flow_needs(Workspace& workspace, const SubmitFlowCommand& command) {
+  std::vector<Key> keys = submit_flow_keys(command);
+  keys.push_back(namespace_key(command.request.name_space));
+  std::set<std::string> lanes;
+  for (const FlowNode& node : command.request.nodes) lanes.insert(node.request.lane);
+  for (const std::string& lane : lanes) keys.push_back(lane_key(lane));
+  if (command.request.idempotency_key.empty()) return keys;
+  const Slot* slot = workspace.find(flow_idempotency_key(command.request.name_space, command.request.idempotency_key));
+  const auto* record = slot == nullptr ? nullptr : std::get_if<IdempotencyRecord>(&slot->record);
+  if (record != nullptr) keys.push_back(flow_key(record->execution_id));
+  return keys;
+}
+
 const Execution* known_execution(Workspace& workspace, const Key& key) {
   Slot* slot = workspace.find(key);
   return slot == nullptr ? nullptr : slot->execution();
 }
+
+// A member starts only if its flow lets it.
+void add_flow_key(const Execution* execution, std::vector<Key>& keys) {
+  if (execution != nullptr && execution->spec.member) keys.push_back(flow_key(flow_of(*execution)));
+}
+
+// What the clock needs beside the record that is due.
+std::vector<Key> due_needs(Workspace& workspace, const Key& key);
 
 // Retention reads the namespace again when it is due, so a changed default also applies to executions that have already
 // ended.
@@ -40,7 +72,7 @@ std::vector<Key> retention_needs(Workspace& workspace, const Key& key) {
   const Slot* slot = workspace.find(key);
   if (slot == nullptr) return {key};
   const Execution* execution = slot->execution();
-  if (execution == nullptr || execution->facts.phase != Phase::terminal) return {};
+  if (execution == nullptr || execution->facts.phase != Phase::terminal || execution->facts.member) return {};
   return {namespace_key(execution->spec.name_space)};
 }
 
@@ -49,12 +81,22 @@ std::vector<Key> grant_needs(Workspace& workspace, const ExecutionId& id) {
   std::vector<Key> keys = {execution_key(id)};
   const Execution* execution = known_execution(workspace, keys.front());
   if (execution != nullptr) keys.push_back(lane_key(execution->spec.lane));
+  add_flow_key(execution, keys);
   return keys;
 }
 
 // A claim asks whether its worker may have work.
-std::vector<Key> lease_needs(const LeaseCommand& command) {
-  return {execution_key(command.id), worker_key(command.worker_namespace, command.worker_instance_id)};
+std::vector<Key> lease_needs(Workspace& workspace, const LeaseCommand& command) {
+  std::vector<Key> keys = {execution_key(command.id), worker_key(command.worker_namespace, command.worker_instance_id)};
+  add_flow_key(known_execution(workspace, keys.front()), keys);
+  return keys;
+}
+
+std::vector<Key> due_needs(Workspace& workspace, const Key& key) {
+  std::vector<Key> keys = retention_needs(workspace, key);
+  if (!workspace.knows(key)) return keys;
+  for (Key& more : flow_work_keys(workspace, key)) keys.push_back(std::move(more));
+  return keys;
 }
 
 std::vector<Key> redeem_needs(Workspace& workspace, const RedeemRequest& request) {
@@ -79,7 +121,8 @@ std::vector<Key> unknown_of(std::vector<Key> keys, const Workspace& workspace) {
 // What the command reads, as far as that is known yet.
 std::vector<Key> keys_read(Workspace& workspace, const Command& command) {
   if (const auto* create = std::get_if<CreateCommand>(&command)) return create_needs(workspace, *create);
-  if (const auto* due = std::get_if<DueCommand>(&command)) return retention_needs(workspace, due->key);
+  if (const auto* due = std::get_if<DueCommand>(&command)) return due_needs(workspace, due->key);
+  if (const auto* submit = std::get_if<SubmitFlowCommand>(&command)) return submit_flow_needs(workspace, *submit);
   if (const auto* remove = std::get_if<RemoveCommand>(&command)) {
     return retention_needs(workspace, execution_key(remove->id));
   }
@@ -87,7 +130,7 @@ std::vector<Key> keys_read(Workspace& workspace, const Command& command) {
     return grant_needs(workspace, grant->request.execution_id);
   }
   if (const auto* redeem = std::get_if<RedeemCommand>(&command)) return redeem_needs(workspace, redeem->request);
-  if (const auto* lease = std::get_if<LeaseCommand>(&command)) return lease_needs(*lease);
+  if (const auto* lease = std::get_if<LeaseCommand>(&command)) return lease_needs(workspace, *lease);
   return keys_touched(command);
 }
 
@@ -99,6 +142,9 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const LaneCommand& c) { return std::vector<Key>{lane_key(c.lane)}; },
                  [](const NamespaceCommand& c) { return std::vector<Key>{namespace_key(c.info.name_space)}; },
                  [](const DueCommand& c) { return std::vector<Key>{c.key}; },
+                 [](const SubmitFlowCommand& c) { return submit_flow_keys(c); },
+                 [](const CancelFlowCommand& c) { return std::vector<Key>{flow_key(c.id)}; },
+                 [](const RemoveFlowCommand& c) { return std::vector<Key>{flow_key(c.id)}; },
                  [](const RotateKeysCommand&) { return std::vector<Key>{keyring_key()}; },
                  [](const CreateApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
                  [](const RevokeApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
@@ -131,17 +177,24 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
     // A generated id is new by construction, so looking it up would only cost a read. The insert is guarded anyway.
     if (!create->id_is_supplied) workspace.note_looked_up(execution_key(create->id));
   }
+  if (const auto* submit = std::get_if<SubmitFlowCommand>(&command)) {
+    // Members exist only while their flow does, and the flow is looked up, unless its id is new.
+    if (!submit->id_is_supplied) workspace.note_looked_up(flow_key(submit->id));
+    for (const Membership& member : submit->members) {
+      workspace.note_looked_up(execution_key(member_id(submit->id, member.ordinal)));
+    }
+  }
   return unknown_of(keys_read(workspace, command), workspace);
 }
 
 std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command) {
-  return unknown_of(retention_needs(workspace, command.key), workspace);
+  return unknown_of(due_needs(workspace, command.key), workspace);
 }
 
 bool rests_on_damage(Workspace& workspace, const DueCommand& command) {
   if (!workspace.has_damage()) return false;
   return damage_among({command.key}, workspace) != nullptr ||
-         damage_among(retention_needs(workspace, command.key), workspace) != nullptr;
+         damage_among(due_needs(workspace, command.key), workspace) != nullptr;
 }
 
 Result<Reply> decide(Workspace& workspace, const Command& command, const Context& context) {

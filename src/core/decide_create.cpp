@@ -24,8 +24,7 @@ TimestampMs deadline_of(const CreateRequest& request, TimestampMs now) {
   return request.deadline_ms ? now + *request.deadline_ms : request.deadline_at;
 }
 
-Spec make_spec(Workspace& workspace, const CreateCommand& command, TimestampMs now) {
-  const CreateRequest& request = command.request;
+Spec make_spec(Workspace& workspace, const CreateRequest& request, std::uint64_t request_digest, TimestampMs now) {
   Spec spec;
   spec.name_space = request.name_space;
   spec.lane = request.lane;
@@ -42,7 +41,7 @@ Spec make_spec(Workspace& workspace, const CreateCommand& command, TimestampMs n
   const TimestampMs deadline_at = deadline_of(request, now);
   if (deadline_at != 0) spec.deadline_span_ms = std::max<std::int64_t>(deadline_at - now, 1);
   spec.created_at = now;
-  spec.request_digest = command.request_digest;
+  spec.request_digest = request_digest;
   return spec;
 }
 
@@ -57,19 +56,6 @@ void remember_key(Workspace& workspace, const CreateCommand& command, Slot& made
   slot.changed = true;
   slot.erased = false;
   workspace.tie(made, slot);
-}
-
-// A lane comes into being with its first execution. Its record lies in another partition, so it commits by itself; if that
-// fails, another engine has just registered the lane.
-void register_lane(Workspace& workspace, const CreateRequest& request, TimestampMs now) {
-  Slot& slot = workspace.at(lane_key(request.lane));
-  if (std::holds_alternative<LaneRecord>(slot.record)) return;
-  LaneRecord record;
-  record.info.lane = request.lane;
-  record.info.registered_at = now;
-  record.info.registered_by = request.creator;
-  slot.record = std::move(record);
-  slot.changed = true;
 }
 
 // The reply to a repeated request, if it is one.
@@ -96,24 +82,45 @@ std::optional<Result<Reply>> earlier_answer(Workspace& workspace, const CreateCo
 
 }  // namespace
 
-Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, const Context& context) {
-  if (auto answer = earlier_answer(workspace, command, context.now)) return std::move(*answer);
-  const CreateRequest& request = command.request;
+// A lane comes into being with its first execution. Its record lies in another partition, so it commits by itself; if that
+// fails, another engine has just registered the lane.
+void register_lane(Workspace& workspace, const std::string& lane, const std::string& creator, TimestampMs now) {
+  Slot& slot = workspace.at(lane_key(lane));
+  if (std::holds_alternative<LaneRecord>(slot.record)) return;
+  LaneRecord record;
+  record.info.lane = lane;
+  record.info.registered_at = now;
+  record.info.registered_by = creator;
+  slot.record = std::move(record);
+  slot.changed = true;
+}
+
+Result<void> check_accepts(Workspace& workspace, const CreateRequest& request, const Context& context) {
   const LaneState lane = lane_state(workspace, request.lane);
   if (lane == LaneState::draining || lane == LaneState::disabled) {
     return fail(Errc::lane_closed,
                 "lane \"" + request.lane + "\" is " + std::string(to_string(lane)) + " and accepts no new executions",
                 "lane");
   }
-  if (context.admit_route) {
-    FF_TRY_VOID(context.admit_route(route_of(request.lane, request.required_capabilities), request.name_space));
-  }
+  if (!context.admit_route) return {};
+  return context.admit_route(route_of(request.lane, request.required_capabilities), request.name_space);
+}
 
-  Slot& slot = workspace.at(execution_key(command.id));
-  // Removed within the same batch: the old record must be deleted before a new one can replace it.
-  if (slot.version != 0) return fail(Errc::contended, "the execution with this id is being removed; try again", "id");
-  slot.record = std::make_unique<Execution>(Execution{command.id, make_spec(workspace, command, context.now), {}});
+Slot& create_execution(Workspace& workspace, const ExecutionId& id, const CreateRequest& request,
+                       std::uint64_t request_digest, const Context& context, const Uuid* flow,
+                       const Membership* member) {
+  Slot& slot = workspace.at(execution_key(id));
+  slot.record =
+      std::make_unique<Execution>(Execution{id, make_spec(workspace, request, request_digest, context.now), {}});
   slot.erased = false;
+  if (member != nullptr) {
+    Execution& execution = *slot.execution();
+    execution.spec.flow = *flow;
+    execution.spec.member = *member;
+    execution.facts.member.emplace();
+    execution.facts.member->groups.resize(member->groups.size());
+    if (!member->groups.empty()) execution.facts.gates = dependency_gate;
+  }
   Transition transition(slot, context);
   Facts& facts = transition.facts();
   facts.priority = request.priority;
@@ -125,9 +132,21 @@ Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, con
   transition.record(EventType::created, request.creator, {}, facts.delay_until);
   // A create has no previous state; the event repeats the state after it.
   slot.events.back().state_before = slot.events.back().state_after;
+  return slot;
+}
+
+Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, const Context& context) {
+  if (auto answer = earlier_answer(workspace, command, context.now)) return std::move(*answer);
+  const CreateRequest& request = command.request;
+  FF_TRY_VOID(check_accepts(workspace, request, context));
+  // Removed within the same batch: the old record must be deleted before a new one can replace it.
+  if (workspace.at(execution_key(command.id)).version != 0) {
+    return fail(Errc::contended, "the execution with this id is being removed; try again", "id");
+  }
+  Slot& slot = create_execution(workspace, command.id, request, command.request_digest, context);
   if (!request.idempotency_key.empty()) remember_key(workspace, command, slot, context.now);
-  register_lane(workspace, request, context.now);
-  return Created{command.id, public_state(facts), false};
+  register_lane(workspace, request.lane, request.creator, context.now);
+  return Created{command.id, public_state(slot.execution()->facts), false};
 }
 
 }  // namespace flowfabric

@@ -33,6 +33,10 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
     worker_due(slot, command.holds_leases, context);
     return Done{};
   }
+  if (slot.flow() != nullptr && !slot.erased) {
+    flow_due(workspace, slot, context);
+    return Done{};
+  }
   Execution* execution = slot.execution();
   if (execution == nullptr || slot.erased) return Done{};
   // An execution that ends in this command is removed later, so that its end is logged even if it is not kept at all.
@@ -40,6 +44,10 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
   settle(slot, context);
   // The entry may have an outdated time: writing the record corrects the entry.
   slot.changed = true;
+  if (execution->facts.member) {
+    member_due(workspace, slot, context);
+    return Done{};
+  }
   if (was_terminal && execution->facts.retain_until <= context.now) {
     retire(workspace, slot, context);
   }

@@ -98,6 +98,7 @@ Result<Reply> issue_claim_grant(Workspace& workspace, Slot& slot, const GrantCom
                 "the execution is " + std::string(to_string(public_state(facts))) + " and cannot be claimed now");
   }
   FF_TRY_VOID(check_namespace(execution.spec, command.name_space));
+  FF_TRY_VOID(check_flow(workspace, execution));
   if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) return Unexpected(*why);
   return reserve(slot, command, context);
 }
@@ -164,6 +165,7 @@ Result<Reply> redeem_claim(Workspace& workspace, Slot& slot, const RedeemCommand
     }
     return fail(Errc::claim_grant_expired, "the grant expired at " + format_utc(command.grant_expires_at), "grant_key");
   }
+  FF_TRY_VOID(check_flow(workspace, execution));
   if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) return Unexpected(*why);
   Transition transition(slot, context);
   const EventType type = transition.facts().pending ? EventType::claimed : EventType::resumed;

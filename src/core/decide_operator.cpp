@@ -90,6 +90,10 @@ Result<Reply> decide_one(Workspace& workspace, const ReplayCommand& command, con
     return fail(Errc::not_terminal,
                 "only an ended execution can be replayed; this one is " + std::string(to_string(public_state(facts))));
   }
+  if (facts.member) {
+    return fail(Errc::unsupported, "the execution is a node of flow " + to_string(flow_of(transition.execution())) +
+                                       "; nodes of flows cannot be replayed");
+  }
   const std::uint32_t allowed = transition.spec().policy.max_replays;
   if (facts.replay_count >= allowed) {
     return fail(Errc::max_replays_exhausted, "the execution has been replayed " + std::to_string(facts.replay_count) +
@@ -208,8 +212,8 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, con
     return fail(Errc::not_terminal,
                 "only an ended execution can be removed; this one is " + std::string(to_string(public_state(facts))));
   }
-  // An execution that ended in this command is removed later, so that its end is logged.
-  if (slot->changed) return RemoveReply{false};
+  // An execution that ended in this command is removed later, so that its end is logged. A member goes with its flow.
+  if (slot->changed || facts.member) return RemoveReply{false};
   // Tags may have changed since the execution was found by one.
   if (command.tag) {
     const auto found = facts.tags.find(command.tag->first);

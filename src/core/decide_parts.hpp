@@ -8,6 +8,40 @@ namespace flowfabric {
 // decide_create.cpp
 Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, const Context& context);
 
+// Whether the lane accepts new executions, and the route is within the limits.
+Result<void> check_accepts(Workspace& workspace, const CreateRequest& request, const Context& context);
+// A new execution, or, with a membership, a new member of a flow.
+Slot& create_execution(Workspace& workspace, const ExecutionId& id, const CreateRequest& request,
+                       std::uint64_t request_digest, const Context& context, const Uuid* flow = nullptr,
+                       const Membership* member = nullptr);
+void register_lane(Workspace& workspace, const std::string& lane, const std::string& creator, TimestampMs now);
+
+// decide_flows.cpp
+Result<Reply> decide_one(Workspace& workspace, const SubmitFlowCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const CancelFlowCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const RemoveFlowCommand& command, const Context& context);
+// Whether its flow lets a member start.
+Result<void> check_flow(Workspace& workspace, const Execution& execution);
+
+// flow_work.cpp: what the clock does for flows and their members. Each step handles a bounded number of records, and
+// only if all of them are known; what is left stays due.
+std::vector<Key> flow_work_keys(Workspace& workspace, const Key& key);
+void member_due(Workspace& workspace, Slot& slot, const Context& context);
+void flow_due(Workspace& workspace, Slot& slot, const Context& context);
+struct CancelOrder {
+  FlowCancelPolicy policy = FlowCancelPolicy::cancel_all;
+  CancelCause cause = CancelCause::by_operator;
+  bool run_cleanup = false;
+  std::string by;
+  std::string reason;
+};
+// The members are cancelled by the clock, from the first one on.
+void begin_cancel(Slot& slot, CancelOrder order, const Context& context);
+// Ends the flow in this state, and starts its retention if all members have ended.
+void end_flow(Slot& slot, FlowState state, const std::string& actor, const std::string& reason, const Context& context);
+void record_flow_event(Slot& slot, EventType type, const std::string& actor, const std::string& reason,
+                       const Context& context);
+
 // decide_worker.cpp: operations of a worker. All except the lease itself are fenced.
 Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RenewCommand& command, const Context& context);

@@ -92,6 +92,7 @@ Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, cons
   if (!ready_entry(*slot->execution())) return fail(Errc::not_active, "the execution is not claimable");
   FF_TRY_VOID(check_may_claim(workspace, command.worker_namespace, command.worker_instance_id));
   FF_TRY_VOID(check_namespace(slot->execution()->spec, command.name_space));
+  FF_TRY_VOID(check_flow(workspace, *slot->execution()));
   Transition transition(*slot, context);
   const EventType type = transition.facts().pending ? EventType::claimed : EventType::resumed;
   return lease_out(transition,

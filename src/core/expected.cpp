@@ -42,6 +42,7 @@ Result<ExpectedEntries> expected_entries(const Record& record) {
     expected.route = route_of(execution->spec);
     expect_satellites(*execution, record.key, expected);
   }
+  if (const FlowRecord* flow = slot->flow()) expected.listing = listing_of(*flow);
   expected.armed_wrongly = comes_too_late(*slot);
   expected.slot = std::move(slot);
   return expected;

@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "core/changes.hpp"
 
 namespace flowfabric {
 namespace {
@@ -313,6 +314,75 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
                     Content::any_text);
 }
 
+namespace {
+
+Result<void> admit_bytes_of_flow(std::size_t bytes) {
+  if (bytes <= limits::max_flow_bytes) return {};
+  return fail(Errc::payload_too_large,
+              "nodes: the payloads have " + std::to_string(bytes) + " bytes together; allowed: at most " +
+                  std::to_string(limits::max_flow_bytes),
+              "nodes");
+}
+
+Result<void> admit_node(FlowNode& node, const FlowRequest& flow, const IngressLimits& limits) {
+  CreateRequest& request = node.request;
+  if (request.name_space != flow.name_space && request.name_space != default_namespace) {
+    return refuse(
+        "is \"" + request.name_space + "\"; a node is in the namespace of its flow, \"" + flow.name_space + "\"",
+        "namespace");
+  }
+  if (!request.idempotency_key.empty()) return refuse("is given; only the flow has one", "idempotency_key");
+  if (request.id) return refuse("is given; ids of nodes are computed from that of the flow", "id");
+  request.name_space = flow.name_space;
+  if (request.creator.empty()) request.creator = flow.creator;
+  if (request.traceparent.empty()) request.traceparent = flow.traceparent;
+  return admit(request, limits);
+}
+
+// The same error with the node in front of the field.
+Error of_node(Error error, const FlowNode& node, std::size_t i) {
+  const std::string place = "nodes[" + std::to_string(i) + "].";
+  error.message = place + error.message + " (node \"" + node.name + "\")";
+  error.field = place + error.field;
+  return error;
+}
+
+}  // namespace
+
+Result<void> admit(FlowRequest& request, const IngressLimits& limits) {
+  FF_TRY_VOID(admit_namespace(request.name_space));
+  FF_TRY_VOID(admit_path_segment(request.name_space, "namespace"));
+  FF_TRY_VOID(admit_text(request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
+  FF_TRY_VOID(admit_text(request.creator, "creator", 0, limits::max_creator_bytes, Content::no_controls));
+  FF_TRY_VOID(admit_tags(request.tags, "tags"));
+  FF_TRY_VOID(admit_time(request.deadline_at, "deadline_at"));
+  if (request.deadline_ms) {
+    if (request.deadline_at != 0) return refuse("is given beside deadline_at; give one of them", "deadline_ms");
+    FF_TRY_VOID(admit_duration(*request.deadline_ms, "deadline_ms", 1));
+  }
+  FF_TRY_VOID(admit_retention(request.retention, "retention."));
+  FF_TRY_VOID(admit_duration(request.dedup_window_ms, "dedup_window_ms", 1));
+  if (!request.traceparent.empty() && !is_traceparent(request.traceparent)) {
+    return refuse("must be a W3C trace context like 00-<32 hex digits>-<16 hex digits>-<2 hex digits>", "traceparent");
+  }
+  FF_TRY_VOID(
+      admit_text(request.idempotency_key, "idempotency_key", 0, limits::max_idempotency_key_bytes, Content::any_text));
+  FF_TRY_VOID(admit_count(request.nodes.size(), "nodes", 1, limits::max_flow_nodes));
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < request.nodes.size(); ++i) {
+    if (auto admitted = admit_node(request.nodes[i], request, limits); !admitted) {
+      return Unexpected(of_node(admitted.error(), request.nodes[i], i));
+    }
+    bytes += request.nodes[i].request.payload.size();
+  }
+  return admit_bytes_of_flow(bytes);
+}
+
+Result<void> admit_flow_id(const FlowId& id) {
+  if (id.partition >= partition_count) return refuse("the partition is out of range", "flow_id");
+  return {};
+}
+
 Result<void> admit_handles(const std::vector<Handle>& handles) {
   return admit_count(handles.size(), "handles", 0, limits::max_bulk_items);
 }
@@ -392,9 +462,12 @@ Result<void> admit(const TagChanges& changes) {
   return {};
 }
 
-Result<void> admit(const ListRequest& request) {
+namespace {
+
+// What listings of executions and of flows have in common.
+template <class Request>
+Result<void> admit_listing(const Request& request) {
   if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
-  if (request.lane) FF_TRY_VOID(admit_lane(*request.lane));
   if (request.kind) FF_TRY_VOID(admit_text(*request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
   FF_TRY_VOID(admit_tag(request.tag));
   FF_TRY_VOID(admit_count(request.states.size(), "states", 0, limits::max_listed_states));
@@ -410,10 +483,28 @@ Result<void> admit(const ListRequest& request) {
   return admit_range<std::uint32_t>(request.limit, "limit", 1, limits::max_page);
 }
 
+}  // namespace
+
+Result<void> admit(const ListRequest& request) {
+  if (request.lane) FF_TRY_VOID(admit_lane(*request.lane));
+  return admit_listing(request);
+}
+
+Result<void> admit(const ListFlowsRequest& request) {
+  for (const FlowState state : request.states) {
+    if (state == FlowState::blocked) {
+      return refuse("cannot be blocked: that is shown for a single flow; list those that are running", "states");
+    }
+  }
+  return admit_listing(request);
+}
+
 Result<void> admit(const EventFilter& filter) {
   if (filter.name_space) FF_TRY_VOID(admit_namespace(*filter.name_space));
   if (filter.lane) FF_TRY_VOID(admit_lane(*filter.lane));
   if (filter.execution_id) FF_TRY_VOID(admit_execution_id(*filter.execution_id));
+  if (filter.flow_id) FF_TRY_VOID(admit_flow_id(*filter.flow_id));
+  if (filter.flow_id && filter.execution_id) return refuse("is given beside execution_id; give one of them", "flow_id");
   return admit_count(filter.types.size(), "type", 0, limits::max_listed_states);
 }
 

@@ -2,6 +2,7 @@
 // the field, what was wrong and what is allowed; nothing has been read or written by then.
 #pragma once
 
+#include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
 
 #include "base/limits.hpp"
@@ -15,6 +16,11 @@ struct IngressLimits {
 
 // Also normalises the required capabilities: sorted, without duplicates.
 Result<void> admit(CreateRequest& request, const IngressLimits& limits);
+// The texts and numbers of a flow; its nodes get the namespace, the creator and the trace of the flow. The graph is
+// checked by plan_flow.
+Result<void> admit(FlowRequest& request, const IngressLimits& limits);
+Result<void> admit(const ListFlowsRequest& request);
+Result<void> admit_flow_id(const FlowId& id);
 Result<void> admit(ClaimRequest& request);
 Result<void> admit(const ProgressReport& report);
 Result<void> admit(const CompleteRequest& request, const IngressLimits& limits);

@@ -76,6 +76,10 @@ ClaimedExecution claimed(const Execution& execution, const TokenSigner* signer) 
   claim.traceparent = execution.spec.traceparent;
   claim.handle_kind = handle_kind(execution.facts);
   claim.handle = handle_of(execution, signer);
+  if (execution.spec.member) {
+    claim.flow_id = flow_of(execution);
+    claim.node = execution.spec.member->node;
+  }
   return claim;
 }
 

@@ -1,6 +1,7 @@
 // One spelling for every enumerator. The arrays are in the order of the enums.
 #include <array>
 
+#include <flowfabric/flows.hpp>
 #include <flowfabric/types.hpp>
 
 #include "base/check.hpp"
@@ -18,15 +19,16 @@ constexpr std::array<Names, 4> ownerships = {"unowned", "leased", "lease_expired
 constexpr std::array<Names, 8> eligibilities = {
     "not_applicable",    "eligible_now",     "not_eligible_until_time", "blocked_by_dependencies",
     "blocked_by_budget", "blocked_by_quota", "blocked_by_lane_state",   "blocked_by_operator"};
-constexpr std::array<Names, 9> blocking_reasons = {"none",
-                                                   "waiting_for_worker",
-                                                   "waiting_for_capable_worker",
-                                                   "waiting_for_delay",
-                                                   "waiting_for_retry_backoff",
-                                                   "waiting_for_reclaim_grace",
-                                                   "waiting_for_reclaim",
-                                                   "paused_by_lane",
-                                                   "reserved_by_grant"};
+constexpr std::array<Names, 10> blocking_reasons = {"none",
+                                                    "waiting_for_worker",
+                                                    "waiting_for_capable_worker",
+                                                    "waiting_for_delay",
+                                                    "waiting_for_retry_backoff",
+                                                    "waiting_for_reclaim_grace",
+                                                    "waiting_for_reclaim",
+                                                    "paused_by_lane",
+                                                    "reserved_by_grant",
+                                                    "waiting_for_children"};
 constexpr std::array<Names, 8> attempt_phases = {
     "pending_first_attempt",   "running_attempt",        "attempt_interrupted", "pending_retry_attempt",
     "pending_reclaim_attempt", "pending_replay_attempt", "attempt_terminal",    "none"};
@@ -44,7 +46,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 3> step_states = {"succeeded", "failed", "sleep"};
-constexpr std::array<Names, 32> event_types = {"",
+constexpr std::array<Names, 39> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -75,7 +77,23 @@ constexpr std::array<Names, 32> event_types = {"",
                                                "api_key_revoked",
                                                "retention_run",
                                                "released",
-                                               "step_recorded"};
+                                               "step_recorded",
+                                               "skipped",
+                                               "flow_submitted",
+                                               "flow_cancelling",
+                                               "flow_completed",
+                                               "flow_failed",
+                                               "flow_cancelled",
+                                               "flow_reopened"};
+constexpr std::array<Names, 4> edge_kinds = {"on_success", "on_failure", "on_finish", "optional"};
+constexpr std::array<Names, 3> group_policies = {"all", "any", "quorum"};
+constexpr std::array<Names, 2> group_rests = {"let_run", "cancel_remaining"};
+constexpr std::array<Names, 2> failure_policies = {"fail_fast", "continue"};
+constexpr std::array<Names, 7> flow_states = {"building",  "running", "blocked",  "cancelling",
+                                              "completed", "failed",  "cancelled"};
+constexpr std::array<Names, 3> flow_cancel_policies = {"flow_only", "cancel_pending", "cancel_all"};
+constexpr std::array<Names, 3> edge_states = {"waiting", "satisfied", "unsatisfiable"};
+constexpr std::array<Names, 3> group_states = {"waiting", "fired", "impossible"};
 
 template <class Enum, std::size_t n>
 std::string_view name_of(const std::array<Names, n>& names, Enum value) {
@@ -125,6 +143,19 @@ std::string_view to_string(EventType value) {
   return value == EventType::unknown ? "unknown" : name_of(event_types, value);
 }
 
+std::string_view to_string(EdgeKind value) { return name_of(edge_kinds, value); }
+std::string_view to_string(GroupPolicy value) { return name_of(group_policies, value); }
+std::string_view to_string(GroupRest value) { return name_of(group_rests, value); }
+std::string_view to_string(FailurePolicy value) { return name_of(failure_policies, value); }
+std::string_view to_string(FlowState value) { return name_of(flow_states, value); }
+std::string_view to_string(FlowCancelPolicy value) { return name_of(flow_cancel_policies, value); }
+std::string_view to_string(EdgeState value) { return name_of(edge_states, value); }
+std::string_view to_string(GroupState value) { return name_of(group_states, value); }
+
+Result<FlowState> parse_flow_state(std::string_view text) { return value_of<FlowState>(flow_states, text, "state"); }
+Result<FlowCancelPolicy> parse_flow_cancel_policy(std::string_view text) {
+  return value_of<FlowCancelPolicy>(flow_cancel_policies, text, "policy");
+}
 Result<PublicState> parse_public_state(std::string_view text) {
   return value_of<PublicState>(public_states, text, "state");
 }
@@ -137,8 +168,14 @@ EventType event_type_of(std::uint8_t stored) {
 
 bool is_terminal(EventType type) {
   return type == EventType::completed || type == EventType::failed || type == EventType::cancelled ||
-         type == EventType::expired;
+         type == EventType::expired || type == EventType::skipped;
 }
+
+bool ends_flow(EventType type) {
+  return type == EventType::flow_completed || type == EventType::flow_failed || type == EventType::flow_cancelled;
+}
+
+bool has_ended(FlowState state) { return state >= FlowState::completed; }
 
 std::string name_of_record(const Key& key) {
   if (key.bytes.size() < 3) return "record " + to_hex(key.bytes);
@@ -146,6 +183,9 @@ std::string name_of_record(const Key& key) {
   switch (key.kind()) {
     case RecordKind::execution:
       if (key.bytes.size() == execution_key_bytes) return "execution " + to_string(execution_id_of(key));
+      break;
+    case RecordKind::flow:
+      if (key.bytes.size() == execution_key_bytes) return "flow " + to_string(flow_id_of(key));
       break;
     case RecordKind::lane:
       if (is_printable(id)) return "lane " + id;

@@ -22,14 +22,50 @@ Key execution_key(const ExecutionId& id) {
                   id.partition);
 }
 
-ExecutionId execution_id_of(const Key& key) {
-  FF_CHECK(key.kind() == RecordKind::execution && key.bytes.size() == execution_key_bytes);
+namespace {
+
+ExecutionId id_of(const Key& key) {
+  FF_CHECK(key.bytes.size() == execution_key_bytes);
   ExecutionId id;
   id.partition = key.partition();
   const std::string_view bytes = key.id();
   for (std::size_t i = 0; i < 16; ++i) id.uuid.bytes[i] = static_cast<std::uint8_t>(bytes[i]);
   return id;
 }
+
+}  // namespace
+
+ExecutionId execution_id_of(const Key& key) {
+  FF_CHECK(key.kind() == RecordKind::execution);
+  return id_of(key);
+}
+
+Key flow_key(const FlowId& id) {
+  return make_key(RecordKind::flow, {reinterpret_cast<const char*>(id.uuid.bytes.data()), id.uuid.bytes.size()},
+                  id.partition);
+}
+
+FlowId flow_id_of(const Key& key) {
+  FF_CHECK(key.kind() == RecordKind::flow);
+  return id_of(key);
+}
+
+// The first six bytes are those of the flow, which are a time if the id was generated: records of one flow lie close to
+// each other in the store. The others are a hash, so that flows with similar ids do not have members in common.
+ExecutionId member_id(const FlowId& flow, std::uint32_t ordinal) {
+  std::string text(reinterpret_cast<const char*>(flow.uuid.bytes.data()), flow.uuid.bytes.size());
+  for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(ordinal >> shift);
+  const Sha256 digest = sha256(text);
+  ExecutionId id;
+  id.partition = flow.partition;
+  id.uuid = flow.uuid;
+  for (std::size_t i = 6; i < 16; ++i) id.uuid.bytes[i] = digest[i];
+  id.uuid.bytes[6] = static_cast<std::uint8_t>((id.uuid.bytes[6] & 0x0f) | 0x80);  // version 8: an own scheme
+  id.uuid.bytes[8] = static_cast<std::uint8_t>((id.uuid.bytes[8] & 0x3f) | 0x80);
+  return id;
+}
+
+FlowId flow_of(const Execution& execution) { return {execution.id.partition, *execution.spec.flow}; }
 
 Key lane_key(std::string_view lane) { return make_key(RecordKind::lane, lane, partition_of(lane)); }
 
@@ -52,6 +88,11 @@ Key worker_key(std::string_view name_space, std::string_view worker_instance_id)
 
 Key api_keys_key() { return make_key(RecordKind::api_keys, "http", partition_of("http")); }
 Key keyring_key() { return make_key(RecordKind::keyring, "handles", partition_of("handles")); }
+
+Key flow_idempotency_key(std::string_view name_space, std::string_view key) {
+  // No key of an execution reads like this: a namespace has no control characters.
+  return idempotency_key("\x01flow", std::string(name_space) + '\0' + std::string(key));
+}
 
 Key idempotency_key(std::string_view name_space, std::string_view key) {
   std::string joined(name_space);

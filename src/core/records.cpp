@@ -6,125 +6,14 @@
 #include "base/codec.hpp"
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
+#include "core/record_codec.hpp"
 #include "core/route.hpp"
 
 namespace flowfabric {
+
+using namespace record_codec;
+
 namespace {
-
-// Every encoding starts with its layout. Each layout is the one before with more behind it; what older ones wrote is still
-// read.
-constexpr std::uint8_t layout_1 = 1;
-constexpr std::uint8_t layout_2 = 2;
-constexpr std::uint8_t layout_3 = 3;
-constexpr std::uint8_t layout_4 = 4;
-
-template <class T, class F>
-void put_optional(Encoder& out, const std::optional<T>& value, F put) {
-  out.boolean(value.has_value());
-  if (value) put(out, *value);
-}
-
-template <class F>
-auto get_optional(Decoder& in, F get) -> std::optional<decltype(get(in))> {
-  std::optional<decltype(get(in))> value;
-  if (in.boolean()) value.emplace(get(in));
-  return value;
-}
-
-void put_strings(Encoder& out, const std::vector<std::string>& values) {
-  out.unsigned_number(values.size());
-  for (const auto& value : values) out.text(value);
-}
-
-std::vector<std::string> get_strings(Decoder& in) {
-  std::vector<std::string> values(in.count());
-  for (auto& value : values) value = in.text();
-  return values;
-}
-
-void put_number(Encoder& out, std::int64_t value) { out.number(value); }
-std::int64_t get_number(Decoder& in) { return in.number(); }
-void put_u32(Encoder& out, std::uint32_t value) { out.unsigned_number(value); }
-std::uint32_t get_u32(Decoder& in) { return in.u32(); }
-
-void put_retry(Encoder& out, const RetryPolicy& policy) {
-  out.unsigned_number(policy.max_retries);
-  out.enumerator(policy.backoff);
-  out.number(policy.initial_delay_ms);
-  out.number(policy.max_delay_ms);
-  out.unsigned_number(policy.multiplier_percent);
-  out.enumerator(policy.jitter);
-  put_strings(out, policy.retryable_categories);
-}
-
-RetryPolicy get_retry(Decoder& in) {
-  RetryPolicy policy;
-  policy.max_retries = in.u32();
-  policy.backoff = in.enumerator(RetryPolicy::Backoff::fixed);
-  policy.initial_delay_ms = in.number();
-  policy.max_delay_ms = in.number();
-  policy.multiplier_percent = in.u32();
-  policy.jitter = in.enumerator(RetryPolicy::Jitter::full);
-  policy.retryable_categories = get_strings(in);
-  return policy;
-}
-
-void put_retention(Encoder& out, const RetentionPolicy& policy) {
-  for (const auto& keep :
-       {policy.completed_ms, policy.failed_ms, policy.cancelled_ms, policy.expired_ms, policy.skipped_ms}) {
-    put_optional(out, keep, put_number);
-  }
-}
-
-RetentionPolicy get_retention(Decoder& in) {
-  RetentionPolicy policy;
-  for (auto* keep :
-       {&policy.completed_ms, &policy.failed_ms, &policy.cancelled_ms, &policy.expired_ms, &policy.skipped_ms}) {
-    *keep = get_optional(in, get_number);
-  }
-  return policy;
-}
-
-void put_policy(Encoder& out, const Policy& policy) {
-  put_optional(out, policy.retry, put_retry);
-  put_optional(out, policy.attempt_timeout_ms, put_number);
-  out.enumerator(policy.on_lease_lost);
-  out.number(policy.reclaim_grace_ms);
-  out.unsigned_number(policy.max_reclaims);
-  out.unsigned_number(policy.max_replays);
-  out.number(policy.dedup_window_ms);
-  put_retention(out, policy.retention);
-}
-
-Policy get_policy(Decoder& in) {
-  Policy policy;
-  policy.retry = get_optional(in, get_retry);
-  policy.attempt_timeout_ms = get_optional(in, get_number);
-  policy.on_lease_lost = in.enumerator(OnLeaseLost::manual);
-  policy.reclaim_grace_ms = in.number();
-  policy.max_reclaims = in.u32();
-  policy.max_replays = in.u32();
-  policy.dedup_window_ms = in.number();
-  policy.retention = get_retention(in);
-  return policy;
-}
-
-void put_tags(Encoder& out, const Tags& tags) {
-  out.unsigned_number(tags.size());
-  for (const auto& [key, value] : tags) {
-    out.text(key);
-    out.text(value);
-  }
-}
-
-Tags get_tags(Decoder& in) {
-  Tags tags;
-  for (std::size_t n = in.count(); n > 0 && in.ok(); --n) {
-    std::string key = in.text();
-    tags[std::move(key)] = in.text();
-  }
-  return tags;
-}
 
 void put_lease(Encoder& out, const Lease& lease) {
   out.uuid(lease.lease_id);
@@ -270,25 +159,6 @@ Release get_release(Decoder& in) {
   return release;
 }
 
-Result<void> finished(const Decoder& in, const char* what) {
-  if (!in.at_end()) return fail(Errc::corruption, std::string("stored bytes of ") + what + " cannot be decoded");
-  return {};
-}
-
-template <class T>
-Result<T> finished(const Decoder& in, T value, const char* what) {
-  FF_TRY_VOID(finished(in, what));
-  return value;
-}
-
-bool known_layout(Decoder& in) { return in.u8() == layout_1; }
-
-// For kinds that have several layouts; 0 when it is none of them.
-std::uint8_t layout_of(Decoder& in, std::uint8_t newest = layout_2) {
-  const std::uint8_t layout = in.u8();
-  return layout >= layout_1 && layout <= newest ? layout : 0;
-}
-
 void put_lost(Encoder& out, const LostLease& lost) {
   out.uuid(lost.lease_id);
   out.text(lost.worker_id);
@@ -363,10 +233,6 @@ void get_steps(Decoder& in, Facts& facts) {
   facts.has_checkpoint = in.boolean();
 }
 
-Error unknown_layout(const char* what) {
-  return Error{Errc::corruption, std::string("stored bytes of ") + what + " have an unknown layout", {}, {}};
-}
-
 }  // namespace
 
 KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs created_at, const Entropy& entropy) {
@@ -381,7 +247,7 @@ KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs cre
 std::string encode(const Spec& spec) {
   Encoder out;
   out.reserve(160 + spec.payload.size());
-  out.u8(spec.traceparent.empty() ? layout_1 : layout_2);
+  out.u8(spec.member ? layout_3 : spec.traceparent.empty() ? layout_1 : layout_2);
   out.text(spec.name_space);
   out.text(spec.lane);
   out.text(spec.kind);
@@ -397,13 +263,14 @@ std::string encode(const Spec& spec) {
   put_optional(out, spec.flow, [](Encoder& o, const Uuid& flow) { o.uuid(flow); });
   out.number(spec.created_at);
   out.unsigned_number(spec.request_digest);
-  if (!spec.traceparent.empty()) out.text(spec.traceparent);
+  if (spec.member || !spec.traceparent.empty()) out.text(spec.traceparent);
+  if (spec.member) encode_into(out, *spec.member);
   return out.take();
 }
 
 static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in);
+  const std::uint8_t layout = layout_of(in, layout_3);
   if (layout == 0) return Unexpected(unknown_layout("an execution's spec"));
   spec.name_space = in.text();
   spec.lane = in.text();
@@ -421,7 +288,8 @@ static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   spec.flow = get_optional(in, [](Decoder& i) { return i.uuid(); });
   spec.created_at = in.number();
   spec.request_digest = in.unsigned_number();
-  if (layout == layout_2) spec.traceparent = in.text();
+  if (layout >= layout_2) spec.traceparent = in.text();
+  if (layout >= layout_3) spec.member = decode_membership(in);
   return finished(in, "an execution's spec");
 }
 
@@ -435,7 +303,7 @@ std::string encode(const Facts& facts) {
   Encoder out;
   out.reserve(256 + facts.result.size());
   const bool has_steps = !facts.steps.empty() || facts.has_checkpoint;
-  out.u8(has_steps ? layout_4 : facts.grant ? layout_3 : layout_2);
+  out.u8(facts.member ? layout_5 : has_steps ? layout_4 : facts.grant ? layout_3 : layout_2);
   out.enumerator(facts.phase);
   out.enumerator(facts.outcome);
   out.number(facts.priority);
@@ -473,13 +341,14 @@ std::string encode(const Facts& facts) {
   if (facts.lost.cause != LeaseLoss::none) put_lost(out, facts.lost);
   put_optional(out, facts.grant, put_grant);
   if (facts.grant) put_grant_notes(out, *facts.grant);
-  if (has_steps) put_steps(out, facts);
+  if (facts.member || has_steps) put_steps(out, facts);
+  if (facts.member) encode_into(out, *facts.member);
   return out.take();
 }
 
 static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in, layout_4);
+  const std::uint8_t layout = layout_of(in, layout_5);
   if (layout == 0) return Unexpected(unknown_layout("an execution's facts"));
   facts.phase = in.enumerator(Phase::terminal);
   facts.outcome = in.enumerator(Outcome::skipped);
@@ -521,6 +390,7 @@ static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   }
   if (layout >= layout_3 && facts.grant) get_grant_notes(in, *facts.grant);
   if (layout >= layout_4) get_steps(in, facts);
+  if (layout >= layout_5) facts.member = decode_member_facts(in);
   return finished(in, "an execution's facts");
 }
 
@@ -734,13 +604,10 @@ Result<WorkerRecord> decode_worker(std::string_view bytes) {
 std::string encode(const Event& event) {
   Encoder out;
   out.reserve(96);
-  out.u8(event.worker_instance_id.empty() ? layout_1 : layout_2);
+  out.u8(event.flow_id ? layout_3 : event.worker_instance_id.empty() ? layout_1 : layout_2);
   out.enumerator(event.type);
   out.number(event.at);
-  put_optional(out, event.execution_id, [](Encoder& o, const ExecutionId& id) {
-    o.unsigned_number(id.partition);
-    o.uuid(id.uuid);
-  });
+  put_optional(out, event.execution_id, put_id);
   out.text(event.name_space);
   out.text(event.lane);
   out.text(event.kind);
@@ -751,24 +618,20 @@ std::string encode(const Event& event) {
   out.text(event.actor);
   out.text(event.reason);
   out.number(event.next_at);
-  if (!event.worker_instance_id.empty()) out.text(event.worker_instance_id);
+  if (event.flow_id || !event.worker_instance_id.empty()) out.text(event.worker_instance_id);
+  if (event.flow_id) put_id(out, *event.flow_id);
   return out.take();
 }
 
 Result<Event> decode_event(std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in);
+  const std::uint8_t layout = layout_of(in, layout_3);
   if (layout == 0) return Unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::step_recorded);
+  event.type = in.enumerator(EventType::flow_reopened);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
-  event.execution_id = get_optional(in, [](Decoder& i) {
-    ExecutionId id;
-    id.partition = i.u16();
-    id.uuid = i.uuid();
-    return id;
-  });
+  event.execution_id = get_optional(in, get_id);
   event.name_space = in.text();
   event.lane = in.text();
   event.kind = in.text();
@@ -779,7 +642,8 @@ Result<Event> decode_event(std::string_view bytes) {
   event.actor = in.text();
   event.reason = in.text();
   event.next_at = in.number();
-  if (layout == layout_2) event.worker_instance_id = in.text();
+  if (layout >= layout_2) event.worker_instance_id = in.text();
+  if (layout >= layout_3) event.flow_id = get_id(in);
   return finished(in, std::move(event), "an event");
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/entropy.hpp"
 #include "core/changes.hpp"
+#include "core/membership.hpp"
 #include "core/steps.hpp"
 
 namespace flowfabric {
@@ -36,6 +37,7 @@ struct Spec {
   TimestampMs created_at = 0;
   std::uint64_t request_digest = 0;
   std::string traceparent;
+  std::optional<Membership> member;  // present if `flow` is
 
   bool payload_is_inline() const { return payload.size() == payload_bytes; }
   friend bool operator==(const Spec&, const Spec&) = default;
@@ -95,11 +97,14 @@ struct HeldGrant {
   friend bool operator==(const HeldGrant&, const HeldGrant&) = default;
 };
 
+// Bits of Facts::gates. Values are stored.
+inline constexpr std::uint32_t dependency_gate = 1;  // edges of its flow that are not resolved
+
 struct Facts {
   Phase phase = Phase::runnable;
   Outcome outcome = Outcome::none;
   std::int32_t priority = 0;
-  std::uint32_t gates = 0;  // a set of blockers other than time; none exist yet
+  std::uint32_t gates = 0;  // a set of blockers other than time; while there is one, it is not claimable
   TimestampMs delay_until = 0;
   DelayCause delay_cause = DelayCause::none;
   TimestampMs deadline_at = 0;
@@ -138,6 +143,7 @@ struct Facts {
 
   StepIndex steps;
   bool has_checkpoint = false;
+  std::optional<MemberFacts> member;  // of a member of a flow
 
   friend bool operator==(const Facts&, const Facts&) = default;
 };
@@ -148,6 +154,80 @@ struct Execution {
   Facts facts;
 };
 
+// A flow. Like an execution it has a part that is written once, and facts that change.
+struct FlowSpec {
+  std::string name_space;
+  std::string kind;
+  std::string creator;
+  FailurePolicy failure_policy = FailurePolicy::fail_fast;
+  RetentionPolicy retention;
+  RetentionPolicy namespace_retention;  // the namespace's default at submission
+  std::int64_t deadline_span_ms = 0;
+  TimestampMs created_at = 0;
+  std::uint64_t request_digest = 0;
+  std::uint32_t edge_count = 0;
+  std::vector<std::uint32_t> sinks;  // members without outgoing edges, the first `limits::max_flow_outputs`
+  std::string traceparent;
+
+  friend bool operator==(const FlowSpec&, const FlowSpec&) = default;
+};
+
+enum class CancelCause : std::uint8_t { by_operator, failure, deadline };
+
+// Members are ended in the order of their ordinals, some at a time.
+struct FlowCancel {
+  FlowCancelPolicy policy = FlowCancelPolicy::cancel_all;
+  CancelCause cause = CancelCause::by_operator;
+  bool run_cleanup = false;
+  std::string by;
+  std::string reason;
+  TimestampMs at = 0;
+  std::uint32_t next = 0;  // the first member that was not looked at
+  bool done = false;
+
+  friend bool operator==(const FlowCancel&, const FlowCancel&) = default;
+};
+
+struct FlowFirstFailure {
+  std::uint32_t ordinal = 0;
+  std::string node;
+  Outcome outcome = Outcome::failed;
+  std::string category;
+
+  friend bool operator==(const FlowFirstFailure&, const FlowFirstFailure&) = default;
+};
+
+struct FlowFacts {
+  FlowState state = FlowState::running;  // never `blocked`, which is derived from the members
+  std::uint64_t revision = 1;
+  std::uint32_t members = 0;
+  // Members that have ended and whose edges are resolved, by outcome.
+  std::uint32_t succeeded = 0;
+  std::uint32_t failed = 0;
+  std::uint32_t cancelled = 0;
+  std::uint32_t expired = 0;
+  std::uint32_t skipped = 0;
+  std::uint32_t unhandled = 0;  // failures that no edge took up
+  std::optional<FlowFirstFailure> first_failure;
+  TimestampMs deadline_at = 0;  // 0: there is none, or it has passed
+  std::optional<FlowCancel> cancel;
+  std::optional<std::uint32_t> removing;  // its retention is over: the next member to remove
+  TimestampMs finished_at = 0;
+  TimestampMs retain_until = 0;  // once all members have ended
+  TimestampMs last_mutation_at = 0;
+  TimestampMs armed_due = 0;
+  Tags tags;
+
+  std::uint32_t ended() const { return succeeded + failed + cancelled + expired + skipped; }
+  friend bool operator==(const FlowFacts&, const FlowFacts&) = default;
+};
+
+struct FlowRecord {
+  FlowId id;
+  FlowSpec spec;
+  FlowFacts facts;
+};
+
 struct LaneRecord {
   LaneInfo info;
 };
@@ -156,7 +236,7 @@ struct NamespaceRecord {
   NamespaceInfo info;
 };
 
-// The execution that an idempotency key created.
+// The execution, or the flow, that an idempotency key created.
 struct IdempotencyRecord {
   ExecutionId execution_id;
   std::uint64_t request_digest = 0;
@@ -199,6 +279,12 @@ KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs cre
 
 inline constexpr std::size_t execution_key_bytes = 1 + 16 + 2;  // kind, id, partition
 Key execution_key(const ExecutionId& id);
+Key flow_key(const FlowId& id);
+FlowId flow_id_of(const Key& key);
+// The member of a flow with this ordinal. Ids of members are computed, so that every member can be found without a table.
+ExecutionId member_id(const FlowId& flow, std::uint32_t ordinal);
+// The flow of a member.
+FlowId flow_of(const Execution& execution);
 Key lane_key(std::string_view lane);
 Key namespace_key(std::string_view name_space);
 Key keyring_key();
@@ -208,6 +294,8 @@ Key worker_key(std::string_view name_space, std::string_view worker_instance_id)
 std::uint16_t worker_partition(std::string_view worker_instance_id);
 // The key of an idempotency record is a hash of (namespace, key); executions created with it are in its partition.
 Key idempotency_key(std::string_view name_space, std::string_view key);
+// Flows have keys of their own: the same text may also be the key of an execution.
+Key flow_idempotency_key(std::string_view name_space, std::string_view key);
 ExecutionId execution_id_of(const Key& key);
 // "execution fp7-...", "lane mail": what messages call a record. Any bytes will do as a key.
 std::string name_of_record(const Key& key);
@@ -215,6 +303,8 @@ std::string name_of_record(const Key& key);
 std::string encode(const Spec& spec);
 std::string encode(const Facts& facts);
 std::string encode(const Attempt& attempt);
+std::string encode(const FlowSpec& spec);
+std::string encode(const FlowFacts& facts);
 std::string encode(const LaneRecord& record);
 std::string encode(const NamespaceRecord& record);
 std::string encode(const IdempotencyRecord& record);
@@ -226,6 +316,7 @@ std::string encode(const Event& event);
 Result<Spec> decode_spec(std::string_view bytes);
 Result<Facts> decode_facts(std::string_view bytes);
 Result<Attempt> decode_attempt(std::string_view bytes);
+Result<FlowRecord> decode_flow(const Record& record);
 Result<LaneRecord> decode_lane(std::string_view bytes);
 Result<NamespaceRecord> decode_namespace(std::string_view bytes);
 Result<IdempotencyRecord> decode_idempotency(std::string_view bytes);
@@ -244,5 +335,6 @@ Result<void> decode_execution_into(Execution& execution, const Record& record);
 // A digest of everything that identifies a request. Times are left out: a client that repeats a request computes them
 // again.
 std::uint64_t request_digest(const CreateRequest& request);
+std::uint64_t request_digest(const FlowRequest& request);
 
 }  // namespace flowfabric

@@ -296,7 +296,7 @@ TEST(Records, AByteTooManyIsCorruption) {
 
 TEST(Records, AnotherLayoutIsCorruption) {
   for (const Sample& sample : samples()) {
-    for (const int layout : {0, 5, 255}) {
+    for (const int layout : {0, 6, 255}) {
       std::string bytes = sample.bytes;
       bytes[0] = static_cast<char>(layout);
       const auto result = decode_alone(sample, bytes);
@@ -494,8 +494,8 @@ TEST(Records, UnknownEnumValuesElsewhereAreCorruption) {
   expect_bound(LaneRecord{}, LaneRecord{{"", LaneState::disabled, 0, "", ""}}, 3, decode_lane, "lane state");
   Event event;
   Event event_high;
-  event_high.type = EventType::step_recorded;
-  expect_bound(event, event_high, 31, decode_event, "event type");
+  event_high.type = EventType::flow_reopened;
+  expect_bound(event, event_high, 38, decode_event, "event type");
   event_high = event;
   event_high.state_before = PublicState::skipped;
   expect_bound(event, event_high, 11, decode_event, "state_before");

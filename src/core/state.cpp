@@ -50,6 +50,7 @@ bool lane_blocks_claims(LaneState lane) { return lane == LaneState::paused || la
 
 Eligibility eligibility(const Facts& facts, LaneState lane) {
   if (facts.phase != Phase::runnable) return Eligibility::not_applicable;
+  if ((facts.gates & dependency_gate) != 0) return Eligibility::blocked_by_dependencies;
   if (facts.delay_until != 0) return Eligibility::not_eligible_until_time;
   if (lane_blocks_claims(lane)) return Eligibility::blocked_by_lane_state;
   return Eligibility::eligible_now;
@@ -67,11 +68,24 @@ BlockingReason blocking_reason(const Execution& execution, LaneState lane) {
   const Facts& facts = execution.facts;
   if (facts.phase == Phase::active && !facts.lease) return BlockingReason::waiting_for_reclaim;
   if (facts.phase != Phase::runnable) return BlockingReason::none;
+  if ((facts.gates & dependency_gate) != 0) return BlockingReason::waiting_for_children;
   if (facts.delay_until != 0) return delay_reason(facts.delay_cause);
   if (facts.grant) return BlockingReason::reserved_by_grant;
   if (lane_blocks_claims(lane)) return BlockingReason::paused_by_lane;
   return execution.spec.required_capabilities.empty() ? BlockingReason::waiting_for_worker
                                                       : BlockingReason::waiting_for_capable_worker;
+}
+
+std::string listed_tags(const Tags& tags) {
+  std::string text;
+  for (const auto& [key, value] : tags) {
+    if (text.empty()) text = "\x1f";
+    text += key;
+    text += '=';
+    text += value;
+    text += '\x1f';
+  }
+  return text;
 }
 
 Reason delay_sentence(const Facts& facts) {
@@ -105,10 +119,44 @@ Reason capability_sentence(const Spec& spec, bool capable_worker_lives) {
           0};
 }
 
+// The upstream nodes whose edges of one group are not resolved, as far as they are known.
+std::string open_edges(const Membership& member, std::uint32_t group, const Surroundings& surroundings) {
+  std::string text;
+  std::size_t named = 0;
+  for (const IncomingEdge& edge : member.incoming) {
+    if (edge.group != group) continue;
+    const auto upstream = surroundings.upstream.find(edge.from);
+    if (upstream == surroundings.upstream.end()) continue;
+    if (++named > limits::max_explained_edges) break;
+    if (!text.empty()) text += ", ";
+    text += upstream->second + " (" + std::string(to_string(edge.kind)) + ")";
+  }
+  return text;
+}
+
+void explain_dependencies(const Execution& execution, const Surroundings& surroundings, std::vector<Reason>& reasons) {
+  const Membership& member = *execution.spec.member;
+  for (std::uint32_t i = 0; i < member.groups.size(); ++i) {
+    const IncomingGroup& group = member.groups[i];
+    const GroupTally& tally = execution.facts.member->groups[i];
+    if (tally.state != GroupState::waiting) continue;
+    const std::string name = group.name.empty() ? "its upstream nodes" : "group \"" + group.name + "\"";
+    const std::string open = open_edges(member, i, surroundings);
+    reasons.push_back({"waiting_for_children",
+                       "It waits for " + name + ": " + std::to_string(tally.satisfied) + " of " +
+                           std::to_string(group.needed) + " needed edges are satisfied, " +
+                           std::to_string(group.edges - tally.satisfied - tally.unsatisfiable) + " of " +
+                           std::to_string(group.edges) + " are open" + (open.empty() ? "." : ": " + open + "."),
+                       0});
+  }
+}
+
 std::vector<Reason> explain_runnable(const Execution& execution, const Surroundings& surroundings) {
   const LaneInfo& lane = surroundings.lane;
   const std::uint64_t ahead = surroundings.ahead;
   std::vector<Reason> reasons;
+  const bool gated = (execution.facts.gates & dependency_gate) != 0;
+  if (gated) explain_dependencies(execution, surroundings, reasons);
   if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution.facts));
   if (execution.facts.grant) reasons.push_back(grant_sentence(*execution.facts.grant));
   if (lane_blocks_claims(lane.state)) {
@@ -120,7 +168,7 @@ std::vector<Reason> explain_runnable(const Execution& execution, const Surroundi
   if (!execution.spec.required_capabilities.empty()) {
     reasons.push_back(capability_sentence(execution.spec, surroundings.capable_worker_lives));
   }
-  if (execution.facts.delay_until == 0 && !execution.facts.grant) {
+  if (!gated && execution.facts.delay_until == 0 && !execution.facts.grant) {
     reasons.push_back({"waiting_for_worker",
                        ahead == 0   ? "It is next in its queue and waits for a worker to claim it."
                        : ahead == 1 ? "One execution is ahead of it in its queue."
@@ -140,6 +188,7 @@ PublicState public_state(const Facts& facts) {
     case Phase::active: return facts.lease ? PublicState::active : PublicState::waiting;
     case Phase::runnable: break;
   }
+  if ((facts.gates & dependency_gate) != 0) return PublicState::waiting_children;
   if (facts.delay_until != 0) return PublicState::delayed;
   return is_suspended_attempt(facts) ? PublicState::resumable : PublicState::waiting;
 }
@@ -200,6 +249,26 @@ ExecutionSummary summarize(const Execution& execution) {
   summary.started_at = execution.facts.started_at;
   summary.finished_at = execution.facts.finished_at;
   summary.attempt_count = execution.facts.attempt_count;
+  if (execution.spec.member) {
+    summary.flow_id = flow_of(execution);
+    summary.node = execution.spec.member->node;
+  }
+  return summary;
+}
+
+FlowSummary summarize(const FlowRecord& flow) {
+  const FlowFacts& facts = flow.facts;
+  FlowSummary summary;
+  summary.flow_id = flow.id;
+  summary.name_space = flow.spec.name_space;
+  summary.kind = flow.spec.kind;
+  summary.state = facts.state;
+  summary.counts = {
+      facts.members, facts.members - facts.ended(), facts.succeeded, facts.failed, facts.cancelled, facts.expired,
+      facts.skipped};
+  summary.tags = facts.tags;
+  summary.created_at = flow.spec.created_at;
+  summary.finished_at = facts.finished_at;
   return summary;
 }
 
@@ -215,13 +284,18 @@ Listing listing_of(const Execution& execution) {
   listing.state = static_cast<std::uint8_t>(public_state(execution.facts));
   listing.created_at = execution.spec.created_at;
   listing.finished_at = execution.facts.finished_at;
-  for (const auto& [key, value] : execution.facts.tags) {
-    if (listing.tags.empty()) listing.tags = "\x1f";
-    listing.tags += key;
-    listing.tags += '=';
-    listing.tags += value;
-    listing.tags += '\x1f';
-  }
+  listing.tags = listed_tags(execution.facts.tags);
+  return listing;
+}
+
+Listing listing_of(const FlowRecord& flow) {
+  Listing listing;
+  listing.name_space = flow.spec.name_space;
+  listing.kind = flow.spec.kind;
+  listing.state = static_cast<std::uint8_t>(flow.facts.state);
+  listing.created_at = flow.spec.created_at;
+  listing.finished_at = flow.facts.finished_at;
+  listing.tags = listed_tags(flow.facts.tags);
   return listing;
 }
 
@@ -235,11 +309,22 @@ std::optional<ReadyEntry> ready_entry(const Execution& execution) {
 Route route_of(const Spec& spec) { return {spec.route, spec.lane, spec.required_capabilities, spec.name_space}; }
 
 TimestampMs next_due(const Facts& facts) {
+  const TimestampMs due = facts.phase == Phase::terminal ? facts.retain_until : next_transition(facts);
+  if (!facts.member || facts.member->work_at == 0) return due;
+  return due == 0 ? facts.member->work_at : std::min(due, facts.member->work_at);
+}
+
+TimestampMs next_due(const FlowFacts& facts) {
+  if (facts.cancel && !facts.cancel->done) return facts.cancel->at;
+  return has_ended(facts.state) ? facts.retain_until : facts.deadline_at;
+}
+
+TimestampMs next_transition(const Facts& facts) {
   TimestampMs due = 0;
   const auto consider = [&](TimestampMs at) {
     if (at != 0 && (due == 0 || at < due)) due = at;
   };
-  if (facts.phase == Phase::terminal) return facts.retain_until;
+  if (facts.phase == Phase::terminal) return 0;
   consider(facts.deadline_at);
   if (facts.grant) consider(facts.grant->expires_at);
   // A grant prevents transitions that would make the execution claimable for others.

@@ -2,6 +2,8 @@
 // projection.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/records.hpp"
@@ -17,19 +19,26 @@ struct Surroundings {
   std::uint64_t ahead = 0;            // ready executions of its route that would be served first
   bool capable_worker_lives = false;  // a registered worker that serves the lane and offers the required capabilities
   TimestampMs now = 0;
+  // Of a member of a flow that waits: the upstream nodes by ordinal, with their states; not necessarily all.
+  std::map<std::uint32_t, std::string> upstream{};
 };
 // The complete list of reasons why the execution is not running; empty while it is running.
 std::vector<Reason> explain(const Execution& execution, const Surroundings& surroundings);
 
 ExecutionSummary summarize(const Execution& execution);
 Listing listing_of(const Execution& execution);
+FlowSummary summarize(const FlowRecord& flow);
+Listing listing_of(const FlowRecord& flow);
 
 // Its entry in the ready index, if it is claimable.
 std::optional<ReadyEntry> ready_entry(const Execution& execution);
 // The route under which that entry stands.
 Route route_of(const Spec& spec);
 // The next time at which time alone changes it; 0 if there is none.
+TimestampMs next_transition(const Facts& facts);
+// The same, or when the clock has to continue with its edges, or with its removal.
 TimestampMs next_due(const Facts& facts);
+TimestampMs next_due(const FlowFacts& facts);
 TimestampMs next_due(const WorkerRecord& worker);
 
 // Its lease is lost and it has not been claimed since: it waits for a reclaim or for the end of the grace period.

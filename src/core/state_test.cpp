@@ -439,7 +439,7 @@ TEST(Names, EveryEnumeratorHasOne) {
   expect_names(Outcome::skipped, "skipped");
   expect_names(Ownership::lease_revoked, "lease_revoked");
   expect_names(Eligibility::blocked_by_operator, "blocked_by_operator");
-  expect_names(BlockingReason::reserved_by_grant, "reserved_by_grant");
+  expect_names(BlockingReason::waiting_for_children, "waiting_for_children");
   expect_names(AttemptPhase::none, "none");
   expect_names(PublicState::skipped, "skipped");
   expect_names(AttemptType::replay, "replay");
@@ -449,7 +449,15 @@ TEST(Names, EveryEnumeratorHasOne) {
   expect_names(HandleKind::reclaimed, "reclaimed");
   expect_names(GrantKind::reclaim, "reclaim");
   expect_names(WorkerState::ttl_swept, "ttl_swept");
-  expect_names(EventType::api_key_revoked, "api_key_revoked", 1);
+  expect_names(EventType::flow_reopened, "flow_reopened", 1);
+  expect_names(EdgeKind::optional, "optional");
+  expect_names(GroupPolicy::quorum, "quorum");
+  expect_names(GroupRest::cancel_remaining, "cancel_remaining");
+  expect_names(FailurePolicy::continue_others, "continue");
+  expect_names(FlowState::cancelled, "cancelled");
+  expect_names(FlowCancelPolicy::cancel_all, "cancel_all");
+  expect_names(EdgeState::unsatisfiable, "unsatisfiable");
+  expect_names(GroupState::impossible, "impossible");
 }
 
 TEST(Names, ParseBackAndRefuseTheRest) {
@@ -473,12 +481,12 @@ TEST(Names, ParseBackAndRefuseTheRest) {
   EXPECT_NE(parse_lane_state("x").error().message.find("active, paused, draining, disabled"), std::string::npos);
 }
 
-TEST(Names, FourEventsEndAnExecution) {
+TEST(Names, FiveEventsEndAnExecution) {
   int endings = 0;
-  for (int i = 1; i <= static_cast<int>(EventType::api_key_revoked); ++i) {
+  for (int i = 1; i <= static_cast<int>(EventType::flow_reopened); ++i) {
     endings += is_terminal(static_cast<EventType>(i)) ? 1 : 0;
   }
-  EXPECT_EQ(endings, 4);
+  EXPECT_EQ(endings, 5);
   EXPECT_TRUE(is_terminal(EventType::completed));
   EXPECT_FALSE(is_terminal(EventType::lease_expired));
 }

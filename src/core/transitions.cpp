@@ -73,7 +73,7 @@ bool is_transition(EventType type) {
 bool settle_once(Slot& slot, const Context& context) {
   Facts& facts = slot.execution()->facts;
   if (facts.phase == Phase::terminal) return false;
-  const TimestampMs due = next_due(facts);
+  const TimestampMs due = next_transition(facts);
   if (due == 0 || due > context.now) return false;
   // At equal times the stronger effect is applied first: the deadline, then the attempt's timeout, then the lease.
   if (facts.deadline_at == due) {
@@ -100,6 +100,10 @@ bool settle_once(Slot& slot, const Context& context) {
   FF_CHECK(facts.phase == Phase::runnable && facts.delay_until == due);
   const DelayCause cause = facts.delay_cause;
   make_runnable(transition, 0, DelayCause::none);
+  if (facts.gates != 0) {
+    transition.touch();  // it still waits for something else
+    return true;
+  }
   transition.record(EventType::ready, clock_actor, cause == DelayCause::backoff ? "backoff_over" : "delay_over");
   return true;
 }
@@ -126,6 +130,7 @@ void Transition::record(EventType type, std::string actor, std::string reason, T
   event.name_space = spec().name_space;
   event.lane = spec().lane;
   event.kind = spec().kind;
+  if (spec().member) event.flow_id = flow_of(execution());
   if (now_facts.attempt) event.attempt_index = now_facts.attempt->attempt_index;
   event.lease_epoch = now_facts.lease_epoch;
   event.state_before = before_;
@@ -173,7 +178,7 @@ void make_runnable(Transition& transition, TimestampMs delay_until, DelayCause c
   if (delay_until > transition.now()) {
     facts.delay_until = delay_until;
     facts.delay_cause = cause;
-  } else {
+  } else if (facts.gates == 0) {
     facts.ready_sequence = transition.context().next_sequence();
   }
 }
@@ -192,8 +197,16 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
   facts.grant.reset();
   facts.pending.reset();
   facts.finished_at = transition.now();
-  facts.retain_until = transition.now() + retention_ms(transition.spec().policy, transition.spec().namespace_retention,
-                                                       outcome, transition.context().default_retention_ms);
+  if (facts.member) {
+    // Its edges are resolved next, and it is removed together with its flow.
+    facts.gates = 0;
+    facts.member->unresolved = true;
+    facts.member->work_at = transition.now();
+  } else {
+    facts.retain_until =
+        transition.now() + retention_ms(transition.spec().policy, transition.spec().namespace_retention, outcome,
+                                        transition.context().default_retention_ms);
+  }
   transition.record(type, std::move(actor), std::move(reason));
 }
 

@@ -26,6 +26,12 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.indexed_due = armed_entry(record.key, execution.facts.armed_due, grouping(execution));
       return {};
     }
+    case RecordKind::flow: {
+      FF_TRY(flow, decode_flow(record));
+      slot.indexed_due = armed_entry(record.key, flow.facts.armed_due);
+      slot.record = std::make_unique<FlowRecord>(std::move(flow));
+      return {};
+    }
     case RecordKind::lane: {
       FF_TRY(lane, decode_lane(record.body));
       slot.record = std::move(lane);
@@ -81,6 +87,7 @@ void set_armed_due(Slot& slot, TimestampMs due) {
   if (Execution* execution = slot.execution()) execution->facts.armed_due = due;
   if (auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) idempotency->armed_due = due;
   if (auto* worker = std::get_if<WorkerRecord>(&slot.record)) worker->armed_due = due;
+  if (FlowRecord* flow = slot.flow()) flow->facts.armed_due = due;
 }
 
 void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change) {
@@ -97,6 +104,10 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     if (slot.version == 0) change.fixed = encode(execution->spec);
     change.body = encode(execution->facts);
     change.listing = listing_of(*execution);
+  } else if (const FlowRecord* flow = slot.flow()) {
+    if (slot.version == 0) change.fixed = encode(flow->spec);
+    change.body = encode(flow->facts);
+    change.listing = listing_of(*flow);
   } else if (const auto* lane = std::get_if<LaneRecord>(&slot.record)) {
     change.body = encode(*lane);
   } else if (const auto* name_space = std::get_if<NamespaceRecord>(&slot.record)) {
@@ -148,6 +159,9 @@ std::optional<ListedAs> listed_as(const Slot& slot) {
     const auto state = static_cast<std::uint8_t>(public_state(execution->facts));
     return ListedAs{execution->spec.name_space, execution->spec.lane, state};
   }
+  if (const FlowRecord* flow = slot.flow()) {
+    return ListedAs{flow->spec.name_space, {}, static_cast<std::uint8_t>(flow->facts.state)};
+  }
   return std::nullopt;
 }
 
@@ -188,6 +202,11 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
   }
   if (const auto* worker = std::get_if<WorkerRecord>(&slot.record)) {
     return DueEntry{due_of_worker(slot, *worker), slot.key};
+  }
+  if (const FlowRecord* flow = slot.flow()) {
+    const TimestampMs due = next_due(flow->facts);
+    if (due == 0) return std::nullopt;
+    return DueEntry{due, slot.key};
   }
   const Execution* execution = slot.execution();
   if (execution == nullptr) return std::nullopt;

@@ -37,10 +37,10 @@ struct Slot {
   std::uint64_t version = 0;  // as loaded; 0: absent
   std::string last_entry;     // as loaded
   std::uint64_t place = 0;    // as loaded
-  // An execution is allocated separately: it is several times as large as the other types, and would make every slot as
-  // large.
+  // Executions and flows are allocated separately: they are several times as large as the other types, and would make
+  // every slot as large.
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
-               KeyringRecord, ApiKeysRecord, WorkerRecord>
+               KeyringRecord, ApiKeysRecord, WorkerRecord, std::unique_ptr<FlowRecord>>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;
@@ -66,6 +66,11 @@ struct Slot {
   }
   Execution* execution() { return const_cast<Execution*>(std::as_const(*this).execution()); }
   WorkerRecord* worker() { return std::get_if<WorkerRecord>(&record); }
+  const FlowRecord* flow() const {
+    const auto* held = std::get_if<std::unique_ptr<FlowRecord>>(&record);
+    return held == nullptr ? nullptr : held->get();
+  }
+  FlowRecord* flow() { return const_cast<FlowRecord*>(std::as_const(*this).flow()); }
 };
 
 // Decodes a loaded record. An invalid record is refused with `corruption`.

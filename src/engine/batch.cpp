@@ -160,6 +160,7 @@ Result<void> Batch::read_decide_commit() {
   decide_all();
   FF_TRY_VOID(load_payloads());
   FF_TRY_VOID(load_steps());
+  FF_TRY_VOID(load_inputs());
   return commit();
 }
 
@@ -168,11 +169,21 @@ std::vector<Key> Batch::missing_keys() {
   for (const CommandState& state : commands_) {
     for (Key& key : keys_needed(workspace_, state.queued->command)) keys.push_back(std::move(key));
   }
-  for (const ClockCommand& command : clock_commands_) {
-    const auto* due = std::get_if<DueCommand>(&command);
+  for (std::size_t i = 0; i < clock_commands_.size(); ++i) {
+    const auto* due = std::get_if<DueCommand>(&clock_commands_[i]);
     if (due == nullptr) continue;
-    for (Key& key : keys_needed(workspace_, *due)) keys.push_back(std::move(key));
+    std::vector<Key> needed = keys_needed(workspace_, *due);
+    if (needed.empty()) continue;
+    // Edges of flows may lead to many records. What is not loaded now is left to the next sweep.
+    if (swept_keys_ + keys.size() > limits::max_sweep_keys) {
+      postponed_.insert(i);
+      more_is_due_ = true;
+      continue;
+    }
+    std::move(needed.begin(), needed.end(), std::back_inserter(keys));
   }
+  swept_keys_ += keys.size();
+  add_keys_of_offers(keys);
   remove_duplicates(keys);
   return keys;
 }
@@ -406,7 +417,9 @@ Result<void> Batch::read_more() {
 }
 
 void Batch::decide_all() {
-  for (const ClockCommand& command : clock_commands_) {
+  for (std::size_t i = 0; i < clock_commands_.size(); ++i) {
+    if (postponed_.contains(i)) continue;
+    const ClockCommand& command = clock_commands_[i];
     const auto* due = std::get_if<DueCommand>(&command);
     if (due != nullptr && rests_on_damage(workspace_, *due)) continue;
     std::visit([&](const auto& one) { (void)decide_one(workspace_, one, context_); }, command);

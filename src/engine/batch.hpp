@@ -81,6 +81,9 @@ class Batch {
   void offer_newly_ready(const Key& key);
   Result<void> load_payloads();
   Result<void> load_steps();
+  // batch_flows.cpp
+  void add_keys_of_offers(std::vector<Key>& keys);
+  Result<void> load_inputs();
   Result<void> commit();
   std::size_t size() const { return commands_.size() + clock_commands_.size() + claims_.size(); }
   std::optional<Verdict> verdict_on(const Slot& slot) const;
@@ -110,7 +113,9 @@ class Batch {
   std::uint32_t sweep_limit_ = 0;
   bool from_ahead_ = false;  // it uses entries that were read ahead, and has not searched
   std::size_t due_found_ = 0;
-  bool more_is_due_ = false;  // and no other sweep handles it
+  bool more_is_due_ = false;           // and no other sweep handles it
+  std::size_t swept_keys_ = 0;         // records that this sweep has asked for beside the due ones
+  std::set<std::size_t> postponed_{};  // commands of the clock that the next sweep decides
 
   PlannedCommit plan_;
   std::vector<Verdict> verdicts_;  // one for each set of the plan

@@ -57,6 +57,35 @@ Result<void> remove_ended(Runtime& runtime, const RetentionRun& run, std::uint64
   return {};
 }
 
+// Flows are removed by the clock, each with all its members.
+Result<void> remove_ended_flows(Runtime& runtime, const RetentionRun& run, std::uint64_t& removed) {
+  if (run.lane) return {};  // a flow has no lane
+  ListFlowsRequest request;
+  request.name_space = run.name_space;
+  request.tag = run.tag;
+  request.states = {FlowState::completed, FlowState::failed, FlowState::cancelled};
+  request.limit = retention_page;
+  if (run.older_than_ms) {
+    FF_TRY(now_us, runtime.store().now_us());
+    request.finished_before = now_us / 1000 - *run.older_than_ms + 1;
+  }
+  do {
+    FF_TRY(page, reads::flows(runtime.store(), request));
+    for (const FlowSummary& flow : page.flows) {
+      if (flow.damage) continue;
+      const auto reply = call_as<RemoveReply>(
+          runtime, RemoveFlowCommand{flow.flow_id, request.finished_before, request.tag, run.dry_run});
+      if (reply) {
+        removed += reply->removed ? flow.counts.total : 0;
+      } else if (reply.error().code != Errc::not_found && reply.error().code != Errc::not_terminal) {
+        return Unexpected(reply.error());
+      }
+    }
+    request.cursor = page.next_cursor;
+  } while (!request.cursor.empty());
+  return {};
+}
+
 }  // namespace
 
 Result<RegisterWorkerReply> Engine::register_worker(WorkerRegistration registration) {
@@ -214,7 +243,8 @@ Result<std::uint64_t> Engine::run_retention(const RetentionRun& run, Operator by
     FF_TRY_VOID(admit(run));
     FF_TRY_VOID(admit(by));
     std::uint64_t removed = 0;
-    const Result<void> end = remove_ended(*impl_->runtime, run, removed);
+    Result<void> end = remove_ended(*impl_->runtime, run, removed);
+    if (end) end = remove_ended_flows(*impl_->runtime, run, removed);
     if (run.dry_run) return end ? Result<std::uint64_t>(removed) : Unexpected(end.error());
     // Removals before an error are logged as well.
     const auto noted = call(*impl_->runtime, NoteRetentionCommand{run, removed, std::move(by)});

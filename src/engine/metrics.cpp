@@ -60,10 +60,11 @@ EngineMetrics::EngineMetrics()
           {"flowfabric_events_total", "Events written to the log by this engine.", {Label::closed("type")}})),
       created_(registry.counters(
           {"flowfabric_executions_created_total", "Executions created.", {Label::open("lane")}, max_lanes})),
-      finished_(registry.counters({"flowfabric_executions_finished_total",
-                                   "Executions that ended; outcome is completed, failed, cancelled or expired.",
-                                   {Label::open("lane"), Label::open("kind"), Label::closed("outcome")},
-                                   max_lanes_and_kinds})),
+      finished_(
+          registry.counters({"flowfabric_executions_finished_total",
+                             "Executions that ended; outcome is completed, failed, cancelled, expired or skipped.",
+                             {Label::open("lane"), Label::open("kind"), Label::closed("outcome")},
+                             max_lanes_and_kinds})),
       lifetime_(registry.histograms({"flowfabric_execution_lifetime_seconds",
                                      "Time from the creation of an execution to its end.",
                                      {Label::closed("outcome")}},

@@ -8,11 +8,19 @@
 
 namespace flowfabric {
 
+// A node costs about this much beside its payload. Few large flows share a batch.
+constexpr std::size_t flow_node_bytes = 1024;
+
 std::size_t work_bytes(const Work& work) {
   const auto* queued = std::get_if<std::unique_ptr<QueuedCommand>>(&work);
   if (queued == nullptr) return 0;
   const Command& command = (*queued)->command;
   if (const auto* create = std::get_if<CreateCommand>(&command)) return create->request.payload.size();
+  if (const auto* submit = std::get_if<SubmitFlowCommand>(&command)) {
+    std::size_t bytes = 0;
+    for (const FlowNode& node : submit->request.nodes) bytes += flow_node_bytes + node.request.payload.size();
+    return bytes;
+  }
   if (const auto* complete = std::get_if<CompleteCommand>(&command)) return complete->request.result.size();
   return 0;
 }

@@ -22,26 +22,6 @@ constexpr std::uint8_t log_cursor_version = 1;
 constexpr std::uint64_t max_counted_ahead = 10000;
 constexpr std::size_t max_counted_routes = 1000;  // each is a question to the store
 
-std::string encode_cursor(const ListQuery::Position& position) {
-  Encoder out;
-  out.u8(list_cursor_version);
-  out.number(position.created_at);
-  out.text(position.key.bytes);
-  return to_base64url(out.take());
-}
-
-Result<ListQuery::Position> decode_list_cursor(const std::string& cursor) {
-  const auto bytes = from_base64url(cursor);
-  if (!bytes) return Unexpected(bad_cursor());
-  Decoder in(*bytes);
-  const bool known = in.u8() == list_cursor_version;
-  ListQuery::Position position;
-  position.created_at = in.number();
-  position.key.bytes = in.text();
-  if (!known || !in.at_end() || position.key.bytes.size() > limits::max_key_bytes) return Unexpected(bad_cursor());
-  return position;
-}
-
 std::string encode_log_cursor(const std::string& position) {
   return to_base64url(static_cast<char>(log_cursor_version) + position);
 }
@@ -87,6 +67,7 @@ Event damaged_event(const LogEntry& entry, const Error& error) {
   event.type = event_type_of(entry.type);
   event.at = entry.at;
   if (entry.root.kind() == RecordKind::execution) event.execution_id = execution_id_of(entry.root);
+  if (entry.root.kind() == RecordKind::flow) event.flow_id = flow_id_of(entry.root);
   event.name_space = entry.name_space;
   event.lane = entry.lane;
   event.damage = error.message;
@@ -103,12 +84,6 @@ Event event_of(const LoggedEntry& logged) {
       event.type == EventType::claimed || event.type == EventType::resumed || event.type == EventType::lease_reclaimed;
   if (leased && event.worker_instance_id.empty()) event.worker_instance_id = event.actor;
   return event;
-}
-
-Result<void> admit_limit(std::uint32_t limit) {
-  if (limit >= 1 && limit <= limits::max_page) return {};
-  return fail(Errc::invalid_argument,
-              "limit: is " + std::to_string(limit) + "; allowed: 1 to " + std::to_string(limits::max_page), "limit");
 }
 
 GrantInfo grant_info(const HeldGrant& grant) {
@@ -154,6 +129,10 @@ Result<Surroundings> surroundings_of(Store& store, const Execution& execution) {
   if (phase != Phase::runnable) return out;
   FF_TRY(lane, lane_info(store, spec.lane));
   out.lane = std::move(lane);
+  if ((execution.facts.gates & dependency_gate) != 0) {
+    FF_TRY(upstream, open_upstream(store, execution));
+    out.upstream = std::move(upstream);
+  }
   if (const auto entry = ready_entry(execution)) {
     FF_TRY(ahead, store.count_ready_before(*entry, max_counted_ahead));
     out.ahead = ahead;
@@ -202,6 +181,32 @@ Result<std::vector<Attempt>> attempts_of(Store& store, const Execution& executio
 }
 
 }  // namespace
+
+std::string encode_cursor(const ListQuery::Position& position) {
+  Encoder out;
+  out.u8(list_cursor_version);
+  out.number(position.created_at);
+  out.text(position.key.bytes);
+  return to_base64url(out.take());
+}
+
+Result<ListQuery::Position> decode_list_cursor(const std::string& cursor) {
+  const auto bytes = from_base64url(cursor);
+  if (!bytes) return Unexpected(bad_cursor());
+  Decoder in(*bytes);
+  const bool known = in.u8() == list_cursor_version;
+  ListQuery::Position position;
+  position.created_at = in.number();
+  position.key.bytes = in.text();
+  if (!known || !in.at_end() || position.key.bytes.size() > limits::max_key_bytes) return Unexpected(bad_cursor());
+  return position;
+}
+
+Result<void> admit_limit(std::uint32_t limit) {
+  if (limit >= 1 && limit <= limits::max_page) return {};
+  return fail(Errc::invalid_argument,
+              "limit: is " + std::to_string(limit) + "; allowed: 1 to " + std::to_string(limits::max_page), "limit");
+}
 
 Error bad_cursor() { return Error{Errc::invalid_argument, "cursor: is not a cursor of this call", "cursor", {}}; }
 
@@ -303,13 +308,17 @@ Result<std::vector<Attempt>> attempts(Store& store, const ExecutionId& id, std::
 Result<EventPage> history(Store& store, const ExecutionId& id, const std::string& cursor, std::uint32_t limit) {
   FF_TRY_VOID(admit_limit(limit));
   FF_TRY(execution, load_execution(store, id));
+  return history_of(store, execution_key(id), cursor, limit);
+}
+
+Result<EventPage> history_of(Store& store, const Key& key, const std::string& cursor, std::uint32_t limit) {
   std::string after;
   if (!cursor.empty()) {
     FF_TRY(position, decode_log_cursor(cursor));
     after = std::move(position);
   }
   // One more than asked for tells whether there is more.
-  auto entries = store.history(execution_key(id), after, limit + 1);
+  auto entries = store.history(key, after, limit + 1);
   if (!entries) return Unexpected(with_cursor(entries.error()));
   const bool more = entries->size() > limit;
   if (more) entries->pop_back();
@@ -509,6 +518,7 @@ Result<EventsRead> events(Store& store, const EventFilter& filter, const std::st
   query.name_space = filter.name_space;
   query.lane = filter.lane;
   if (filter.execution_id) query.root = execution_key(*filter.execution_id);
+  if (filter.flow_id) query.root = flow_key(*filter.flow_id);
   for (const EventType type : filter.types) query.types.push_back(static_cast<std::uint8_t>(type));
   query.limit = limit;
   auto page = store.read_log(query);

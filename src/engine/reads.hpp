@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
 
 #include "core/records.hpp"
@@ -33,6 +34,12 @@ struct StepPlace {
 // Where the step of that name stands; `not_found` names the steps that there are.
 Result<StepPlace> find_step(Store& store, const ExecutionId& id, const std::string& name);
 Result<EventPage> history(Store& store, const ExecutionId& id, const std::string& cursor, std::uint32_t limit);
+// The events of one record.
+Result<EventPage> history_of(Store& store, const Key& key, const std::string& cursor, std::uint32_t limit);
+// Cursors of listings.
+std::string encode_cursor(const ListQuery::Position& position);
+Result<ListQuery::Position> decode_list_cursor(const std::string& cursor);
+Result<void> admit_limit(std::uint32_t limit);
 Result<ListReply> list(Store& store, const ListRequest& request);
 Result<std::vector<LaneCounts>> counts(Store& store, const std::optional<std::string>& name_space);
 Result<std::vector<LaneInfo>> lanes(Store& store, const RouteTable& routes);
@@ -41,6 +48,21 @@ Result<NamespaceInfo> name_space(Store& store, const std::string& name);
 Result<std::vector<NamespaceInfo>> all_namespaces(Store& store);
 // The number of claimable executions per lane: of the first thousand routes, counted up to `limit` each.
 Result<std::map<std::string, std::uint64_t>> ready_by_lane(Store& store, const RouteTable& routes, std::uint64_t limit);
+
+// flow_reads.cpp
+Result<FlowRecord> load_flow(Store& store, const FlowId& id);
+Result<FlowDescription> describe_flow(Store& store, const FlowId& id);
+// The result of a flow: what its nodes without outgoing edges have returned.
+Result<FlowResult> flow_result(Store& store, const FlowRecord& flow);
+Result<ListFlowsReply> flows(Store& store, const ListFlowsRequest& request);
+Result<FlowNodesReply> flow_nodes(Store& store, const FlowId& id, const std::string& cursor, std::uint32_t limit);
+Result<FlowEdgesReply> flow_edges(Store& store, const FlowId& id, const std::string& cursor, std::uint32_t limit);
+Result<FlowGraph> flow_graph(Store& store, const FlowId& id);
+Result<EventPage> flow_history(Store& store, const FlowId& id, const std::string& cursor, std::uint32_t limit);
+// What a member was given by its upstream nodes, in the order of FlowInput. From the input with this number on.
+Result<FlowInputsReply> flow_inputs(Store& store, const ExecutionId& id, std::uint32_t from, std::uint32_t limit);
+// The upstream nodes of a waiting member whose edges are open, with their states.
+Result<std::map<std::uint32_t, std::string>> open_upstream(Store& store, const Execution& execution);
 
 // fleet_reads.cpp
 Result<ListWorkersReply> workers(Store& store, const ListWorkersRequest& request);

@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "core/flow_graph.hpp"
 #include "engine/batch.hpp"
 
 namespace flowfabric {
@@ -257,6 +258,23 @@ void Runtime::submit_create(CreateRequest request, CommandDone done) {
   enqueue(make_work(std::move(command), std::move(done)), false);
 }
 
+void Runtime::submit_flow(FlowRequest request, CommandDone done) {
+  if (refusing_) return done(Unexpected(shutting_down()));
+  if (auto admitted = admit(request, options_.ingress); !admitted) return done(Unexpected(admitted.error()));
+  auto members = plan_flow(request);
+  if (!members) return done(Unexpected(members.error()));
+  SubmitFlowCommand command;
+  command.id_is_supplied = request.id.has_value();
+  command.id.uuid = request.id ? *request.id : time_ordered_uuid(store_now(), id_order_++, options_.entropy);
+  command.id.partition = request.idempotency_key.empty()
+                             ? partition_of(command.id.uuid)
+                             : flow_idempotency_key(request.name_space, request.idempotency_key).partition();
+  if (command.id_is_supplied || !request.idempotency_key.empty()) command.request_digest = request_digest(request);
+  command.request = std::move(request);
+  command.members = std::move(*members);
+  enqueue(make_work(std::move(command), std::move(done)), false);
+}
+
 ClaimPtr Runtime::submit_claim(ClaimRequest request, ClaimDone done) {
   if (refusing_) {
     done(Unexpected(shutting_down()));
@@ -305,6 +323,12 @@ void Runtime::wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, EndDone
   if (auto admitted = admit_execution_id(id); !admitted) return done(Unexpected(admitted.error()));
   if (auto admitted = admit_wait(wait_ms); !admitted) return done(Unexpected(admitted.error()));
   waiting_.for_end(id, steady_ms() + wait_ms, std::move(done));
+}
+
+void Runtime::wait_for_flow(const FlowId& id, std::uint32_t wait_ms, FlowEndDone done) {
+  if (auto admitted = admit_flow_id(id); !admitted) return done(Unexpected(admitted.error()));
+  if (auto admitted = admit_wait(wait_ms); !admitted) return done(Unexpected(admitted.error()));
+  waiting_.for_flow(id, steady_ms() + wait_ms, std::move(done));
 }
 
 void Runtime::wait_for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,

@@ -78,6 +78,7 @@ class Runtime {
   // The same for commands that can wait a little to share a commit with others: heartbeats.
   void submit_patiently(Command command, CommandDone done);
   void submit_create(CreateRequest request, CommandDone done);
+  void submit_flow(FlowRequest request, CommandDone done);
   // The claim, for `withdraw`; null when it is refused.
   ClaimPtr submit_claim(ClaimRequest request, ClaimDone done);
   // The caller has gone. A claim that waits is answered with nothing; one that is on its way is given nothing, unless
@@ -87,6 +88,7 @@ class Runtime {
   void submit_heartbeat(HeartbeatRequest request, HeartbeatDone done);
   // `done` is called once, from look, tick, stop, or from the call itself if it is refused.
   void wait_for_end(const ExecutionId& id, std::uint32_t wait_ms, EndDone done);
+  void wait_for_flow(const FlowId& id, std::uint32_t wait_ms, FlowEndDone done);
   void wait_for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::uint32_t wait_ms,
                        EventsDone done);
   // A session of an API key, and what one says.

@@ -29,9 +29,21 @@ Waiting::Waiting(Store& store, std::function<std::int64_t()> steady_ms, std::fun
 
 void Waiting::for_end(const ExecutionId& id, std::int64_t until_ms, EndDone done) {
   Waiter waiter;
-  waiter.wanted = End{id, std::move(done)};
   waiter.root = execution_key(id).bytes;
   waiter.until_ms = until_ms;
+  waiter.wanted =
+      End{[this, id, done](const Record* record) { return end_of(record, id, done); },
+          [done](const Error& error) { done(Unexpected(error)); }, "the execution did not end within the given time"};
+  add(std::move(waiter));
+}
+
+void Waiting::for_flow(const FlowId& id, std::int64_t until_ms, FlowEndDone done) {
+  Waiter waiter;
+  waiter.root = flow_key(id).bytes;
+  waiter.until_ms = until_ms;
+  waiter.wanted =
+      End{[this, id, done](const Record* record) { return flow_end_of(record, id, done); },
+          [done](const Error& error) { done(Unexpected(error)); }, "the flow did not end within the given time"};
   add(std::move(waiter));
 }
 
@@ -39,6 +51,7 @@ void Waiting::for_events(EventFilter filter, std::string cursor, std::uint32_t l
                          EventsDone done) {
   Waiter waiter;
   if (filter.execution_id) waiter.root = execution_key(*filter.execution_id).bytes;
+  if (filter.flow_id) waiter.root = flow_key(*filter.flow_id).bytes;
   waiter.wanted = Events{std::move(filter), std::move(cursor), limit, std::move(done)};
   waiter.until_ms = until_ms;
   add(std::move(waiter));
@@ -57,7 +70,12 @@ void Waiting::add(Waiter waiter) {
     }
     if (!closed_) refusal = {Errc::overloaded, "too many callers are waiting; try again later", {}, {}};
   }
-  std::visit([&](auto& wanted) { wanted.done(Unexpected(refusal)); }, waiter.wanted);
+  refuse(waiter, refusal);
+}
+
+void Waiting::refuse(Waiter& waiter, const Error& error) {
+  if (auto* end = std::get_if<End>(&waiter.wanted)) return end->done(error);
+  std::get<Events>(waiter.wanted).done(Unexpected(error));
 }
 
 // ---------------------------------------------------------------- who is where, with mutex_ held
@@ -162,7 +180,8 @@ void Waiting::note_commit(const PlannedCommit& plan, const std::vector<Verdict>&
   for (std::size_t i = 0; i < plan.sets.size(); ++i) {
     if (verdicts[i] != Verdict::committed) continue;
     for (const LogEntry& entry : plan.sets[i].log) {
-      wake_root(entry.root.bytes, is_terminal(static_cast<EventType>(entry.type)));
+      const auto type = static_cast<EventType>(entry.type);
+      wake_root(entry.root.bytes, is_terminal(type) || ends_flow(type));
     }
   }
 }
@@ -197,7 +216,7 @@ std::vector<Waiting::EndLook> Waiting::begin_end_looks() {
     const auto found = waiters_.find(ticket);
     if (found == waiters_.end()) continue;
     begin_look(found->second);
-    looks.push_back({ticket, std::get<End>(found->second.wanted).id, found->second.root});
+    looks.push_back({ticket, std::get<End>(found->second.wanted).found, found->second.root});
   }
   return looks;
 }
@@ -218,35 +237,49 @@ bool Waiting::look_at_ends() {
   for (const Record& record : *records) by_key[record.key.bytes] = &record;
   for (const EndLook& one : looks) {
     const auto record = by_key.find(one.root);
-    finish_end_look(one.ticket, end_of(record == by_key.end() ? nullptr : record->second, one.id));
+    finish_end_look(one.ticket, one.found(record == by_key.end() ? nullptr : record->second));
   }
   return true;
 }
 
 // Nothing while it is running. A missing record means that it has ended and was removed by retention, or never existed.
-Waiting::EndFound Waiting::end_of(const Record* record, const ExecutionId& id) {
-  if (record == nullptr) return fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id");
+Waiting::Answer Waiting::end_of(const Record* record, const ExecutionId& id, const EndDone& done) {
+  const auto answer = [&](Result<ExecutionResult> end) -> Answer {
+    return [done, end = std::move(end)] { done(end); };
+  };
+  if (record == nullptr) {
+    return answer(fail(Errc::not_found, "there is no execution " + to_string(id), "execution_id"));
+  }
   const auto execution = decode_execution(*record);
-  if (!execution) return Unexpected(execution.error());
-  if (execution->facts.phase != Phase::terminal) return std::nullopt;
-  return reads::result_of(store_, *execution);
+  if (!execution) return answer(Unexpected(execution.error()));
+  if (execution->facts.phase != Phase::terminal) return {};
+  return answer(reads::result_of(store_, *execution));
 }
 
-void Waiting::finish_end_look(Ticket ticket, EndFound end) {
+Waiting::Answer Waiting::flow_end_of(const Record* record, const FlowId& id, const FlowEndDone& done) {
+  const auto answer = [&](Result<FlowResult> end) -> Answer { return [done, end = std::move(end)] { done(end); }; };
+  if (record == nullptr) return answer(fail(Errc::not_found, "there is no flow " + to_string(id), "flow_id"));
+  const auto flow = decode_flow(*record);
+  if (!flow) return answer(Unexpected(flow.error()));
+  if (!has_ended(flow->facts.state)) return {};
+  return answer(reads::flow_result(store_, *flow));
+}
+
+void Waiting::finish_end_look(Ticket ticket, const Answer& answer) {
   std::unique_lock lock(mutex_);
   const auto found = waiters_.find(ticket);
   if (found == waiters_.end()) return;  // its time is over, or the engine stops
   Waiter& waiter = found->second;
-  if (end) {
-    const Waiter answered = take(found);
+  if (answer) {
+    take(found);
     lock.unlock();
-    return std::get<End>(answered.wanted).done(std::move(*end));
+    return answer();
   }
   waiter.looked_at = true;
   if (steady_ms_() >= waiter.until_ms) {
-    const Answer answer = time_is_up(take(found));
+    const Answer late = time_is_up(take(found));
     lock.unlock();
-    return answer();
+    return late();
   }
   const std::int64_t until_ms = waiter.until_ms;
   park_until(ticket, waiter, until_ms);
@@ -258,17 +291,19 @@ void Waiting::finish_end_look(Ticket ticket, EndFound end) {
 // A waiter that was examined before tolerates a store that is unavailable for a while.
 void Waiting::finish_failed_end_look(Ticket ticket, const Error& error) {
   std::int64_t retry_ms = 0;
+  std::function<void(const Error&)> done;
   {
     const std::lock_guard lock(mutex_);
     const auto found = waiters_.find(ticket);
     if (found == waiters_.end()) return;
+    done = std::get<End>(found->second.wanted).done;
     if (found->second.looked_at) {
       retry_ms = steady_ms_() + reader_retry_pause_ms;
       park_until(ticket, found->second, std::min(found->second.until_ms, retry_ms));
     }
   }
   if (retry_ms != 0) return ring_before_(retry_ms);
-  finish_end_look(ticket, Result<ExecutionResult>(Unexpected(error)));
+  finish_end_look(ticket, [done, error] { done(error); });
 }
 
 std::optional<std::pair<Waiting::Ticket, Waiting::Events>> Waiting::begin_events_look() {
@@ -386,7 +421,7 @@ void Waiting::interrupt() {
 Waiting::Answer Waiting::time_is_up(Waiter waiter) {
   return [waiter = std::move(waiter)]() mutable {
     if (auto* end = std::get_if<End>(&waiter.wanted)) {
-      return end->done(fail(Errc::timed_out, "the execution did not end within the given time"));
+      return end->done(Error{Errc::timed_out, end->late, {}, {}});
     }
     auto& events = std::get<Events>(waiter.wanted);
     events.done(EventPage{{}, std::move(events.cursor)});
@@ -439,9 +474,7 @@ std::int64_t Waiting::next_time_ms() const {
 Waiting::Answer Waiting::engine_stops(Waiter waiter) {
   const bool has_cursor = waiter.looked_at && std::holds_alternative<Events>(waiter.wanted);
   if (has_cursor) return time_is_up(std::move(waiter));
-  return [waiter = std::move(waiter)]() mutable {
-    std::visit([](auto& wanted) { wanted.done(Unexpected(stopping())); }, waiter.wanted);
-  };
+  return [waiter = std::move(waiter)]() mutable { refuse(waiter, stopping()); };
 }
 
 void Waiting::send_everybody_away() {

@@ -38,6 +38,7 @@
 namespace flowfabric {
 
 using EndDone = std::function<void(Result<ExecutionResult>)>;
+using FlowEndDone = std::function<void(Result<FlowResult>)>;
 using EventsDone = std::function<void(Result<EventPage>)>;
 
 class Waiting {
@@ -47,6 +48,7 @@ class Waiting {
 
   // Both look at least once, even with a very short time.
   void for_end(const ExecutionId& id, std::int64_t until_ms, EndDone done);
+  void for_flow(const FlowId& id, std::int64_t until_ms, FlowEndDone done);
   void for_events(EventFilter filter, std::string cursor, std::uint32_t limit, std::int64_t until_ms, EventsDone done);
 
   // This engine has committed.
@@ -76,9 +78,12 @@ class Waiting {
   using Ticket = std::uint64_t;
   using Answer = std::function<void()>;
 
+  // The end of an execution or of a flow. `found` gets its record, null if there is none, and returns what to answer if
+  // it has ended; `done` answers with an error.
   struct End {
-    ExecutionId id;
-    EndDone done;
+    std::function<Answer(const Record*)> found;
+    std::function<void(const Error&)> done;
+    const char* late;  // what is said when the time is over
   };
   struct Events {
     EventFilter filter;
@@ -98,10 +103,9 @@ class Waiting {
     bool news = false;       // arrived during the look
     std::uint64_t seen = 0;  // the value of news_for when the look began
   };
-  using EndFound = std::optional<Result<ExecutionResult>>;
   struct EndLook {
     Ticket ticket;
-    ExecutionId id;
+    std::function<Answer(const Record*)> found;
     std::string root;
   };
 
@@ -112,8 +116,10 @@ class Waiting {
   bool look_at_health();
   std::vector<EndLook> begin_end_looks();
   std::optional<std::pair<Ticket, Events>> begin_events_look();
-  EndFound end_of(const Record* record, const ExecutionId& id);
-  void finish_end_look(Ticket ticket, EndFound found);
+  Answer end_of(const Record* record, const ExecutionId& id, const EndDone& done);
+  Answer flow_end_of(const Record* record, const FlowId& id, const FlowEndDone& done);
+  // `answer` is empty while it has not ended.
+  void finish_end_look(Ticket ticket, const Answer& answer);
   void finish_failed_end_look(Ticket ticket, const Error& error);
   void finish_events_look(Ticket ticket, Result<reads::EventsRead> read);
 
@@ -133,6 +139,7 @@ class Waiting {
     return !end_queue_.empty() || !events_queue_.empty() || end_of_log_wanted_ || health_wanted_;
   }
 
+  static void refuse(Waiter& waiter, const Error& error);
   static Answer time_is_up(Waiter waiter);
   static Answer engine_stops(Waiter waiter);
 

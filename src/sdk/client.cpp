@@ -54,6 +54,14 @@ Result<Created> Client::submit(CreateRequest request) { return gateway_->create(
 std::vector<Result<Created>> Client::submit_many(std::vector<CreateRequest> requests) {
   return gateway_->create_many(std::move(requests));
 }
+Result<FlowCreated> Client::submit_flow(FlowRequest request) { return gateway_->submit_flow(std::move(request)); }
+Result<FlowResult> Client::wait_flow(const FlowId& id, std::chrono::milliseconds timeout) {
+  return gateway_->wait_flow(id, timeout);
+}
+Result<FlowDescription> Client::get_flow(const FlowId& id) { return gateway_->describe_flow(id); }
+Result<FlowCancelReply> Client::cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) {
+  return gateway_->cancel_flow(id, request, std::move(reason));
+}
 Result<ExecutionDescription> Client::get(const ExecutionId& id) { return gateway_->describe(id); }
 Result<ListReply> Client::list(const ListRequest& request) { return gateway_->list(request); }
 Result<EventPage> Client::history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) {

@@ -49,6 +49,14 @@ class EngineGateway final : public Gateway {
   std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests) override {
     return engine_->create_many(std::move(requests));
   }
+  Result<FlowCreated> submit_flow(FlowRequest request) override { return engine_->submit_flow(std::move(request)); }
+  Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) override {
+    return engine_->wait_flow(id, to_ms(timeout));
+  }
+  Result<FlowDescription> describe_flow(const FlowId& id) override { return engine_->describe_flow(id); }
+  Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) override {
+    return engine_->cancel_flow(id, request, by_client(std::move(reason)));
+  }
   Result<ExecutionDescription> describe(const ExecutionId& id) override { return engine_->describe_execution(id); }
   Result<ListReply> list(const ListRequest& request) override { return engine_->list_executions(request); }
   Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) override {

@@ -42,6 +42,10 @@ class Gateway {
   // ---- For clients
   virtual Result<Created> create(CreateRequest request) = 0;
   virtual std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests) = 0;
+  virtual Result<FlowCreated> submit_flow(FlowRequest request) = 0;
+  virtual Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) = 0;
+  virtual Result<FlowDescription> describe_flow(const FlowId& id) = 0;
+  virtual Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) = 0;
   virtual Result<ExecutionDescription> describe(const ExecutionId& id) = 0;
   virtual Result<ListReply> list(const ListRequest& request) = 0;
   virtual Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) = 0;

@@ -8,6 +8,7 @@
 #include "sdk/gateway.hpp"
 #include "sdk/http_caller.hpp"
 #include "wire/fleet_bodies.hpp"
+#include "wire/flow_bodies.hpp"
 
 namespace flowfabric::sdk {
 namespace {
@@ -157,6 +158,22 @@ class HttpGateway final : public Gateway {
     return created;
   }
   std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests) override;
+  Result<FlowCreated> submit_flow(FlowRequest request) override {
+    const bool named = name(request);
+    FF_TRY(created, caller_->send<FlowCreated>("POST", "/v1/flows", request));
+    if (named) created.duplicate = false;
+    return created;
+  }
+  Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) override {
+    return wait_at<FlowResult>(flow_path(id) + "/result", timeout, "the flow");
+  }
+  Result<FlowDescription> describe_flow(const FlowId& id) override {
+    return caller_->get<FlowDescription>(Url(flow_path(id)));
+  }
+  Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) override {
+    const bodies::FlowCancelBody body{request.policy, request.run_cleanup, std::move(reason)};
+    return caller_->send<FlowCancelReply>("POST", flow_path(id) + "/cancel", body);
+  }
   Result<ExecutionDescription> describe(const ExecutionId& id) override {
     return caller_->get<ExecutionDescription>(Url(path_of(id)));
   }
@@ -167,7 +184,9 @@ class HttpGateway final : public Gateway {
   }
   Result<EventPage> events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit, milliseconds wait,
                            std::stop_token stop) override;
-  Result<ExecutionResult> wait(const ExecutionId& id, milliseconds timeout) override;
+  Result<ExecutionResult> wait(const ExecutionId& id, milliseconds timeout) override {
+    return wait_at<ExecutionResult>(path_of(id) + "/result", timeout, "the execution");
+  }
   Result<CancelReply> cancel(const ExecutionId& id, std::string reason) override {
     return caller_->send<CancelReply>("POST", path_of(id) + "/cancel", bodies::ReasonBody{std::move(reason)});
   }
@@ -235,7 +254,12 @@ class HttpGateway final : public Gateway {
 
  private:
   // Gives the request an id unless it can be told from others already.
-  static bool name(CreateRequest& request) {
+  static std::string flow_path(const FlowId& id) { return "/v1/flows/" + to_string(id); }
+  // Asks for a result until there is one.
+  template <class T>
+  Result<T> wait_at(const std::string& path, milliseconds timeout, const std::string& what);
+  template <class Request>
+  static bool name(Request& request) {
     if (request.id || !request.idempotency_key.empty()) return false;
     request.id = random_uuid(system_entropy());
     return true;
@@ -269,17 +293,18 @@ std::vector<Result<Created>> HttpGateway::create_many(std::vector<CreateRequest>
 }
 
 // A server lets one wait for a minute at most; a longer wait is several calls.
-Result<ExecutionResult> HttpGateway::wait(const ExecutionId& id, milliseconds timeout) {
+template <class T>
+Result<T> HttpGateway::wait_at(const std::string& path, milliseconds timeout, const std::string& what) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
     const milliseconds wait = std::clamp(left, milliseconds{0}, max_server_wait);
-    Url url(path_of(id) + "/result");
+    Url url(path);
     url.add("wait_ms", std::to_string(wait.count()));
     FF_TRY(response, caller_->call("GET", url.text(), {}, {.extra_time = wait}));
-    if (response.status != 202) return HttpCaller::read<ExecutionResult>(response);
+    if (response.status != 202) return HttpCaller::read<T>(response);
     if (std::chrono::steady_clock::now() >= deadline) {
-      return fail(Errc::timed_out, "the execution has not ended within the time to wait");
+      return fail(Errc::timed_out, what + " has not ended within the time to wait");
     }
   }
 }

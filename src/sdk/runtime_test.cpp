@@ -85,6 +85,10 @@ class FakeGateway final : public Gateway {
   Result<std::vector<ClaimedExecution>> claim(const ClaimRequest&, std::stop_token) override { return unused(); }
   Result<Created> create(CreateRequest) override { return unused(); }
   std::vector<Result<Created>> create_many(std::vector<CreateRequest>) override { return {}; }
+  Result<FlowCreated> submit_flow(FlowRequest) override { return unused(); }
+  Result<FlowResult> wait_flow(const FlowId&, milliseconds) override { return unused(); }
+  Result<FlowDescription> describe_flow(const FlowId&) override { return unused(); }
+  Result<FlowCancelReply> cancel_flow(const FlowId&, FlowCancelRequest, std::string) override { return unused(); }
   Result<ExecutionDescription> describe(const ExecutionId&) override { return unused(); }
   Result<ListReply> list(const ListRequest&) override { return unused(); }
   Result<EventPage> history(const ExecutionId&, const std::string&, std::uint32_t) override { return unused(); }

@@ -53,6 +53,26 @@ Result<EventPage> VirtualGateway::events(const EventFilter& filter, const std::s
   FF_TRY(read, reads::events(engine_.store(), filter, from, limit));
   return std::move(read.page);
 }
+Result<FlowCreated> VirtualGateway::submit_flow(FlowRequest request) {
+  const std::lock_guard lock(mutex_);
+  FF_TRY(reply, engine_.answer_of<Reply>(
+                    [&](auto given) { engine_.runtime().submit_flow(std::move(request), std::move(given)); }));
+  return std::get<FlowCreated>(reply);
+}
+Result<FlowResult> VirtualGateway::wait_flow(const FlowId& id, sdk::milliseconds) {
+  const std::lock_guard lock(mutex_);
+  FF_TRY(flow, reads::load_flow(engine_.store(), id));
+  return reads::flow_result(engine_.store(), flow);
+}
+Result<FlowDescription> VirtualGateway::describe_flow(const FlowId& id) {
+  const std::lock_guard lock(mutex_);
+  return reads::describe_flow(engine_.store(), id);
+}
+Result<FlowCancelReply> VirtualGateway::cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) {
+  const std::lock_guard lock(mutex_);
+  FF_TRY(reply, engine_.call(CancelFlowCommand{id, request, {"test", std::move(reason)}}));
+  return std::get<FlowCancelReply>(reply);
+}
 Result<ExecutionResult> VirtualGateway::wait(const ExecutionId& id, sdk::milliseconds) {
   const std::lock_guard lock(mutex_);
   return reads::result(engine_.store(), id);

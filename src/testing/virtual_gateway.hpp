@@ -36,6 +36,10 @@ class VirtualGateway final : public sdk::Gateway {
 
   Result<Created> create(CreateRequest request) override;
   std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests) override;
+  Result<FlowCreated> submit_flow(FlowRequest request) override;
+  Result<FlowResult> wait_flow(const FlowId& id, sdk::milliseconds timeout) override;
+  Result<FlowDescription> describe_flow(const FlowId& id) override;
+  Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) override;
   Result<ExecutionDescription> describe(const ExecutionId& id) override;
   Result<ListReply> list(const ListRequest& request) override;
   Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) override;

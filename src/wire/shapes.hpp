@@ -40,7 +40,7 @@ struct EnumRange<Ownership> : Range<Ownership, Ownership::unowned, Ownership::le
 template <>
 struct EnumRange<Eligibility> : Range<Eligibility, Eligibility::not_applicable, Eligibility::blocked_by_operator> {};
 template <>
-struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::reserved_by_grant> {};
+struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_children> {};
 template <>
 struct EnumRange<AttemptPhase> : Range<AttemptPhase, AttemptPhase::pending_first_attempt, AttemptPhase::none> {};
 template <>
@@ -62,7 +62,7 @@ struct EnumRange<WorkerState> : Range<WorkerState, WorkerState::live, WorkerStat
 template <>
 struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::sleep> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::step_recorded> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::flow_reopened> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};
@@ -493,6 +493,23 @@ struct Shape<Checkpoint> {
 };
 
 template <>
+struct Shape<FlowInput> {
+  using I = FlowInput;
+  static constexpr std::string_view name = "FlowInput";
+  static constexpr auto fields = std::tuple{
+      field("name", &I::name, "The upstream node."),
+      field("execution_id", &I::execution_id, "Its execution."),
+      field("outcome", &I::outcome, "How it ended."),
+      LabelledJson<&I::result, &I::result_encoding>{"result", about_json_out},
+      LabelledBase64<&I::result, &I::result_encoding>{"result_base64", about_base64_out},
+      if_set("result_encoding", &I::result_encoding, "The label of the result."),
+      field("by_reference", &I::by_reference,
+            "The result is too large to come along: read the result of the execution."),
+      field("failure", &I::failure, "Why it failed."),
+  };
+};
+
+template <>
 struct Shape<ClaimedExecution> {
   using C = ClaimedExecution;
   static constexpr std::string_view name = "ClaimedExecution";
@@ -516,6 +533,10 @@ struct Shape<ClaimedExecution> {
       field("steps", &C::steps, "What earlier runs of the handler have recorded, by position, up to 256 KiB."),
       field("next_step_position", &C::next_step_position, "Where the rest of them begins; 0: these are all."),
       field("checkpoint", &C::checkpoint, "The last checkpoint, if there is one."),
+      field("flow_id", &C::flow_id, "The flow that it is a node of."),
+      if_set("node", &C::node, "Its name in that flow."),
+      field("inputs", &C::inputs, "What its upstream nodes have left for it, up to 256 KiB of results."),
+      field("next_input", &C::next_input, "Where the rest of the inputs begins; 0: these are all."),
   };
 };
 
@@ -584,6 +605,8 @@ struct Shape<ExecutionSummary> {
       moment("started_at", &S::started_at, "When it was first claimed."),
       moment("finished_at", &S::finished_at, "When it ended."),
       field("attempt_count", &S::attempt_count, "How many attempts there were."),
+      field("flow_id", &S::flow_id, "The flow that it is a node of."),
+      if_set("node", &S::node, "Its name in that flow."),
       field("damage", &S::damage,
             "In listings: why the stored record cannot be decoded. The state is that of its last change then."),
   };
@@ -726,10 +749,11 @@ struct Shape<Event> {
       field("type", &Event::type, "What happened."),
       moment("at", &Event::at, "Time of the event."),
       field("execution_id", &Event::execution_id,
-            "The execution; absent for events of lanes, namespaces, workers and keys."),
+            "The execution; absent for events of flows, lanes, namespaces, workers and keys."),
+      field("flow_id", &Event::flow_id, "Of events of a flow, and of events of its nodes."),
       if_set("namespace", &Event::name_space, "The namespace of the execution or of the worker."),
       if_set("lane", &Event::lane, "The lane of the execution, or the lane itself."),
-      if_set("kind", &Event::kind, "Of the execution."),
+      if_set("kind", &Event::kind, "Of the execution or of the flow."),
       if_set("worker_instance_id", &Event::worker_instance_id,
              "Of worker events, and of events that lease an execution: the worker that took it."),
       field("attempt_index", &Event::attempt_index, "The attempt that it belongs to."),

@@ -38,6 +38,7 @@ class Tour {
     watch();
     work();
     operate();
+    run_a_flow();
     manage_the_fleet();
     reserve();
     care();
@@ -131,6 +132,42 @@ class Tour {
     post(path_of(later) + "/cancel", R"({"reason":"sent by hand"})");
     get(path_of(later) + "/history");
     ended_ = later;
+  }
+
+  // Two nodes, one behind the other.
+  void run_a_flow() {
+    const std::string flow =
+        "/v1/flows/" +
+        text(post("/v1/flows", R"({"kind":"media","nodes":[{"name":"fetch","kind":"fetch","lane":"media"},)"
+                               R"({"name":"resize","kind":"resize","lane":"media"}],)"
+                               R"("edges":[{"from":"fetch","to":"resize"}]})")
+                 .json.at("flow_id"));
+    get("/v1/flows?kind=media&state=running&limit=1");
+    get(flow + "/nodes");
+    get(flow + "/edges");
+    get(flow + "/graph?format=mermaid");
+    const auto claim_node = [&] {
+      return client_.post("/v1/claims", "{" + worker_ + R"(,"lanes":["media"],"wait_ms":30000})")
+          .json.at("executions")
+          .at(0)
+          .as_object();
+    };
+    const auto fetch = claim_node();
+    get(flow);
+    client_.post("/v1/leases/complete", with_handle(text(fetch.at("handle")), R"(,"result":{"bytes":4711})"));
+    const auto resize = claim_node();
+    get(path_of(text(resize.at("execution_id"))) + "/inputs");
+    client_.post("/v1/leases/complete", with_handle(text(resize.at("handle")), R"(,"result":{"width":640})"));
+    TestClient(server_.url()).get(flow + "/result?wait_ms=30000");  // the flow ends before the time of the next call
+    get(flow + "/result?wait_ms=30000");
+    get(flow + "/history");
+    const std::string other =
+        "/v1/flows/" + text(client_
+                                .post("/v1/flows", R"({"kind":"media","nodes":[)"
+                                                   R"({"name":"fetch","kind":"fetch","lane":"media"}]})")
+                                .json.at("flow_id"));
+    post(other + "/cancel", R"({"policy":"cancel_all","reason":"not needed any more"})");
+    client_.get(other + "/result?wait_ms=30000");
   }
 
   void operate() {

@@ -176,6 +176,16 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
                            "/attempts/0/result"}) {
     EXPECT_EQ(client.get(path_of(done) + part).status, 200) << part;
   }
+  EXPECT_EQ(client.get(path_of(done) + "/inputs").status, 200);
+  const std::string flow =
+      "/v1/flows/" + text(client.post("/v1/flows", R"({"kind":"f","nodes":[{"name":"a","kind":"k","lane":"flows"}]})")
+                              .json.at("flow_id"));
+  for (const char* part : {"", "/nodes", "/edges", "/graph", "/history"}) {
+    EXPECT_EQ(client.get(flow + part).status, 200) << part;
+  }
+  client.post(flow + "/cancel");
+  EXPECT_EQ(client.get(flow + "/result?wait_ms=30000").status, 200);
+  EXPECT_EQ(client.get("/v1/flows").status, 200);
   client.post(path_of(done) + "/replay");
   client.put(path_of(done) + "/priority", R"({"priority":1})");
   client.patch(path_of(done) + "/tags", R"({"set":{"a.b":"c"}})");

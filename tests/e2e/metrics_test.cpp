@@ -348,9 +348,27 @@ void ask_for_everything(Engine& engine) {
   std::ignore = engine.check_integrity();
 }
 
+void ask_for_flows(Engine& engine) {
+  const FlowId id{7, Uuid{}};
+  std::ignore = engine.submit_flow({});
+  std::ignore = engine.cancel_flow(id);
+  std::ignore = engine.wait_flow(id, 0);
+  std::ignore = engine.describe_flow(id);
+  std::ignore = engine.get_flow_result(id);
+  std::ignore = engine.list_flows();
+  std::ignore = engine.list_flow_nodes(id);
+  std::ignore = engine.list_flow_edges(id);
+  std::ignore = engine.read_flow_graph(id);
+  std::ignore = engine.flow_history(id);
+  std::ignore = engine.list_flow_inputs(id);
+  std::ignore = engine.flow_of_execution(id);
+  std::ignore = engine.namespace_of_flow(id);
+}
+
 TEST(EngineMetrics, EveryOperationIsCounted) {
   const auto engine = must(Engine::open("memory:"));
   ask_for_everything(*engine);
+  ask_for_flows(*engine);
   const Exposition read = test::parse_exposition(engine->metrics());
   std::set<std::string> counted;
   for (const auto& sample : read.samples("flowfabric_operations_total")) {

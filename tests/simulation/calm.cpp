@@ -95,6 +95,13 @@ void World::check_nothing_sleeps() {
                to_string(public_state(shadow.execution.facts)), now_ms() - due);
     }
   }
+  for (const auto& [key, shadow] : watcher_->flows()) {
+    const TimestampMs due = next_due(shadow.record.facts);
+    if (!shadow.removed && due != 0 && due <= now_ms()) {
+      violated("the clock does what is due", "flow {} was due {} ms ago", to_string(shadow.record.id), now_ms() - due);
+    }
+  }
+  watcher_->check_flows();
   watcher_->check_fleet_is_settled(now_ms());
   watcher_->check_fleet(processes_.front()->runtime->store(), now_ms());
   for (const auto& [number, call] : calls_) {
@@ -218,6 +225,9 @@ void World::outlive_everything() {
   }
   for (const auto& [key, shadow] : watcher_->shadows()) {
     if (!shadow.removed) violated("nothing is kept for ever", "{}", to_string(shadow.execution.id));
+  }
+  for (const auto& [key, shadow] : watcher_->flows()) {
+    if (!shadow.removed) violated("nothing is kept for ever", "flow {}", to_string(shadow.record.id));
   }
   for (const auto& [key, shadow] : watcher_->workers()) {
     if (!shadow.removed) violated("nothing is kept for ever", "{}", shadow.record.info.worker_instance_id);

@@ -16,6 +16,7 @@ Outcome outcome_of(EventType type) {
     case EventType::completed: return Outcome::success;
     case EventType::failed: return Outcome::failed;
     case EventType::cancelled: return Outcome::cancelled;
+    case EventType::skipped: return Outcome::skipped;
     default: return Outcome::expired;
   }
 }
@@ -40,6 +41,7 @@ PublicState Life::state() const {
     case Stage::lost: return PublicState::waiting;
     case Stage::ended: break;
     default:
+      if (gated_) return PublicState::waiting_children;
       if (delayed_) return PublicState::delayed;
       return starts_ ? PublicState::waiting : PublicState::resumable;
   }
@@ -47,6 +49,7 @@ PublicState Life::state() const {
     case Outcome::success: return PublicState::completed;
     case Outcome::cancelled: return PublicState::cancelled;
     case Outcome::expired: return PublicState::expired;
+    case Outcome::skipped: return PublicState::skipped;
     default: return PublicState::failed;
   }
 }
@@ -67,6 +70,11 @@ void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) 
       case EventType::grant_issued: reserve(event); break;
       case EventType::grant_expired: unreserve(event); break;
       case EventType::delayed:
+        if (gated_) {
+          open_gate(event);
+          break;
+        }
+        [[fallthrough]];
       case EventType::released:
       case EventType::retry_scheduled:
       case EventType::lease_expired:
@@ -74,7 +82,8 @@ void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) 
       case EventType::completed:
       case EventType::failed:
       case EventType::cancelled:
-      case EventType::expired: end(event, commit); break;
+      case EventType::expired:
+      case EventType::skipped: end(event, commit); break;
       default: take_queue_event(event);
     }
   }
@@ -85,9 +94,11 @@ void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) 
 void Life::take_queue_event(const Event& event) {
   switch (event.type) {
     case EventType::ready:
-      require(stage_ == Stage::queued && delayed_, event, "it was not waiting for a time");
+      require(stage_ == Stage::queued && (delayed_ || gated_), event, "it was not waiting for a time or for nodes");
       require(!reservation_, event, "a grant holds it off");
+      require(!gated_ || event.actor == "flow", event, "only its flow lets it run");
       delayed_ = false;
+      gated_ = false;
       break;
     case EventType::replayed:
       require(stage_ == Stage::ended, event, "only what has ended is replayed");
@@ -108,6 +119,15 @@ void Life::queue(const Event& event, std::optional<AttemptType> starts) {
   stage_ = Stage::queued;
   starts_ = starts;
   delayed_ = event.state_after == PublicState::delayed;
+  gated_ = event.state_after == PublicState::waiting_children;
+}
+
+// The nodes that it waited for have ended, and its time has not come.
+void Life::open_gate(const Event& event) {
+  require(event.actor == "flow", event, "only its flow lets it run");
+  gated_ = false;
+  delayed_ = true;
+  expect_epoch(event, epoch_);
 }
 
 // Whether a lease was lost and the execution has not been claimed since; the cap has not ended it.
@@ -200,6 +220,7 @@ void Life::end(const Event& event, std::uint64_t commit) {
   require(stage_ != Stage::ended, event, "it has ended already: a second terminal event");
   const bool held = stage_ == Stage::held;
   require(held || event.type != EventType::completed, event, "nobody held it");
+  require(event.type != EventType::skipped || gated_, event, "it was not waiting for nodes");
   require(held || event.type != EventType::failed || capped_, event, "nobody held it");
   if (held) end_span(event, commit);
   // A holder whose execution is ended by another caller must be fenced afterwards.
@@ -209,6 +230,7 @@ void Life::end(const Event& event, std::uint64_t commit) {
   stage_ = Stage::ended;
   capped_ = false;
   delayed_ = false;
+  gated_ = false;
   reservation_.reset();
 }
 
@@ -240,8 +262,9 @@ void Life::compare(const Facts& facts) const {
   must_equal(facts.reclaim_count, reclaims_, "reclaim_count");
   must_equal(facts.replay_count, replays_, "replay_count");
   must_equal(facts.last_transition_at, last_at_, "last_transition_at");
-  must_equal(facts.delay_until != 0, stage_ == Stage::queued && delayed_, "waits for a time");
-  must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_, "is claimable");
+  must_equal(facts.gates != 0, stage_ == Stage::queued && gated_, "waits for nodes");
+  if (!gated_) must_equal(facts.delay_until != 0, stage_ == Stage::queued && delayed_, "waits for a time");
+  must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_ && !gated_, "is claimable");
   must_equal(facts.retain_until != 0 || facts.finished_at != 0, stage_ == Stage::ended, "retention");
   must_equal(facts.grant.has_value(), reservation_.has_value(), "grant");
   if (reservation_) {

@@ -45,7 +45,10 @@ class Life {
   bool ended() const { return stage_ == Stage::ended; }
   bool held() const { return stage_ == Stage::held; }
   // Every worker may claim it.
-  bool claimable() const { return stage_ == Stage::queued && !delayed_ && !reservation_; }
+  bool claimable() const { return stage_ == Stage::queued && !delayed_ && !gated_ && !reservation_; }
+  // It waits for other nodes of its flow.
+  bool gated() const { return stage_ == Stage::queued && gated_; }
+  std::uint32_t attempts() const { return attempts_; }
   bool reclaimable() const;
   // Its lease is lost, and neither a worker nor the queue has it.
   bool lost() const { return stage_ == Stage::lost || (reclaimable() && delayed_); }
@@ -62,6 +65,7 @@ class Life {
   enum class Stage { unborn, queued, held, lost, ended };
 
   void take_queue_event(const Event& event);
+  void open_gate(const Event& event);
   void lease(const Event& event, std::uint64_t commit);
   void reserve(const Event& event);
   void unreserve(const Event& event);
@@ -76,6 +80,7 @@ class Life {
 
   Stage stage_ = Stage::unborn;
   bool delayed_ = false;
+  bool gated_ = false;                          // whether it also waits for a time is not known then
   std::optional<AttemptType> starts_;           // what the next claim starts; nothing: it continues the last attempt
   AttemptType running_ = AttemptType::initial;  // of the last attempt
   bool capped_ = false;                         // the last lease loss exceeded the cap: the end must follow

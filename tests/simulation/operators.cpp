@@ -5,7 +5,9 @@ namespace flowfabric::simulation {
 
 void World::operate_somehow() {
   const auto dice = random_.below(100);
-  if (dice < 54) {
+  if (dice < 4) {
+    operate_on_flow();
+  } else if (dice < 54) {
     operate_on_execution();
   } else if (dice < 58) {
     rotate_keys();

@@ -54,6 +54,7 @@ std::uint64_t Watcher::committed(const std::vector<ChangeSet>& sets, const std::
     if (verdicts[i] != Verdict::committed) continue;
     for (const RootChange& change : sets[i].roots) observe(change, latest_ms);
   }
+  check_removed_flows();
   if (!log_.empty()) newest_position_ = std::max(newest_position_, log_.rbegin()->first);
   return commit_;
 }
@@ -67,6 +68,8 @@ void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
     } else {
       changed(key, latest_ms);
     }
+  } else if (key.kind() == RecordKind::flow) {
+    change.action == RootChange::Action::erase ? flow_removed(key) : flow_changed(key);
   } else if (key.kind() == RecordKind::worker) {
     if (change.action == RootChange::Action::erase) {
       worker_removed(key, latest_ms);
@@ -135,6 +138,7 @@ void Watcher::changed(const Key& key, TimestampMs latest_ms) {
     check_holder_was_in_time(shadow.execution.facts, events);
   }
   if (!events.empty()) check_loss(shadow, events.front());
+  check_start(shadow, events);
   for (const Event& event : events) shadow.life.take(event, now.spec.policy, commit_);
   shadow.execution = std::move(now);
   shadow.life.compare(shadow.execution.facts);
@@ -147,6 +151,11 @@ void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
   expected.armed_due = after.armed_due;
   expected.retain_until = after.retain_until;
   expected.last_mutation_at = after.last_mutation_at;
+  expected.member = after.member;  // resolved edges
+  if (before.gates != 0 && after.delay_until == 0) {
+    expected.delay_until = 0;
+    expected.delay_cause = DelayCause::none;
+  }
   if (before.lease && after.lease && before.lease->lease_id == after.lease->lease_id) {
     expected.lease->renewed_at = after.lease->renewed_at;
     expected.lease->expires_at = after.lease->expires_at;
@@ -219,6 +228,13 @@ void Watcher::removed(const Key& key, TimestampMs latest_ms) {
   Shadow& shadow = shadows_.at(key);
   const Execution& execution = shadow.execution;
   if (execution.facts.phase != Phase::terminal) violated("retention never removes a live one", "{}", name_of(key));
+  if (execution.spec.member) {
+    // Its flow decides.
+    const FlowShadow& flow = flows_.at(flow_key(flow_of(execution)));
+    if (!has_ended(flow.record.facts.state)) violated("a member stays as long as its flow", "{}", name_of(key));
+    shadow.removed = true;
+    return forget_log(key);
+  }
   // The namespace's default is read when the retention is due, without a guard: any earlier value may have been used.
   std::vector<RetentionPolicy> defaults = retentions_[execution.spec.name_space];
   defaults.push_back(execution.spec.namespace_retention);
@@ -319,6 +335,10 @@ void Watcher::check_due_index() {
   for (const auto& [key, shadow] : workers_) {
     if (!shadow.removed) expected += check_due_entry(due, {shadow.record.armed_due, key}, next_due(shadow.record));
   }
+  for (const auto& [key, shadow] : flows_) {
+    const FlowFacts& facts = shadow.record.facts;
+    if (!shadow.removed) expected += check_due_entry(due, {facts.armed_due, key}, next_due(facts));
+  }
   for (const auto& [key, record] : idempotency_) {
     expected += check_due_entry(due, {record.armed_due, key}, record.expires_at);
   }
@@ -355,8 +375,8 @@ void Watcher::check_everything() {
   const auto findings = ok(integrity_findings(*store_));
   if (!findings.empty()) violated("the integrity check is clean", "{}", findings.front());
   std::size_t seen = 0;
-  for (const RecordKind kind : {RecordKind::execution, RecordKind::idempotency, RecordKind::keyring, RecordKind::lane,
-                                RecordKind::name_space, RecordKind::worker}) {
+  for (const RecordKind kind : {RecordKind::execution, RecordKind::flow, RecordKind::idempotency, RecordKind::keyring,
+                                RecordKind::lane, RecordKind::name_space, RecordKind::worker}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);

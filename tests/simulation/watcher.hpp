@@ -40,6 +40,14 @@ struct WatcherOptions {
   bool log_grows_at_its_end = true;
 };
 
+// A flow according to its record and its events.
+struct FlowShadow {
+  FlowRecord record;
+  std::string position;
+  int ends = 0;  // terminal events; a flow is never reopened here
+  bool removed = false;
+};
+
 class Watcher {
  public:
   Watcher(test::TestDatabase& database, WatcherOptions options);
@@ -71,6 +79,9 @@ class Watcher {
   bool key_is_good(const std::string& token, TimestampMs now) const;
 
   std::map<Key, Shadow>& shadows() { return shadows_; }
+  const std::map<Key, FlowShadow>& flows() const { return flows_; }
+  // Of flows whose members have all ended and are resolved: what they have counted is so.
+  void check_flows() const;
   Store& store() { return *store_; }
   // The result bytes of this attempt.
   std::string result_of(const ExecutionId& id, std::uint32_t attempt_index);
@@ -86,6 +97,13 @@ class Watcher {
   void note_lease(Shadow& shadow);
   void removed(const Key& key, TimestampMs latest_ms);
   void forget_log(const Key& key);
+  void flow_changed(const Key& key);
+  void flow_removed(const Key& key);
+  void check_removed_flows();
+  void check_start(const Shadow& shadow, const std::vector<Event>& events) const;
+  void check_flow(const FlowShadow& shadow) const;
+  void check_groups_of(const Shadow& shadow) const;
+  const Shadow* member(const FlowId& flow, std::uint32_t ordinal) const;
   void worker_changed(const Key& key);
   void check_worker_change(const WorkerShadow& shadow, const WorkerRecord& after, const std::vector<Event>& events);
   void check_gave_leases_back(const WorkerInfo& info) const;
@@ -110,6 +128,8 @@ class Watcher {
   std::map<Key, std::uint64_t> retired_;  // the last version of an erased record
   std::map<Key, Shadow> shadows_;
   std::map<Key, WorkerShadow> workers_;
+  std::map<Key, FlowShadow> flows_;
+  std::vector<Key> just_removed_;  // flows, by the commit at hand
   KeyringRecord keyring_;
   int rotations_ = 0;
   std::map<Key, TimestampMs> removable_;  // see permit_removal

@@ -178,6 +178,9 @@ class World final : public Environment {
   void send_create(Process& process, std::size_t index);
   void send_claim(Process& process, ClaimRequest request, ClaimAnswer answer);
   void create_something();
+  void submit_some_flow();
+  FlowRequest random_flow();
+  void operate_on_flow();
   void check_created(const SentCreate& sent, const Created& created);
   void check_not_created(const SentCreate& sent, const Error& error);
   CreateRequest random_create();

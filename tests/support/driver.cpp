@@ -59,6 +59,22 @@ Result<Created> Driver::create(CreateRequest request) {
   return std::get<Created>(**answer);
 }
 
+Result<FlowCreated> Driver::submit_flow(FlowRequest request) {
+  std::optional<Result<Reply>> answer;
+  runtime_->submit_flow(std::move(request), [&](Result<Reply> reply) { answer = std::move(reply); });
+  settle();
+  FF_CHECK(answer.has_value());
+  if (!*answer) return flowfabric::fail(answer->error().code, answer->error().message, answer->error().field);
+  return std::get<FlowCreated>(**answer);
+}
+
+Pending<FlowResult> Driver::wait_flow_later(const FlowId& id, std::uint32_t wait_ms) {
+  Pending<FlowResult> pending;
+  runtime_->wait_for_flow(id, wait_ms, [answer = pending.answer](auto reply) { *answer = std::move(reply); });
+  settle();
+  return pending;
+}
+
 Pending<std::vector<ClaimedExecution>> Driver::claim_later(ClaimRequest request) {
   Pending<std::vector<ClaimedExecution>> pending;
   runtime_->submit_claim(std::move(request), [answer = pending.answer](auto reply) { *answer = std::move(reply); });

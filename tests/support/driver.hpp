@@ -42,6 +42,8 @@ class Driver {
 
   Result<Reply> call(Command command);
   Result<Created> create(CreateRequest request);
+  Result<FlowCreated> submit_flow(FlowRequest request);
+  Pending<FlowResult> wait_flow_later(const FlowId& id, std::uint32_t wait_ms);
   Result<std::vector<ClaimedExecution>> claim(ClaimRequest request);
   Pending<std::vector<ClaimedExecution>> claim_later(ClaimRequest request);
   Pending<ExecutionResult> wait_later(const ExecutionId& id, std::uint32_t wait_ms);

@@ -182,6 +182,10 @@ export interface ClaimedExecution {
   steps: Step[];
   next_step_position: number;
   checkpoint?: Checkpoint;
+  flow_id?: string;
+  node?: string;
+  inputs: FlowInput[];
+  next_input: number;
 }
 
 export interface CompleteBody {
@@ -291,9 +295,10 @@ export interface ErrorDetail {
 }
 
 export interface Event {
-  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded';
+  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened';
   at?: number;
   execution_id?: string;
+  flow_id?: string;
   namespace?: string;
   lane?: string;
   kind?: string;
@@ -389,6 +394,8 @@ export interface ExecutionSummary {
   started_at?: number;
   finished_at?: number;
   attempt_count: number;
+  flow_id?: string;
+  node?: string;
   damage?: string;
 }
 
@@ -448,6 +455,224 @@ export interface FailureFigures {
   count: number;
   last_category: string;
   last_at: number;
+}
+
+export interface FlowCancelBody {
+  policy?: 'flow_only' | 'cancel_pending' | 'cancel_all';
+  run_cleanup?: boolean;
+  reason?: string;
+}
+
+export interface FlowCancelReply {
+  state: 'building' | 'running' | 'blocked' | 'cancelling' | 'completed' | 'failed' | 'cancelled';
+  policy: 'flow_only' | 'cancel_pending' | 'cancel_all';
+  already_cancelled: boolean;
+}
+
+export interface FlowCancellation {
+  policy: 'flow_only' | 'cancel_pending' | 'cancel_all';
+  run_cleanup: boolean;
+  cause: string;
+  by?: string;
+  reason?: string;
+  at?: number;
+}
+
+export interface FlowCounts {
+  total: number;
+  pending: number;
+  succeeded: number;
+  failed: number;
+  cancelled: number;
+  expired: number;
+  skipped: number;
+}
+
+export interface FlowCreated {
+  flow_id: string;
+  state?: 'building' | 'running' | 'blocked' | 'cancelling' | 'completed' | 'failed' | 'cancelled';
+  duplicate: boolean;
+}
+
+export interface FlowDescription {
+  summary: FlowSummary;
+  creator?: string;
+  failure_policy: 'fail_fast' | 'continue';
+  revision: number;
+  edge_count: number;
+  deadline_at?: number;
+  last_mutation_at?: number;
+  retain_until?: number;
+  first_failure?: FlowFailure;
+  unhandled_failures: number;
+  cancellation?: FlowCancellation;
+  explain: Reason[];
+}
+
+export interface FlowEdge {
+  from: string;
+  to: string;
+  kind?: 'on_success' | 'on_failure' | 'on_finish' | 'optional';
+  group?: string;
+}
+
+export interface FlowEdgeInfo {
+  from: string;
+  to: string;
+  kind: 'on_success' | 'on_failure' | 'on_finish' | 'optional';
+  group?: string;
+  state: 'waiting' | 'satisfied' | 'unsatisfiable';
+}
+
+export interface FlowEdges {
+  edges: FlowEdgeInfo[];
+  next_cursor?: string;
+}
+
+export interface FlowFailure {
+  node: string;
+  execution_id: string;
+  outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  category?: string;
+}
+
+export interface FlowGraph {
+  summary: FlowSummary;
+  nodes: FlowNodeInfo[];
+  edges: FlowEdgeInfo[];
+  critical_path: string[];
+}
+
+export interface FlowGraphReply {
+  graph?: FlowGraph;
+  drawing?: string;
+}
+
+export interface FlowGroup {
+  node: string;
+  name?: string;
+  policy?: 'all' | 'any' | 'quorum';
+  k?: number;
+  rest?: 'let_run' | 'cancel_remaining';
+}
+
+export interface FlowGroupInfo {
+  name?: string;
+  policy: 'all' | 'any' | 'quorum';
+  needed: number;
+  edges: number;
+  satisfied: number;
+  unsatisfiable: number;
+  state: 'waiting' | 'fired' | 'impossible';
+  rest: 'let_run' | 'cancel_remaining';
+  winners: string[];
+}
+
+export interface FlowInput {
+  name: string;
+  execution_id: string;
+  outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  result?: unknown;
+  result_base64?: string;
+  result_encoding?: string;
+  by_reference: boolean;
+  failure?: Failure;
+}
+
+export interface FlowInputs {
+  inputs: FlowInput[];
+  next_input: number;
+}
+
+export interface FlowNode {
+  name: string;
+  namespace?: string;
+  lane?: string;
+  kind: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  priority?: number;
+  tags?: Record<string, string>;
+  required_capabilities?: string[];
+  policy?: Policy;
+  delay_until?: number;
+  deadline_at?: number;
+  delay_ms?: number;
+  deadline_ms?: number;
+  creator?: string;
+  idempotency_key?: string;
+  id?: string;
+  traceparent?: string;
+}
+
+export interface FlowNodeInfo {
+  name: string;
+  ordinal: number;
+  execution_id: string;
+  kind: string;
+  lane: string;
+  public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  started_at?: number;
+  finished_at?: number;
+  attempt_count: number;
+  failure?: Failure;
+  groups: FlowGroupInfo[];
+  waits_for: string[];
+}
+
+export interface FlowNodes {
+  nodes: FlowNodeInfo[];
+  next_cursor?: string;
+}
+
+export interface FlowOutput {
+  node: string;
+  execution_id: string;
+  outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  result?: unknown;
+  result_base64?: string;
+  result_encoding?: string;
+  by_reference: boolean;
+}
+
+export interface FlowRequest {
+  namespace?: string;
+  kind: string;
+  nodes: FlowNode[];
+  edges?: FlowEdge[];
+  groups?: FlowGroup[];
+  failure_policy?: 'fail_fast' | 'continue';
+  deadline_at?: number;
+  deadline_ms?: number;
+  retention?: RetentionPolicy;
+  tags?: Record<string, string>;
+  creator?: string;
+  idempotency_key?: string;
+  dedup_window_ms?: number;
+  id?: string;
+  traceparent?: string;
+}
+
+export interface FlowResult {
+  flow_id: string;
+  state: 'building' | 'running' | 'blocked' | 'cancelling' | 'completed' | 'failed' | 'cancelled';
+  counts: FlowCounts;
+  finished_at?: number;
+  first_failure?: FlowFailure;
+  outputs: FlowOutput[];
+}
+
+export interface FlowSummary {
+  flow_id: string;
+  namespace: string;
+  kind: string;
+  state: 'building' | 'running' | 'blocked' | 'cancelling' | 'completed' | 'failed' | 'cancelled';
+  counts: FlowCounts;
+  tags: Record<string, string>;
+  created_at?: number;
+  finished_at?: number;
+  damage?: string;
 }
 
 export interface Grant {
@@ -568,6 +793,11 @@ export interface Lease {
   acquired_at?: number;
   renewed_at?: number;
   expires_at?: number;
+}
+
+export interface ListFlowsReply {
+  flows: FlowSummary[];
+  next_cursor?: string;
 }
 
 export interface MarkDeadReply {
@@ -801,7 +1031,7 @@ export interface StateVector {
   lifecycle_phase: 'runnable' | 'active' | 'suspended' | 'terminal';
   ownership_state: 'unowned' | 'leased' | 'lease_expired_reclaimable' | 'lease_revoked';
   eligibility_state: 'not_applicable' | 'eligible_now' | 'not_eligible_until_time' | 'blocked_by_dependencies' | 'blocked_by_budget' | 'blocked_by_quota' | 'blocked_by_lane_state' | 'blocked_by_operator';
-  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant';
+  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children';
   terminal_outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   attempt_state: 'pending_first_attempt' | 'running_attempt' | 'attempt_interrupted' | 'pending_retry_attempt' | 'pending_reclaim_attempt' | 'pending_replay_attempt' | 'attempt_terminal' | 'none';
   public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
@@ -955,6 +1185,13 @@ export const eventTypes: readonly Event['type'][] = [
   'retention_run',
   'released',
   'step_recorded',
+  'skipped',
+  'flow_submitted',
+  'flow_cancelling',
+  'flow_completed',
+  'flow_failed',
+  'flow_cancelled',
+  'flow_reopened',
 ];
 
 /** Every route of the server that this dashboard is built into. */
@@ -970,11 +1207,19 @@ export const routes: readonly string[] = [
   'GET /v1/executions/{execution_id}/attempts/{attempt_index}/result',
   'GET /v1/executions/{execution_id}/explain',
   'GET /v1/executions/{execution_id}/history',
+  'GET /v1/executions/{execution_id}/inputs',
   'GET /v1/executions/{execution_id}/payload',
   'GET /v1/executions/{execution_id}/result',
   'GET /v1/executions/{execution_id}/state',
   'GET /v1/executions/{execution_id}/steps',
   'GET /v1/executions/{execution_id}/tags',
+  'GET /v1/flows',
+  'GET /v1/flows/{flow_id}',
+  'GET /v1/flows/{flow_id}/edges',
+  'GET /v1/flows/{flow_id}/graph',
+  'GET /v1/flows/{flow_id}/history',
+  'GET /v1/flows/{flow_id}/nodes',
+  'GET /v1/flows/{flow_id}/result',
   'GET /v1/lanes',
   'GET /v1/lanes/{lane}',
   'GET /v1/leases/expired',
@@ -999,6 +1244,8 @@ export const routes: readonly string[] = [
   'POST /v1/executions/{execution_id}/cancel',
   'POST /v1/executions/{execution_id}/replay',
   'POST /v1/executions/{execution_id}/revoke-lease',
+  'POST /v1/flows',
+  'POST /v1/flows/{flow_id}/cancel',
   'POST /v1/leases/cancel',
   'POST /v1/leases/checkpoint',
   'POST /v1/leases/complete',

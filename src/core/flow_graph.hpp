@@ -1,0 +1,15 @@
+// The validation of a flow's graph as a whole. Pure.
+#pragma once
+
+#include <vector>
+
+#include "core/membership.hpp"
+
+namespace flowfabric {
+
+// One Membership for each node, in the order of the request. Refused: no or too many nodes, edges or groups, duplicate
+// names and edges, names that do not exist, a quorum that its edges cannot reach, cycles. The error names what is wrong
+// by the names of the nodes.
+Result<std::vector<Membership>> plan_flow(const FlowRequest& request);
+
+}  // namespace flowfabric

@@ -1,0 +1,421 @@
+// What the clock does for flows and their members.
+//
+// A member that has ended is due at once: its outgoing edges are resolved, in steps if there are many, and then it is
+// counted in its flow. The position in the list of edges is part of the member's record and commits together with the
+// downstream records, so every edge is resolved exactly once, wherever a process stops. A downstream node that is skipped
+// has ended, and is due in its turn: skips spread without recursion.
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "core/decide_parts.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric {
+namespace {
+
+const std::string flow_actor = "flow";
+
+bool all_known(Workspace& workspace, const std::vector<Key>& keys) {
+  return std::all_of(keys.begin(), keys.end(), [&](const Key& key) { return workspace.knows(key); });
+}
+
+Slot* member_slot(Workspace& workspace, const FlowId& flow, std::uint32_t ordinal) {
+  Slot* slot = workspace.find(execution_key(member_id(flow, ordinal)));
+  return slot == nullptr || slot->execution() == nullptr || slot->erased ? nullptr : slot;
+}
+
+std::string group_text(const Membership& member, std::uint32_t group) {
+  const std::string& name = member.groups[group].name;
+  return name.empty() ? "the incoming edges of node \"" + member.node + "\""
+                      : "group \"" + name + "\" of node \"" + member.node + "\"";
+}
+
+// ---- Resolving edges
+
+std::vector<Key> edge_keys(const Execution& execution) {
+  const MemberFacts& facts = *execution.facts.member;
+  if (!facts.unresolved) return {};
+  const FlowId flow = flow_of(execution);
+  const auto& outgoing = execution.spec.member->outgoing;
+  std::vector<Key> keys = {flow_key(flow)};
+  const std::size_t end = std::min<std::size_t>(facts.resolved + std::size_t{limits::max_flow_step}, outgoing.size());
+  for (std::size_t i = facts.resolved; i < end; ++i) {
+    keys.push_back(execution_key(member_id(flow, outgoing[i].to)));
+  }
+  return keys;
+}
+
+// All groups have fired.
+void open_gate(Slot& slot, const Context& context) {
+  Transition transition(slot, context);
+  Facts& facts = transition.facts();
+  facts.gates &= ~dependency_gate;
+  if (facts.delay_until != 0) {
+    transition.record(EventType::delayed, flow_actor, "dependencies_satisfied", facts.delay_until);
+    return;
+  }
+  make_runnable(transition, 0, DelayCause::none);
+  transition.record(EventType::ready, flow_actor, "dependencies_satisfied");
+}
+
+void note_work(MemberFacts& facts, TimestampMs now) {
+  if (facts.work_at == 0) facts.work_at = now;
+}
+
+// One resolved edge arrives at its downstream node.
+void arrive(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Membership& from, Ending ending,
+            const Context& context) {
+  settle(slot, context);
+  Execution& execution = *slot.execution();
+  const Membership& member = *execution.spec.member;
+  MemberFacts& facts = *execution.facts.member;
+  GroupTally& tally = facts.groups[edge.group];
+  const GroupState before = tally.state;
+  const GroupState after = count_edge(member.groups[edge.group], tally, verdict, from.ordinal);
+  Transition(slot, context).touch();
+  if (before == after) return;
+  if (member.groups[edge.group].rest == GroupRest::cancel_remaining) {
+    facts.sibling_cancels.push_back({edge.group, 0});
+    note_work(facts, context.now);
+  }
+  if (execution.facts.phase == Phase::terminal || (execution.facts.gates & dependency_gate) == 0) return;
+  if (after == GroupState::impossible) {
+    Transition transition(slot, context);
+    static constexpr std::string_view endings[] = {"succeeded",     "failed",  "was cancelled",
+                                                   "was cancelled", "expired", "was skipped"};
+    finish(transition, Outcome::skipped, EventType::skipped, AttemptState::ended_cancelled, flow_actor,
+           group_text(member, edge.group) + " cannot fire: node \"" + from.node + "\" " +
+               std::string(endings[static_cast<std::size_t>(ending)]));
+    return;
+  }
+  const bool open = std::all_of(facts.groups.begin(), facts.groups.end(),
+                                [](const GroupTally& one) { return one.state == GroupState::fired; });
+  if (open) open_gate(slot, context);
+}
+
+void count_outcome(FlowFacts& facts, Outcome outcome) {
+  switch (outcome) {
+    case Outcome::success: ++facts.succeeded; break;
+    case Outcome::cancelled: ++facts.cancelled; break;
+    case Outcome::expired: ++facts.expired; break;
+    case Outcome::skipped: ++facts.skipped; break;
+    case Outcome::none:
+    case Outcome::failed: ++facts.failed; break;
+  }
+}
+
+// The state in which a flow ends whose members have all ended.
+void end_with_members(Slot& slot, const Context& context) {
+  const FlowFacts& facts = slot.flow()->facts;
+  if (facts.cancel && facts.cancel->cause == CancelCause::by_operator) {
+    return end_flow(slot, FlowState::cancelled, facts.cancel->by, facts.cancel->reason, context);
+  }
+  if (facts.cancel && facts.cancel->cause == CancelCause::deadline) {
+    return end_flow(slot, FlowState::failed, "clock", "deadline", context);
+  }
+  if (facts.first_failure) {
+    const FlowFirstFailure& failure = *facts.first_failure;
+    return end_flow(slot, FlowState::failed, flow_actor,
+                    "node \"" + failure.node + "\" ended as " + std::string(to_string(failure.outcome)), context);
+  }
+  end_flow(slot, FlowState::completed, flow_actor, {}, context);
+}
+
+void start_retention(FlowRecord& flow, const Context& context) {
+  Policy policy;
+  policy.retention = flow.spec.retention;
+  Outcome outcome = Outcome::success;
+  if (flow.facts.state == FlowState::failed) outcome = Outcome::failed;
+  if (flow.facts.state == FlowState::cancelled) outcome = Outcome::cancelled;
+  flow.facts.retain_until =
+      context.now + retention_ms(policy, flow.spec.namespace_retention, outcome, context.default_retention_ms);
+}
+
+// A member has ended and all its edges are resolved.
+void count_member(Slot& slot, const Execution& execution, const Context& context) {
+  FlowRecord& flow = *slot.flow();
+  FlowFacts& facts = flow.facts;
+  const Ending ending = ending_of(execution.facts.outcome, execution.facts.member->withdrawn);
+  count_outcome(facts, execution.facts.outcome);
+  facts.last_mutation_at = context.now;
+  slot.changed = true;
+  if (is_failure(ending) && !is_handled(*execution.spec.member)) {
+    const Membership& member = *execution.spec.member;
+    ++facts.unhandled;
+    const std::string category = execution.facts.failure ? execution.facts.failure->category : "";
+    if (!facts.first_failure) {
+      facts.first_failure = FlowFirstFailure{member.ordinal, member.node, execution.facts.outcome, category};
+    }
+    const bool fails_now = facts.state == FlowState::running && facts.ended() < facts.members &&
+                           flow.spec.failure_policy == FailurePolicy::fail_fast;
+    if (fails_now) {
+      begin_cancel(slot,
+                   {FlowCancelPolicy::cancel_pending, CancelCause::failure, true, flow_actor,
+                    "node \"" + member.node + "\" ended as " + std::string(to_string(execution.facts.outcome))},
+                   context);
+    }
+  }
+  if (facts.ended() < facts.members) return;
+  has_ended(facts.state) ? start_retention(flow, context) : end_with_members(slot, context);
+}
+
+void resolve_edges(Workspace& workspace, Slot& slot, const Context& context) {
+  Execution& execution = *slot.execution();
+  MemberFacts& facts = *execution.facts.member;
+  if (!facts.unresolved || !all_known(workspace, edge_keys(execution))) return;
+  const Membership& member = *execution.spec.member;
+  const FlowId flow = flow_of(execution);
+  const Ending ending = ending_of(execution.facts.outcome, facts.withdrawn);
+  for (std::uint32_t step = 0; step < limits::max_flow_step && facts.resolved < member.outgoing.size(); ++step) {
+    const OutgoingEdge& edge = member.outgoing[facts.resolved++];
+    Slot* downstream = member_slot(workspace, flow, edge.to);
+    if (downstream == nullptr) continue;
+    workspace.tie(slot, *downstream);
+    arrive(*downstream, edge, edge_verdict(edge.kind, ending), member, ending, context);
+  }
+  if (facts.resolved < member.outgoing.size()) return;
+  facts.unresolved = false;
+  Slot& of_flow = workspace.at(flow_key(flow));
+  if (of_flow.flow() == nullptr || of_flow.erased) return;
+  workspace.tie(slot, of_flow);
+  count_member(of_flow, execution, context);
+}
+
+// ---- Upstream nodes that a group no longer needs
+
+// The next positions in the list of incoming edges that belong to the group.
+std::vector<std::uint32_t> next_siblings(const Execution& execution, const SiblingCancel& cancel) {
+  const auto& incoming = execution.spec.member->incoming;
+  std::vector<std::uint32_t> positions;
+  for (std::uint32_t i = cancel.next; i < incoming.size() && positions.size() < limits::max_sibling_step; ++i) {
+    if (incoming[i].group == cancel.group) positions.push_back(i);
+  }
+  return positions;
+}
+
+bool may_be_cancelled(const Execution& sibling) {
+  return sibling.facts.phase != Phase::terminal && sibling.spec.member->outgoing.size() <= limits::max_sibling_edges;
+}
+
+std::vector<Key> sibling_keys(Workspace& workspace, const Execution& execution) {
+  const MemberFacts& facts = *execution.facts.member;
+  if (facts.sibling_cancels.empty()) return {};
+  const FlowId flow = flow_of(execution);
+  std::vector<Key> keys;
+  for (const std::uint32_t position : next_siblings(execution, facts.sibling_cancels.front())) {
+    const std::uint32_t ordinal = execution.spec.member->incoming[position].from;
+    keys.push_back(execution_key(member_id(flow, ordinal)));
+    const Slot* sibling = member_slot(workspace, flow, ordinal);
+    if (sibling == nullptr || !may_be_cancelled(*sibling->execution())) continue;
+    for (const OutgoingEdge& edge : sibling->execution()->spec.member->outgoing) {
+      keys.push_back(execution_key(member_id(flow, edge.to)));
+    }
+  }
+  return keys;
+}
+
+// Another group that has not fired counts on it.
+bool is_needed(Workspace& workspace, const Execution& sibling, std::uint32_t by, std::uint32_t group) {
+  const FlowId flow = flow_of(sibling);
+  const auto& outgoing = sibling.spec.member->outgoing;
+  return std::any_of(outgoing.begin(), outgoing.end(), [&](const OutgoingEdge& edge) {
+    if (edge.to == by && edge.group == group) return false;
+    const Slot* slot = member_slot(workspace, flow, edge.to);
+    if (slot == nullptr || slot->execution()->facts.phase == Phase::terminal) return false;
+    return slot->execution()->facts.member->groups[edge.group].state == GroupState::waiting;
+  });
+}
+
+void withdraw(Slot& slot, Outcome outcome, EventType type, const std::string& by, const std::string& reason,
+              const Context& context) {
+  Transition transition(slot, context);
+  Facts& facts = transition.facts();
+  facts.member->withdrawn = true;
+  if (outcome == Outcome::cancelled) {
+    facts.cancelled_by = by;
+    facts.cancellation_reason = reason;
+  }
+  finish(transition, outcome, type, AttemptState::ended_cancelled, by, reason);
+}
+
+void cancel_siblings(Workspace& workspace, Slot& slot, const Context& context) {
+  Execution& execution = *slot.execution();
+  MemberFacts& facts = *execution.facts.member;
+  if (facts.sibling_cancels.empty() || !all_known(workspace, sibling_keys(workspace, execution))) return;
+  const Membership& member = *execution.spec.member;
+  SiblingCancel& cancel = facts.sibling_cancels.front();
+  const std::string reason =
+      group_text(member, cancel.group) +
+      (facts.groups[cancel.group].state == GroupState::fired ? " has fired without it" : " cannot fire any more");
+  const std::vector<std::uint32_t> positions = next_siblings(execution, cancel);
+  for (const std::uint32_t position : positions) {
+    Slot* sibling = member_slot(workspace, flow_of(execution), member.incoming[position].from);
+    if (sibling == nullptr) continue;
+    settle(*sibling, context);
+    if (!may_be_cancelled(*sibling->execution())) continue;
+    if (is_needed(workspace, *sibling->execution(), member.ordinal, cancel.group)) continue;
+    workspace.tie(slot, *sibling);
+    withdraw(*sibling, Outcome::cancelled, EventType::cancelled, flow_actor, reason, context);
+  }
+  if (positions.size() == limits::max_sibling_step) {
+    cancel.next = positions.back() + 1;
+  } else {
+    facts.sibling_cancels.erase(facts.sibling_cancels.begin());
+  }
+}
+
+// ---- The flow itself
+
+bool is_cancelling(const FlowFacts& facts) { return facts.cancel && !facts.cancel->done; }
+
+bool is_to_be_removed(const FlowFacts& facts, TimestampMs now) {
+  return has_ended(facts.state) && facts.retain_until != 0 && (facts.removing || facts.retain_until <= now);
+}
+
+std::vector<Key> members_from(const FlowRecord& flow, std::uint32_t first) {
+  std::vector<Key> keys;
+  const std::uint32_t end = std::min(first + limits::max_flow_step, flow.facts.members);
+  for (std::uint32_t i = first; i < end; ++i) keys.push_back(execution_key(member_id(flow.id, i)));
+  return keys;
+}
+
+std::vector<Key> flow_keys(const FlowRecord& flow) {
+  const FlowFacts& facts = flow.facts;
+  if (is_cancelling(facts)) return members_from(flow, facts.cancel->next);
+  if (!has_ended(facts.state) || facts.retain_until == 0) return {};
+  std::vector<Key> keys = members_from(flow, facts.removing.value_or(0));
+  keys.push_back(namespace_key(flow.spec.name_space));
+  return keys;
+}
+
+bool is_spared(const FlowCancel& cancel, const Execution& execution) {
+  if (cancel.cause == CancelCause::deadline) return false;
+  const bool started = execution.facts.attempt_count > 0;
+  if (cancel.policy == FlowCancelPolicy::cancel_pending && started) return true;
+  return cancel.run_cleanup && !started && is_cleanup(*execution.spec.member);
+}
+
+void cancel_members(Workspace& workspace, Slot& slot, const Context& context) {
+  FlowRecord& flow = *slot.flow();
+  if (!all_known(workspace, members_from(flow, flow.facts.cancel->next))) return;
+  FlowCancel& cancel = *flow.facts.cancel;
+  const bool expires = cancel.cause == CancelCause::deadline;
+  const std::uint32_t end = std::min(cancel.next + limits::max_flow_step, flow.facts.members);
+  for (; cancel.next < end; ++cancel.next) {
+    Slot* member = member_slot(workspace, flow.id, cancel.next);
+    if (member == nullptr) continue;
+    settle(*member, context);
+    const Execution& execution = *member->execution();
+    if (execution.facts.phase == Phase::terminal || is_spared(cancel, execution)) continue;
+    workspace.tie(slot, *member);
+    withdraw(*member, expires ? Outcome::expired : Outcome::cancelled,
+             expires ? EventType::expired : EventType::cancelled, cancel.by, cancel.reason, context);
+  }
+  cancel.done = cancel.next == flow.facts.members;
+}
+
+void remove_members(Workspace& workspace, Slot& slot, const Context& context) {
+  FlowRecord& flow = *slot.flow();
+  FlowFacts& facts = flow.facts;
+  if (!all_known(workspace, flow_keys(flow))) return;
+  if (!facts.removing) {
+    // The default of the namespace may have changed since.
+    flow.spec.namespace_retention = namespace_retention(workspace, flow.spec.name_space);
+    const TimestampMs now = context.now;
+    Context at_the_end = context;
+    at_the_end.now = facts.finished_at;
+    start_retention(flow, at_the_end);
+    if (facts.retain_until > now) return;
+    facts.removing = 0;
+  }
+  const std::uint32_t end = std::min(*facts.removing + limits::max_flow_step, facts.members);
+  for (std::uint32_t i = *facts.removing; i < end; ++i) {
+    Slot* member = member_slot(workspace, flow.id, i);
+    if (member == nullptr) continue;
+    workspace.tie(slot, *member);
+    member->changed = true;
+    member->erased = true;
+  }
+  facts.removing = end;
+  slot.erased = end == facts.members;
+}
+
+}  // namespace
+
+void record_flow_event(Slot& slot, EventType type, const std::string& actor, const std::string& reason,
+                       const Context& context) {
+  FlowRecord& flow = *slot.flow();
+  flow.facts.last_mutation_at = context.now;
+  slot.changed = true;
+  Event event;
+  event.type = type;
+  event.at = context.now;
+  event.flow_id = flow.id;
+  event.name_space = flow.spec.name_space;
+  event.kind = flow.spec.kind;
+  event.actor = actor;
+  event.reason = reason;
+  slot.events.push_back(std::move(event));
+}
+
+void begin_cancel(Slot& slot, CancelOrder order, const Context& context) {
+  FlowFacts& facts = slot.flow()->facts;
+  const bool first = facts.state != FlowState::cancelling;
+  facts.state = FlowState::cancelling;
+  facts.cancel =
+      FlowCancel{order.policy, order.cause, order.run_cleanup, order.by, order.reason, context.now, 0, false};
+  if (order.policy == FlowCancelPolicy::flow_only) facts.cancel->done = true;
+  if (first && order.policy != FlowCancelPolicy::flow_only) {
+    record_flow_event(slot, EventType::flow_cancelling, order.by, order.reason, context);
+  }
+  slot.changed = true;
+}
+
+void end_flow(Slot& slot, FlowState state, const std::string& actor, const std::string& reason,
+              const Context& context) {
+  FlowRecord& flow = *slot.flow();
+  FF_CHECK(!has_ended(flow.facts.state));
+  flow.facts.state = state;
+  flow.facts.finished_at = context.now;
+  if (flow.facts.cancel) flow.facts.cancel->done = true;
+  if (flow.facts.ended() == flow.facts.members) start_retention(flow, context);
+  const EventType type = state == FlowState::completed ? EventType::flow_completed
+                         : state == FlowState::failed  ? EventType::flow_failed
+                                                       : EventType::flow_cancelled;
+  record_flow_event(slot, type, actor, reason, context);
+}
+
+std::vector<Key> flow_work_keys(Workspace& workspace, const Key& key) {
+  const Slot* slot = workspace.find(key);
+  if (slot == nullptr || slot->erased) return {};
+  if (const FlowRecord* flow = slot->flow()) return flow_keys(*flow);
+  const Execution* execution = slot->execution();
+  if (execution == nullptr || !execution->facts.member) return {};
+  std::vector<Key> keys = edge_keys(*execution);
+  for (Key& more : sibling_keys(workspace, *execution)) keys.push_back(std::move(more));
+  return keys;
+}
+
+void member_due(Workspace& workspace, Slot& slot, const Context& context) {
+  MemberFacts& facts = *slot.execution()->facts.member;
+  if (facts.work_at == 0 || facts.work_at > context.now) return;
+  cancel_siblings(workspace, slot, context);
+  resolve_edges(workspace, slot, context);
+  facts.work_at = facts.unresolved || !facts.sibling_cancels.empty() ? context.now : 0;
+}
+
+void flow_due(Workspace& workspace, Slot& slot, const Context& context) {
+  slot.changed = true;  // moves the due entry
+  FlowFacts& facts = slot.flow()->facts;
+  if (is_cancelling(facts)) return cancel_members(workspace, slot, context);
+  if (is_to_be_removed(facts, context.now)) return remove_members(workspace, slot, context);
+  if (facts.deadline_at == 0 || facts.deadline_at > context.now || has_ended(facts.state)) return;
+  facts.deadline_at = 0;
+  // A flow that an operator has cancelled ends as cancelled also if its deadline passes before.
+  CancelOrder order{FlowCancelPolicy::cancel_all, CancelCause::deadline, false, "clock", "deadline"};
+  if (facts.cancel && facts.cancel->cause == CancelCause::by_operator) order.cause = CancelCause::by_operator;
+  begin_cancel(slot, std::move(order), context);
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,181 @@
+#include "core/membership.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/check.hpp"
+
+namespace flowfabric {
+
+void encode_into(Encoder& out, const Membership& member) {
+  out.text(member.node);
+  out.unsigned_number(member.ordinal);
+  out.unsigned_number(member.outgoing.size());
+  for (const OutgoingEdge& edge : member.outgoing) {
+    out.unsigned_number(edge.to);
+    out.enumerator(edge.kind);
+    out.unsigned_number(edge.group);
+  }
+  out.unsigned_number(member.incoming.size());
+  for (const IncomingEdge& edge : member.incoming) {
+    out.unsigned_number(edge.from);
+    out.enumerator(edge.kind);
+    out.unsigned_number(edge.group);
+  }
+  out.unsigned_number(member.groups.size());
+  for (const IncomingGroup& group : member.groups) {
+    out.text(group.name);
+    out.enumerator(group.policy);
+    out.unsigned_number(group.needed);
+    out.unsigned_number(group.edges);
+    out.enumerator(group.rest);
+  }
+}
+
+Membership decode_membership(Decoder& in) {
+  Membership member;
+  member.node = in.text();
+  member.ordinal = in.u32();
+  member.outgoing.resize(in.count());
+  for (OutgoingEdge& edge : member.outgoing) {
+    edge.to = in.u32();
+    edge.kind = in.enumerator(EdgeKind::optional);
+    edge.group = in.u32();
+  }
+  member.incoming.resize(in.count());
+  for (IncomingEdge& edge : member.incoming) {
+    edge.from = in.u32();
+    edge.kind = in.enumerator(EdgeKind::optional);
+    edge.group = in.u32();
+  }
+  member.groups.resize(in.count());
+  for (IncomingGroup& group : member.groups) {
+    group.name = in.text();
+    group.policy = in.enumerator(GroupPolicy::quorum);
+    group.needed = in.u32();
+    group.edges = in.u32();
+    group.rest = in.enumerator(GroupRest::cancel_remaining);
+  }
+  return member;
+}
+
+void encode_into(Encoder& out, const MemberFacts& facts) {
+  out.unsigned_number(facts.groups.size());
+  for (const GroupTally& tally : facts.groups) {
+    out.unsigned_number(tally.satisfied);
+    out.unsigned_number(tally.unsatisfiable);
+    out.enumerator(tally.state);
+    out.unsigned_number(tally.winners.size());
+    for (const std::uint32_t ordinal : tally.winners) out.unsigned_number(ordinal);
+  }
+  out.boolean(facts.unresolved);
+  out.unsigned_number(facts.resolved);
+  out.boolean(facts.withdrawn);
+  out.unsigned_number(facts.sibling_cancels.size());
+  for (const SiblingCancel& cancel : facts.sibling_cancels) {
+    out.unsigned_number(cancel.group);
+    out.unsigned_number(cancel.next);
+  }
+  out.number(facts.work_at);
+}
+
+MemberFacts decode_member_facts(Decoder& in) {
+  MemberFacts facts;
+  facts.groups.resize(in.count());
+  for (GroupTally& tally : facts.groups) {
+    tally.satisfied = in.u32();
+    tally.unsatisfiable = in.u32();
+    tally.state = in.enumerator(GroupState::impossible);
+    tally.winners.resize(in.count());
+    for (std::uint32_t& ordinal : tally.winners) ordinal = in.u32();
+  }
+  facts.unresolved = in.boolean();
+  facts.resolved = in.u32();
+  facts.withdrawn = in.boolean();
+  facts.sibling_cancels.resize(in.count());
+  for (SiblingCancel& cancel : facts.sibling_cancels) {
+    cancel.group = in.u32();
+    cancel.next = in.u32();
+  }
+  facts.work_at = in.number();
+  return facts;
+}
+
+Ending ending_of(Outcome outcome, bool withdrawn) {
+  switch (outcome) {
+    case Outcome::success: return Ending::success;
+    case Outcome::skipped: return Ending::skipped;
+    case Outcome::cancelled: return withdrawn ? Ending::withdrawn : Ending::cancelled;
+    case Outcome::expired: return withdrawn ? Ending::withdrawn : Ending::expired;
+    case Outcome::none:
+    case Outcome::failed: return Ending::failed;
+  }
+  return Ending::failed;
+}
+
+EdgeState edge_verdict(EdgeKind kind, Ending ending) {
+  switch (kind) {
+    case EdgeKind::on_success: return ending == Ending::success ? EdgeState::satisfied : EdgeState::unsatisfiable;
+    case EdgeKind::on_failure: return is_failure(ending) ? EdgeState::satisfied : EdgeState::unsatisfiable;
+    case EdgeKind::on_finish:
+    case EdgeKind::optional: return EdgeState::satisfied;
+  }
+  return EdgeState::unsatisfiable;
+}
+
+bool passes_input(EdgeKind kind, Ending ending) {
+  if (kind == EdgeKind::optional) return ending == Ending::success;
+  return edge_verdict(kind, ending) == EdgeState::satisfied;
+}
+
+bool is_failure(Ending ending) {
+  return ending == Ending::failed || ending == Ending::expired || ending == Ending::cancelled;
+}
+
+bool is_handled(const Membership& member) {
+  return std::any_of(member.outgoing.begin(), member.outgoing.end(),
+                     [](const OutgoingEdge& edge) { return edge.kind == EdgeKind::on_failure; });
+}
+
+bool is_cleanup(const Membership& member) {
+  return std::any_of(member.incoming.begin(), member.incoming.end(),
+                     [](const IncomingEdge& edge) { return edge.kind == EdgeKind::on_finish; });
+}
+
+std::vector<IncomingEdge> input_edges(const Membership& member, const MemberFacts& facts) {
+  std::vector<std::vector<IncomingEdge>> by_group(member.groups.size());
+  for (const IncomingEdge& edge : member.incoming) by_group[edge.group].push_back(edge);
+  std::vector<IncomingEdge> all;
+  std::set<std::uint32_t> seen;
+  const auto add = [&](const IncomingEdge& edge) {
+    if (seen.insert(edge.from).second) all.push_back(edge);
+  };
+  for (std::size_t group = 0; group < member.groups.size(); ++group) {
+    if (member.groups[group].policy == GroupPolicy::all) {
+      for (const IncomingEdge& edge : by_group[group]) add(edge);
+      continue;
+    }
+    std::map<std::uint32_t, IncomingEdge> by_upstream;
+    for (const IncomingEdge& edge : by_group[group]) by_upstream.emplace(edge.from, edge);
+    for (const std::uint32_t winner : facts.groups[group].winners) add(by_upstream.at(winner));
+  }
+  return all;
+}
+
+GroupState count_edge(const IncomingGroup& group, GroupTally& tally, EdgeState verdict, std::uint32_t from) {
+  FF_CHECK(verdict != EdgeState::waiting && tally.satisfied + tally.unsatisfiable < group.edges);
+  const bool open = tally.state == GroupState::waiting;
+  if (verdict == EdgeState::satisfied) {
+    ++tally.satisfied;
+    if (open && group.policy != GroupPolicy::all) tally.winners.push_back(from);
+  } else {
+    ++tally.unsatisfiable;
+  }
+  if (!open) return tally.state;
+  if (tally.satisfied >= group.needed) tally.state = GroupState::fired;
+  if (tally.unsatisfiable > group.edges - group.needed) tally.state = GroupState::impossible;
+  return tally.state;
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,113 @@
+// The part of a flow's graph that a member carries in its own record, and what becomes of it.
+//
+// The Membership is written once, with the member. MemberFacts change when an edge is resolved, and stay small: a node
+// with thousands of incoming edges rewrites a few numbers for each of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <flowfabric/flows.hpp>
+
+#include "base/codec.hpp"
+
+namespace flowfabric {
+
+// Members are named by their ordinals.
+struct OutgoingEdge {
+  std::uint32_t to = 0;
+  EdgeKind kind = EdgeKind::on_success;
+  std::uint32_t group = 0;  // of the downstream node
+
+  friend bool operator==(const OutgoingEdge&, const OutgoingEdge&) = default;
+};
+
+struct IncomingEdge {
+  std::uint32_t from = 0;
+  EdgeKind kind = EdgeKind::on_success;
+  std::uint32_t group = 0;
+
+  friend bool operator==(const IncomingEdge&, const IncomingEdge&) = default;
+};
+
+struct IncomingGroup {
+  std::string name;
+  GroupPolicy policy = GroupPolicy::all;
+  std::uint32_t needed = 0;  // satisfied edges with which it fires
+  std::uint32_t edges = 0;
+  GroupRest rest = GroupRest::let_run;
+
+  friend bool operator==(const IncomingGroup&, const IncomingGroup&) = default;
+};
+
+struct Membership {
+  std::string node;
+  std::uint32_t ordinal = 0;
+  std::vector<OutgoingEdge> outgoing;
+  std::vector<IncomingEdge> incoming;
+  std::vector<IncomingGroup> groups;
+
+  friend bool operator==(const Membership&, const Membership&) = default;
+};
+
+struct GroupTally {
+  std::uint32_t satisfied = 0;
+  std::uint32_t unsatisfiable = 0;
+  GroupState state = GroupState::waiting;
+  std::vector<std::uint32_t> winners;  // of any and quorum: at most as many as are needed, in order of resolution
+
+  friend bool operator==(const GroupTally&, const GroupTally&) = default;
+};
+
+// A group whose other upstream nodes are being cancelled, a few at a time.
+struct SiblingCancel {
+  std::uint32_t group = 0;
+  std::uint32_t next = 0;  // position in Membership::incoming
+
+  friend bool operator==(const SiblingCancel&, const SiblingCancel&) = default;
+};
+
+struct MemberFacts {
+  std::vector<GroupTally> groups;  // as many as the Membership has
+  // It has ended, and its flow does not know yet: its outgoing edges from `resolved` on are to be resolved, then it is
+  // counted.
+  bool unresolved = false;
+  std::uint32_t resolved = 0;
+  bool withdrawn = false;  // its flow ended it: a group that no longer needs it, a cancellation, the flow's deadline
+  std::vector<SiblingCancel> sibling_cancels;
+  TimestampMs work_at = 0;  // not 0: the clock has to continue with one of the above
+
+  friend bool operator==(const MemberFacts&, const MemberFacts&) = default;
+};
+
+void encode_into(Encoder& out, const Membership& member);
+Membership decode_membership(Decoder& in);
+void encode_into(Encoder& out, const MemberFacts& facts);
+MemberFacts decode_member_facts(Decoder& in);
+
+// ---- The rules of edges and groups. docs/flows.md has the same tables.
+
+// How a member ended, as its edges see it.
+enum class Ending : std::uint8_t { success, failed, cancelled, withdrawn, expired, skipped };
+
+Ending ending_of(Outcome outcome, bool withdrawn);
+
+// Never `waiting`.
+EdgeState edge_verdict(EdgeKind kind, Ending ending);
+// Whether the downstream node gets an input from the edge.
+bool passes_input(EdgeKind kind, Ending ending);
+// Whether this end makes the flow fail, unless an on_failure edge takes it up.
+bool is_failure(Ending ending);
+bool is_handled(const Membership& member);
+// Whether it is kept when the flow is cancelled and its cleanup nodes are to run.
+bool is_cleanup(const Membership& member);
+
+// The edges from which the node gets inputs, if their upstream nodes have something to pass: those of its groups in their
+// order, of `any` and `quorum` only the winners. Each upstream node once.
+std::vector<IncomingEdge> input_edges(const Membership& member, const MemberFacts& facts);
+
+// Counts one resolved edge. A group changes its state at most once; later edges are only counted.
+GroupState count_edge(const IncomingGroup& group, GroupTally& tally, EdgeState verdict, std::uint32_t from);
+
+}  // namespace flowfabric
