@@ -164,7 +164,10 @@ std::vector<IncomingEdge> input_edges(const Membership& member, const MemberFact
 }
 
 GroupState count_edge(const IncomingGroup& group, GroupTally& tally, EdgeState verdict, std::uint32_t from) {
-  FF_CHECK(verdict != EdgeState::waiting && tally.satisfied + tally.unsatisfiable < group.edges);
+  FF_CHECK(verdict != EdgeState::waiting);
+  // The upstream record is older than this one: its edge was counted before. The version of the upstream record refuses
+  // the commit, so it does not matter what is counted here.
+  if (tally.satisfied + tally.unsatisfiable >= group.edges) return tally.state;
   const bool open = tally.state == GroupState::waiting;
   if (verdict == EdgeState::satisfied) {
     ++tally.satisfied;

@@ -672,7 +672,8 @@ Wakeup Batch::unused_offers() const {
     if (!outcome_ || !offer.used) return true;
     const Slot& slot = *workspace_.find(offer.entry.key);
     const auto verdict = verdict_on(slot);
-    if (verdict && *verdict != Verdict::committed) return true;
+    if (!verdict) return false;  // a claim was refused it; the next one would be, too
+    if (*verdict != Verdict::committed) return true;
     return !slot.erased && ready_entry(*slot.execution()) == offer.entry;
   };
   Wakeup wakeup;
