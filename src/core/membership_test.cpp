@@ -76,6 +76,10 @@ TEST(FlowTables, WhenAGroupFires) {
     EXPECT_EQ(states, run.states) << to_string(run.policy) << " " << run.arriving;
     EXPECT_EQ(tally.satisfied + tally.unsatisfiable, run.arriving.size());
     EXPECT_LE(tally.winners.size(), run.needed);
+    // An outdated record of an upstream node reports its edge a second time.
+    const GroupTally before = tally;
+    EXPECT_EQ(count_edge(group, tally, yes, 0), before.state);
+    EXPECT_EQ(tally, before);
   }
 }
 
