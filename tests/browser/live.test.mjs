@@ -98,7 +98,7 @@ describe('live', () => {
     await page.locator('.vtable-body .vrow', { hasText: 'created' }).waitFor();
     assert.equal(await page.locator('.vtable-body .vrow').count(), 1);
     await page.getByRole('button', { name: 'All types' }).click();
-    await page.getByLabel('completed').check();
+    await page.getByLabel('completed', { exact: true }).check();
     await page.waitForURL('**/ui/events?type=completed&lane=feed');
     await page.keyboard.press('Escape');
     await live(page).waitFor();

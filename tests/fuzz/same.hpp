@@ -2,6 +2,10 @@
 // that the writer leaves out.
 #pragma once
 
+#include <type_traits>
+
+#include <flowfabric/flows.hpp>
+
 #include "wire/shape.hpp"
 
 namespace flowfabric::fuzz {
@@ -43,6 +47,8 @@ template <class T>
 bool same(const T& a, const T& b) {
   if constexpr (wire::Shaped<T>) {
     return std::apply([&](const auto&... fields) { return (same_field(fields, a, b) && ...); }, wire::Shape<T>::fields);
+  } else if constexpr (std::is_same_v<T, FlowNode>) {
+    return a.name == b.name && same(a.request, b.request);
   } else {
     return a == b;
   }
