@@ -366,7 +366,9 @@ TEST_P(WorkerTest, middleware_is_called_around_every_handler_outermost_first) {
 }
 
 TEST_P(WorkerTest, result_that_the_engine_refuses_ends_the_execution_as_failed) {
-  Worker worker(client_, quick());
+  WorkerOptions options = quick();
+  options.lease_ttl = 60s;  // sending two megabytes may take long
+  Worker worker(client_, options);
   worker.on("huge", [](Task&) { return Bytes{std::string(2 * 1024 * 1024, 'x'), {}}; });
   must(worker.start());
   const auto failure = ended(submit("huge")).failure;
