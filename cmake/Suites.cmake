@@ -43,7 +43,8 @@ if(GTest_FOUND)
   ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links})
   ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links})
   ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links})
-  ff_program(chaos_tests SOURCES tests/e2e/chaos/*.cpp LINK ${suite_links})
+  ff_program(chaos_tests SOURCES tests/e2e/chaos/*.cpp tests/model/flow_evaluator.cpp tests/model/flow_graph.cpp
+    LINK ${suite_links})
   # The location of the program that they run, and of the documents that they compare with it.
   foreach(suite IN ITEMS cli_tests e2e_tests chaos_tests bench)
     if(TARGET ${suite})

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -73,10 +74,26 @@ class Client {
 
   // ---- Flows
   Result<FlowCreated> submit_flow(FlowRequest request);
+  // A flow to which nodes can be added until it is sealed.
+  Result<FlowCreated> open_flow(FlowRequest request);
+  Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition);
+  Result<FlowSealed> seal_flow(const FlowId& id, std::string reason = {});
   // However it ends; `timed_out` when it has not within `timeout`.
   Result<FlowResult> wait_flow(const FlowId& id, std::chrono::milliseconds timeout);
+  // What one node of a flow that completes has returned; `already_terminal` when the flow or the node ends otherwise.
+  template <class T>
+  Result<T> flow_output(const FlowId& id, const std::string& node, std::chrono::milliseconds timeout) {
+    auto bytes = output_of_flow(id, node, timeout);
+    if (!bytes) return Unexpected(std::move(bytes).error());
+    return read_result<T>(*bytes);
+  }
   Result<FlowDescription> get_flow(const FlowId& id);
+  Result<ListFlowsReply> list_flows(const ListFlowsRequest& request = {});
+  Result<FlowNodesReply> flow_nodes(const FlowId& id, const std::string& cursor = {}, std::uint32_t limit = 100);
+  // The whole graph; to_mermaid and to_graphviz draw it.
+  Result<FlowGraph> flow_graph(const FlowId& id);
   Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request = {}, std::string reason = {});
+  Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request = {}, std::string reason = {});
 
   // ---- Looking
   Result<ExecutionDescription> get(const ExecutionId& id);
@@ -95,12 +112,7 @@ class Client {
   Result<T> result(const ExecutionId& id, std::chrono::milliseconds timeout) {
     auto bytes = completed(id, timeout);
     if (!bytes) return Unexpected(std::move(bytes).error());
-    try {
-      return Convert<T>::from_bytes(bytes->bytes);
-    } catch (const std::exception& error) {
-      return fail(Errc::invalid_argument,
-                  "result: cannot be read as the type that was asked for: " + std::string(error.what()), "result");
-    }
+    return read_result<T>(*bytes);
   }
 
   // ---- Acting
@@ -117,6 +129,18 @@ class Client {
   friend class Worker;
   explicit Client(std::shared_ptr<sdk::Gateway> gateway) : gateway_(std::move(gateway)) {}
   Result<Bytes> completed(const ExecutionId& id, std::chrono::milliseconds timeout);
+  Result<ExecutionId> node_of_flow(const FlowId& id, const std::string& node);
+  Result<Bytes> output_of_flow(const FlowId& id, const std::string& node, std::chrono::milliseconds timeout);
+  template <class T>
+  static Result<T> read_result(const Bytes& bytes) {
+    if constexpr (std::is_same_v<T, Bytes>) return bytes;
+    try {
+      return Convert<T>::from_bytes(bytes.bytes);
+    } catch (const std::exception& error) {
+      return fail(Errc::invalid_argument,
+                  "result: cannot be read as the type that was asked for: " + std::string(error.what()), "result");
+    }
+  }
 
   std::shared_ptr<sdk::Gateway> gateway_;
 };

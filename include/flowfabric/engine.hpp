@@ -76,8 +76,18 @@ class Engine {
   // Validates the graph as a whole and creates the flow with all its nodes, or nothing.
   Result<FlowCreated> submit_flow(FlowRequest request);
   void submit_flow_async(FlowRequest request, std::function<void(Result<FlowCreated>)> done);
+  // The same with `open` set: nodes can be added until the flow is sealed. They may already run.
+  Result<FlowCreated> open_flow(FlowRequest request);
+  // Adds to an open flow, all or nothing. What exists with equal content is left as it is, so the call can be repeated.
+  Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition, Operator by = {});
+  void add_to_flow_async(const FlowId& id, FlowAddition addition, Operator by,
+                         std::function<void(Result<FlowAdded>)> done);
+  // Nothing more is added from outside: the flow ends when its nodes have.
+  Result<FlowSealed> seal_flow(const FlowId& id, Operator by = {});
   // Returns at once; the members are ended in the background. `wait_flow` waits for the last of them.
   Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request = {}, Operator by = {});
+  // Runs nodes of an ended flow again; the groups of the nodes behind them are armed anew. Returns at once.
+  Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request = {}, Operator by = {});
   // Waits until the flow has ended; `timed_out` if it has not ended within `wait_ms`.
   Result<FlowResult> wait_flow(const FlowId& id, std::uint32_t wait_ms);
   void wait_flow_async(const FlowId& id, std::uint32_t wait_ms, std::function<void(Result<FlowResult>)> done);
@@ -107,6 +117,12 @@ class Engine {
   Result<void> report_progress(const Handle& handle, ProgressReport report);
   Result<void> complete(const Handle& handle, CompleteRequest request = {});
   Result<FailReply> fail(const Handle& handle, FailRequest request);
+  // Adds nodes and edges to the flow of the execution, all or nothing. What exists with equal content is left as it is.
+  Result<FlowAdded> extend_flow(const Handle& handle, FlowAddition addition);
+  void extend_flow_async(const Handle& handle, FlowAddition addition, std::function<void(Result<FlowAdded>)> done);
+  // Waits for nodes that the execution has added with join edges: releases the lease, and the same attempt continues when
+  // all of them have ended. If they have, the lease is kept.
+  Result<FlowJoinReply> join_nodes(const Handle& handle, std::vector<std::string> names);
   // Releases the lease; the same attempt continues after `delay_until`.
   Result<DelayReply> delay(const Handle& handle, TimestampMs delay_until);
   // The same, `delay_ms` from now by the store's clock.

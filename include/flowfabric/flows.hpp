@@ -1,4 +1,4 @@
-// Flows: directed acyclic graphs of executions that are submitted in one call. docs/flows.md has the rules.
+// Flows: directed acyclic graphs of executions, submitted in one call or built step by step. docs/flows.md has the rules.
 //
 // Plain values; validated once, when they enter the engine.
 #pragma once
@@ -23,6 +23,7 @@ enum class EdgeKind : std::uint8_t {
   on_failure,  // failed, expired, or cancelled by somebody other than the flow
   on_finish,   // any outcome, also skipped
   optional,    // any outcome, but the downstream node gets an input only from a success
+  join,        // any outcome; from a node to the running node that has added it and waits for it (`join_nodes`)
 };
 // When a group of incoming edges fires. Values are stored; append only.
 enum class GroupPolicy : std::uint8_t { all, any, quorum };
@@ -84,6 +85,7 @@ struct FlowRequest {
   std::vector<FlowNode> nodes{};
   std::vector<FlowEdge> edges{};
   std::vector<FlowGroup> groups{};
+  bool open = false;  // it stays in the state `building`, and nodes can be added, until it is sealed; may have no nodes
   FailurePolicy failure_policy = FailurePolicy::fail_fast;
   TimestampMs deadline_at = 0;                // what has not ended by then expires
   std::optional<std::int64_t> deadline_ms{};  // instead of deadline_at: from the submission
@@ -105,6 +107,47 @@ struct FlowCreated {
   friend bool operator==(const FlowCreated&, const FlowCreated&) = default;
 };
 
+// Nodes, edges and groups that are added to a flow. Edges may begin and end at nodes that exist.
+struct FlowAddition {
+  std::vector<FlowNode> nodes{};
+  std::vector<FlowEdge> edges{};
+  std::vector<FlowGroup> groups{};
+};
+
+struct FlowMember {
+  std::string name{};
+  ExecutionId execution_id{};
+
+  friend bool operator==(const FlowMember&, const FlowMember&) = default;
+};
+
+struct FlowAdded {
+  FlowId flow_id{};
+  FlowState state = FlowState::building;
+  std::uint64_t revision = 0;     // of the graph, after the call
+  std::uint32_t added_nodes = 0;  // nodes and edges that were not there before; none: the call was a repetition
+  std::uint32_t added_edges = 0;
+  std::vector<FlowMember> nodes{};  // those of the request, in its order
+
+  friend bool operator==(const FlowAdded&, const FlowAdded&) = default;
+};
+
+struct FlowSealed {
+  FlowId flow_id{};
+  FlowState state = FlowState::running;
+  bool already_sealed = false;
+
+  friend bool operator==(const FlowSealed&, const FlowSealed&) = default;
+};
+
+struct FlowJoinReply {
+  // All of them have ended, and the lease is kept. Otherwise the lease was given back, and the execution can be claimed
+  // when they have.
+  bool ended = false;
+
+  friend bool operator==(const FlowJoinReply&, const FlowJoinReply&) = default;
+};
+
 struct FlowCancelRequest {
   FlowCancelPolicy policy = FlowCancelPolicy::cancel_all;
   bool run_cleanup = false;  // nodes behind an on_finish edge are kept and run
@@ -116,6 +159,19 @@ struct FlowCancelReply {
   bool already_cancelled = false;
 
   friend bool operator==(const FlowCancelReply&, const FlowCancelReply&) = default;
+};
+
+// Runs nodes of an ended flow again. The flow is running until they have ended.
+struct FlowReplayRequest {
+  std::string node{};       // empty: all nodes that have not succeeded, and all nodes behind them
+  bool descendants = true;  // of `node`: all nodes behind it run again too; false: only the node itself
+};
+
+struct FlowReplayReply {
+  FlowState state = FlowState::running;
+  std::uint64_t revision = 0;  // one more with each addition and each replay
+
+  friend bool operator==(const FlowReplayReply&, const FlowReplayReply&) = default;
 };
 
 // ---- Reading -------------------------------------------------------------------------------------------------------

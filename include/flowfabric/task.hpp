@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -86,6 +87,47 @@ struct StepOptions {
   // For one try; 0: none. The function is asked to stop through the token that it may take as its parameter; a try that
   // ends late has failed.
   std::chrono::milliseconds timeout{0};
+};
+
+// How a spawned execution runs.
+struct SpawnOptions {
+  std::string lane{};  // empty: that of the task
+  std::int32_t priority = 0;
+  Tags tags{};
+  std::vector<std::string> required_capabilities{};
+  Policy policy{};
+};
+
+// An execution that the task spawns as a node of its flow.
+struct Child {
+  std::string name{};  // unique within the flow
+  std::string kind{};
+  Bytes input{};
+  SpawnOptions options{};
+};
+
+// What became of one.
+struct ChildResult {
+  std::string name{};
+  ExecutionId execution_id{};
+  Outcome outcome = Outcome::none;
+  Bytes result{};
+  std::optional<Failure> failure{};
+
+  bool succeeded() const { return outcome == Outcome::success; }
+  // The result as a value. Throws std::runtime_error if it did not succeed.
+  template <class T = Json>
+  T value() const {
+    if (!succeeded()) {
+      throw std::runtime_error("node \"" + name + "\" ended as " + std::string(to_string(outcome)) +
+                               (failure ? ": " + failure->message : ""));
+    }
+    if constexpr (std::is_same_v<T, Bytes>) {
+      return result;
+    } else {
+      return Convert<T>::from_bytes(result.bytes);
+    }
+  }
 };
 
 namespace sdk {
@@ -189,6 +231,34 @@ class Task {
   // Durable: no thread, no lease and no memory while it sleeps. The handler is left and called again when the time has come,
   // perhaps by another worker; then it goes on behind this line.
   void sleep(std::string_view name, std::chrono::milliseconds duration);
+  // ---- Children: nodes that the task adds to its flow. Only for a task that is a node of a flow (docs/flows.md).
+  // A durable step: adds a node that can run at once. What becomes of it does not fail the flow; `join` tells.
+  template <class T>
+  void spawn(std::string name, std::string kind, const T& input, SpawnOptions options = {}) {
+    spawn_all({Child{std::move(name), std::move(kind), encode_value(input), std::move(options)}});
+  }
+  // Several in one step; all are added or none.
+  void spawn_all(std::vector<Child> children);
+  // Durable: no thread, no lease and no memory while it waits. Returns when all of them have ended, however; in the order of
+  // the names. The handler is left and called again then, perhaps by another worker.
+  std::vector<ChildResult> join(const std::vector<std::string>& names);
+  // Spawns one child for each input, `name.0`, `name.1` and so on, and joins them. Throws std::runtime_error if one of them
+  // does not succeed, after all of them have ended.
+  template <class R = Json, class T>
+  std::vector<R> map(const std::string& name, const std::string& kind, const std::vector<T>& inputs,
+                     const SpawnOptions& options = {}) {
+    std::vector<Child> children;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      names.push_back(name + "." + std::to_string(i));
+      children.push_back({names.back(), kind, encode_value(inputs[i]), options});
+    }
+    std::vector<R> values;
+    if (inputs.empty()) return values;
+    spawn_all(std::move(children));
+    for (const ChildResult& one : join(names)) values.push_back(one.template value<R>());
+    return values;
+  }
   // Recorded, so that every run of the handler sees the same.
   TimestampMs now();
   std::uint64_t random();
@@ -248,6 +318,8 @@ class Task {
   }
   Bytes run_step(std::string_view name, const StepOptions& options, const StepWork& work);
   std::vector<Bytes> run_all(std::vector<AnyStep> steps);
+  std::map<std::string, ChildResult> ended_children(const std::vector<std::string>& names);
+  Bytes result_by_reference(const FlowInput& input);
   void store_checkpoint(Bytes bytes);
   void check_written(const Result<void>& written);
 

@@ -50,6 +50,10 @@ class Engine {
     return submit(Client::make_request(std::move(kind), encode_value(input), std::move(options)));
   }
   ExecutionId submit(CreateRequest request);
+  FlowId submit_flow(FlowRequest request);
+  FlowDescription get_flow(const FlowId& id);
+  // However far it has come.
+  FlowResult flow_result(const FlowId& id);
   template <class T>
   T result(const ExecutionId& id) {
     return Convert<T>::from_bytes(result_bytes(id));

@@ -271,6 +271,10 @@ enum class EventType : std::uint8_t {
   flow_failed = 36,
   flow_cancelled = 37,
   flow_reopened = 38,  // a replay of one of its nodes
+  flow_extended = 39,  // nodes or edges were added; `reason` says how many
+  flow_sealed = 40,    // nothing more is added from outside
+  joining = 41,        // the holder gave its lease back until nodes that it has added have ended; `reason` names them
+  held_back = 42,      // a node that could have been claimed got an incoming edge
 };
 
 std::string_view to_string(EventType type);

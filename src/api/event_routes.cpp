@@ -54,6 +54,12 @@ Result<EventFilter> event_filter(Call& call) {
     FF_TRY(id, parse_execution_id(*text));
     filter.execution_id = id;
   }
+  if (const auto text = call.query("flow_id")) {
+    const auto id = parse_execution_id(*text);
+    if (!id)
+      return fail(Errc::invalid_argument, "flow_id: is not a flow id like fp7-<uuid>: \"" + *text + "\"", "flow_id");
+    filter.flow_id = *id;
+  }
   FF_TRY(types, call.query_list("type"));
   for (const std::string& word : types) {
     FF_TRY(type, parse_event_type(word));
@@ -109,6 +115,7 @@ const std::vector<QueryParameter> event_parameters = {
     {"namespace", "Only events of this namespace."},
     {"lane", "Only events of this lane."},
     {"execution_id", "Only events of this execution."},
+    {"flow_id", "Only events of this flow itself, not of its nodes."},
     names_parameter<EventType>("type", "Events of these types only: `completed,failed`."),
     number_parameter("limit", "Of a page: 1 to 1000 (100).", 1, limits::max_page),
     wait_parameter("How long a page may wait for its first event, up to 60000 (0)."),

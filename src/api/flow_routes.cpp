@@ -7,8 +7,12 @@
 namespace flowfabric::api {
 namespace {
 
+using bodies::ExtendBody;
 using bodies::FlowCancelBody;
+using bodies::FlowReplayBody;
 using bodies::GraphReply;
+using bodies::JoinBody;
+using bodies::ReasonBody;
 
 using CallPtr = std::shared_ptr<Call>;
 
@@ -53,6 +57,44 @@ Route submitting_flow_route() {
   route.headers = {{"Idempotency-Key", "The same as `idempotency_key`."}};
   route.also = {{200, "It was submitted by an earlier request with this idempotency key or id."}};
   return route;
+}
+
+// ---- Flows that grow
+
+void add_to_flow(const CallPtr& call, FlowAddition addition, const Engine::Done<FlowAdded>& done) {
+  const auto id = flow_id(*call);
+  if (!id) return done(Unexpected(id.error()));
+  call->engine().add_to_flow_async(*id, std::move(addition), call->as_operator({}), done);
+}
+
+std::vector<Route> growing_flow_routes() {
+  return {
+      described(async_route<FlowAddition, FlowAdded>(ApiRole::worker, "POST", one_flow + "/nodes",
+                                                     "Add nodes, edges and groups to an open flow.", add_to_flow),
+                "All or nothing. What exists with equal content is left as it is, so the call can be repeated."),
+      described(blocking_route<ReasonBody, FlowSealed>(
+                    ApiRole::worker, "POST", one_flow + "/seal", "Seal an open flow: it ends when its nodes have.",
+                    [](Call& call, ReasonBody body) -> Result<FlowSealed> {
+                      FF_TRY(id, flow_id(call));
+                      return call.engine().seal_flow(id, call.as_operator(std::move(body.reason)));
+                    }),
+                "Nothing more can be added from outside. Its running nodes can still add."),
+      described(async_route<ExtendBody, FlowAdded>(
+                    ApiRole::worker, "POST", "/v1/leases/extend", "Add nodes and edges to the flow of the execution.",
+                    [](const CallPtr& call, ExtendBody body, Engine::Done<FlowAdded> done) {
+                      const Handle handle = std::move(body.handle);
+                      call->engine().extend_flow_async(handle, std::move(body), std::move(done));
+                    }),
+                "All or nothing. What exists with equal content is left as it is, so an attempt can repeat what an "
+                "earlier one has added."),
+      described(blocking_route<JoinBody, FlowJoinReply>(
+                    ApiRole::worker, "POST", "/v1/leases/join", "Wait for nodes that the execution has added.",
+                    [](Call& call, JoinBody body) -> Result<FlowJoinReply> {
+                      return call.engine().join_nodes(body.handle, std::move(body.names));
+                    }),
+                "The lease is released, unless all of them have ended. The same attempt goes on with the claim after "
+                "the last of them; the claim has what they left as inputs."),
+  };
 }
 
 // ---- Reading
@@ -197,6 +239,7 @@ Result<FlowInputsReply> inputs_of(Call& call, Nothing) {
 
 std::vector<Route> flow_routes() {
   std::vector<Route> all = {submitting_flow_route()};
+  for (Route& route : growing_flow_routes()) all.push_back(std::move(route));
   for (Route& route : reading_flow_routes()) all.push_back(std::move(route));
   all.push_back(blocking_route<Nothing, FlowInputsReply>(
       ApiRole::viewer, "GET", "/v1/executions/{execution_id}/inputs",
@@ -212,6 +255,16 @@ std::vector<Route> flow_routes() {
                                              call.as_operator(std::move(body.reason)));
           }),
       "Answers at once; its nodes are ended in the background. `GET .../result?wait_ms=` waits for the last of them."));
+  all.push_back(described(blocking_route<FlowReplayBody, FlowReplayReply>(
+                              ApiRole::operating, "POST", one_flow + "/replay", "Run nodes of an ended flow again.",
+                              [](Call& call, FlowReplayBody body) -> Result<FlowReplayReply> {
+                                FF_TRY(id, flow_id(call));
+                                return call.engine().replay_flow(id, {std::move(body.node), body.descendants},
+                                                                 call.as_operator(std::move(body.reason)));
+                              }),
+                          "Without `node`, all nodes that have not succeeded and all nodes behind them run again. The "
+                          "flow is running until they "
+                          "have ended. `not_terminal` if nodes of the flow have not ended."));
   return all;
 }
 

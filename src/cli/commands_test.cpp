@@ -52,6 +52,7 @@ TEST(Commands, EveryVerbHasHelpThatItsGroupMentions) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> groups = {
       {"executions",
        {"create", "list", "show", "explain", "cancel", "replay", "revoke-lease", "priority", "tags", "history"}},
+      {"flows", {"submit", "wait", "cancel", "list", "show", "nodes", "edges", "graph", "result", "events"}},
       {"lanes", {"list", "pause", "resume", "drain", "disable"}},
       {"namespaces", {"list", "show", "set"}},
       {"workers", {"list", "mark-dead", "drain"}},
@@ -77,7 +78,7 @@ TEST(Commands, EveryVerbHasHelpThatItsGroupMentions) {
 
 TEST(Commands, HelpFitsATerminal) {
   std::string all = call({"help"}).out;
-  for (const char* group : {"executions", "lanes", "workers", "leases", "keys", "retention"}) {
+  for (const char* group : {"executions", "flows", "lanes", "workers", "leases", "keys", "retention"}) {
     all += call({"help", group}).out;
   }
   for (const char* verb : {"list", "show", "cancel", "replay", "priority"})

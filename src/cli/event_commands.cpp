@@ -26,6 +26,13 @@ Result<EventFilter> read_event_filter(const Arguments& arguments) {
     FF_TRY(id, parse_execution_id(*text));
     filter.execution_id = id;
   }
+  if (const auto text = arguments.maybe("--flow")) {
+    FF_TRY(id, parse_flow_id(*text, "--flow"));
+    filter.flow_id = id;
+  }
+  if (filter.flow_id && filter.execution_id) {
+    return fail(Errc::invalid_argument, "--flow: is given beside --execution; give one of them", "--flow");
+  }
   FF_TRY(types, read_list(arguments, "--type"));
   for (const std::string& word : types) {
     auto type = parse_event_type(word);
@@ -102,6 +109,7 @@ std::vector<Command> event_commands() {
                             {"--namespace", "NAME", "only events of this namespace"},
                             {"--lane", "NAME", "only events of this lane"},
                             {"--execution", "ID", "only events of this execution"},
+                            {"--flow", "ID", "only events of this flow itself, not of its nodes"},
                             {"--limit", "N", fmt::format("page size ({})", default_events)},
                             {"--cursor", "CURSOR", "continue after an earlier event, or earliest"}})},
        run_events}};

@@ -7,7 +7,6 @@
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
-#include "cli/times.hpp"
 
 namespace flowfabric::cli {
 
@@ -17,6 +16,7 @@ std::vector<OptionSpec> filter_options() {
           {"--kind", "NAME", "only executions of this kind"},
           {"--state", "STATES", "only executions in one of these public states, like waiting,active", true},
           {"--tag", "KEY=VALUE", "only executions with this tag"},
+          {"--flow", "ID", "only nodes of this flow"},
           {"--created-from", "TIME", "only executions created at this time or later"},
           {"--created-before", "TIME", "only executions created earlier"},
           {"--finished-from", "TIME", "only executions that ended at this time or later"},
@@ -36,6 +36,11 @@ Result<std::pair<std::string, std::string>> parse_tag(const std::string& text, c
   return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
 
+Result<FlowId> parse_flow_id(const std::string& text, const std::string& field) {
+  if (const auto id = parse_execution_id(text)) return *id;
+  return fail(Errc::invalid_argument, fmt::format("{}: is not a flow id like fp7-<uuid>: \"{}\"", field, text), field);
+}
+
 Result<std::vector<std::string>> read_list(const Arguments& arguments, const std::string& option) {
   std::vector<std::string> all;
   for (const std::string& given : arguments.all(option)) {
@@ -51,24 +56,6 @@ Result<std::vector<std::string>> read_list(const Arguments& arguments, const std
   return all;
 }
 
-namespace {
-
-Result<void> read_times(const Arguments& arguments, ListRequest& request) {
-  const std::pair<const char*, std::optional<TimestampMs>*> times[] = {{"--created-from", &request.created_from},
-                                                                       {"--created-before", &request.created_before},
-                                                                       {"--finished-from", &request.finished_from},
-                                                                       {"--finished-before", &request.finished_before}};
-  for (const auto& [option, into] : times) {
-    const auto given = arguments.maybe(option);
-    if (!given) continue;
-    FF_TRY(at, parse_time(*given, option));
-    *into = at;
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<ListRequest> read_filter(const Arguments& arguments) {
   ListRequest request;
   request.name_space = arguments.maybe("--namespace");
@@ -83,6 +70,10 @@ Result<ListRequest> read_filter(const Arguments& arguments) {
   if (const auto tag = arguments.maybe("--tag")) {
     FF_TRY(parsed, parse_tag(*tag, "--tag"));
     request.tag = std::move(parsed);
+  }
+  if (const auto flow = arguments.maybe("--flow")) {
+    FF_TRY(id, parse_flow_id(*flow, "--flow"));
+    request.flow = id.uuid;
   }
   FF_TRY_VOID(read_times(arguments, request));
   return request;

@@ -1,12 +1,14 @@
-// Filters for executions: --namespace, --lane, --kind, --state, --tag.
+// Filters for executions: --namespace, --lane, --kind, --state, --tag, --flow.
 #pragma once
 
 #include <vector>
 
 #include <flowfabric/operations.hpp>
 
+#include "base/check.hpp"
 #include "cli/arguments.hpp"
 #include "cli/target.hpp"
+#include "cli/times.hpp"
 
 namespace flowfabric::cli {
 
@@ -16,8 +18,27 @@ Result<ListRequest> read_filter(const Arguments& arguments);
 // Every entry of an option that is a list: a,b and repeating the option say the same.
 Result<std::vector<std::string>> read_list(const Arguments& arguments, const std::string& option);
 
+// The id of a flow; `field` names the option or operand in the error.
+Result<FlowId> parse_flow_id(const std::string& text, const std::string& field);
+
 // `app.team=billing`, split at the first equals sign.
 Result<std::pair<std::string, std::string>> parse_tag(const std::string& text, const std::string& field);
+
+// --created-from and the like, into a request for a listing of executions or of flows.
+template <class Request>
+Result<void> read_times(const Arguments& arguments, Request& request) {
+  const std::pair<const char*, std::optional<TimestampMs>*> times[] = {{"--created-from", &request.created_from},
+                                                                       {"--created-before", &request.created_before},
+                                                                       {"--finished-from", &request.finished_from},
+                                                                       {"--finished-before", &request.finished_before}};
+  for (const auto& [option, into] : times) {
+    const auto given = arguments.maybe(option);
+    if (!given) continue;
+    FF_TRY(at, parse_time(*given, option));
+    *into = at;
+  }
+  return {};
+}
 
 // Paging options: --limit, --cursor, --all.
 struct PageOptions {

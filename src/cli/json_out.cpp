@@ -7,6 +7,7 @@
 #include "api/bulk_bodies.hpp"
 #include "base/text.hpp"
 #include "wire/fleet_bodies.hpp"
+#include "wire/flow_shapes.hpp"
 #include "wire/shapes.hpp"
 
 namespace flowfabric::cli {
@@ -87,6 +88,26 @@ std::string to_json(const NamespaceInfo& name_space) { return wire::to_json(name
 std::string to_json(const ListWorkersReply& reply) { return wire::to_json(reply); }
 std::string to_json(const ListExpiredLeasesReply& reply) { return wire::to_json(reply); }
 std::string to_json(const KeyRotation& rotation) { return wire::to_json(rotation); }
+
+std::string to_json(const FlowCreated& created) { return wire::to_json(created); }
+std::string to_json(const ListFlowsReply& reply) { return wire::to_json(reply); }
+std::string to_json(const FlowNodesReply& reply) { return wire::to_json(reply); }
+std::string to_json(const FlowEdgesReply& reply) { return wire::to_json(reply); }
+std::string to_json(const FlowGraph& graph) { return wire::to_json(graph); }
+std::string to_json(const FlowResult& result) { return wire::to_json(result); }
+
+std::string to_json(const ShownFlow& shown) {
+  return with_members(wire::to_json(shown.description),
+                      object([&](Writer& writer) { put(writer, "critical_path", shown.graph.critical_path); }));
+}
+
+std::string cancelled_flow_to_json(const FlowId& id, const FlowCancelReply& reply) {
+  return with_members(object([&](Writer& writer) { put(writer, "flow_id", id); }), wire::to_json(reply));
+}
+
+std::string replayed_flow_to_json(const FlowId& id, const FlowReplayReply& reply) {
+  return with_members(object([&](Writer& writer) { put(writer, "flow_id", id); }), wire::to_json(reply));
+}
 
 std::string to_json(const std::vector<NamespaceInfo>& namespaces) {
   return wire::to_json(bodies::NamespacesReply{namespaces});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
 
 #include "cli/bulk.hpp"
@@ -20,6 +21,11 @@ struct ShownExecution {
   std::optional<ExecutionContext> context{};  // with the payload, if requested
   std::optional<ExecutionResult> result{};
   ListStepsReply steps{};  // the first of them
+};
+
+struct ShownFlow {
+  FlowDescription description{};
+  FlowGraph graph{};
 };
 
 // An execution whose recorded steps do not fit those that a worker declares.
@@ -56,6 +62,15 @@ std::string to_json(const std::vector<SigningKeyInfo>& keys);
 std::string to_json(const KeyRotation& rotation);
 std::string to_json(const TopSnapshot& snapshot);
 std::string to_json(const DeployReport& report);
+std::string to_json(const FlowCreated& created);
+std::string to_json(const ListFlowsReply& reply);
+std::string to_json(const ShownFlow& shown);
+std::string to_json(const FlowNodesReply& reply);
+std::string to_json(const FlowEdgesReply& reply);
+std::string to_json(const FlowGraph& graph);
+std::string to_json(const FlowResult& result);
+std::string cancelled_flow_to_json(const FlowId& id, const FlowCancelReply& reply);
+std::string replayed_flow_to_json(const FlowId& id, const FlowReplayReply& reply);
 std::string explanation_to_json(const ExecutionDescription& description);
 std::string tags_to_json(const ExecutionId& id, const Tags& tags);
 std::string revocation_to_json(const ExecutionId& id, const RevokeReply& reply);

@@ -6,12 +6,15 @@
 #include "base/check.hpp"
 #include "cli/secrets.hpp"
 #include "cli/target.hpp"
+#include "sdk/flow_calls.hpp"
 #include "sdk/http_caller.hpp"
 #include "wire/fleet_bodies.hpp"
+#include "wire/flow_bodies.hpp"
 
 namespace flowfabric::cli {
 namespace {
 
+using sdk::flow_path;
 using sdk::in_path;
 using sdk::path_of;
 using sdk::Url;
@@ -62,6 +65,7 @@ class ServerTarget final : public Target {
     Url url("/v1/events");
     url.add("namespace", filter.name_space).add("lane", filter.lane);
     if (filter.execution_id) url.add("execution_id", to_string(*filter.execution_id));
+    if (filter.flow_id) url.add("flow_id", to_string(*filter.flow_id));
     for (const EventType type : filter.types) url.add("type", std::string(to_string(type)));
     if (wait_ms > 0) url.add("wait_ms", std::to_string(wait_ms));
     return caller_->get<EventPage>(url.page(cursor, limit));
@@ -109,6 +113,31 @@ class ServerTarget final : public Target {
     return std::move(reply.keys);
   }
 
+  Result<ListFlowsReply> flows(const ListFlowsRequest& request) override {
+    return caller_->get<ListFlowsReply>(sdk::flows_url(request));
+  }
+  Result<FlowDescription> describe_flow(const FlowId& id) override {
+    return caller_->get<FlowDescription>(Url(flow_path(id)));
+  }
+  Result<FlowNodesReply> flow_nodes(const FlowId& id, const std::string& cursor, std::uint32_t limit) override {
+    Url url(flow_path(id) + "/nodes");
+    return caller_->get<FlowNodesReply>(url.page(cursor, limit));
+  }
+  Result<FlowEdgesReply> flow_edges(const FlowId& id, const std::string& cursor, std::uint32_t limit) override {
+    Url url(flow_path(id) + "/edges");
+    return caller_->get<FlowEdgesReply>(url.page(cursor, limit));
+  }
+  Result<FlowGraph> flow_graph(const FlowId& id) override { return sdk::read_graph(*caller_, id); }
+  Result<EventPage> flow_history(const FlowId& id, const std::string& cursor, std::uint32_t limit) override {
+    Url url(flow_path(id) + "/history");
+    return caller_->get<EventPage>(url.page(cursor, limit));
+  }
+  Result<FlowResult> flow_result(const FlowId& id, std::uint32_t wait_ms) override {
+    Url url(flow_path(id) + "/result");
+    if (wait_ms > 0) url.add("wait_ms", std::to_string(wait_ms));
+    return caller_->get<FlowResult>(url, {.extra_time = milliseconds(wait_ms)});
+  }
+
   // The server's counters start with the process, so the change since the last call is the difference.
   Result<Pulse> pulse() override {
     Pulse pulse;
@@ -135,6 +164,17 @@ class ServerTarget final : public Target {
 
   Result<Created> create(CreateRequest request) override {
     return caller_->send<Created>("POST", "/v1/executions", request);
+  }
+  Result<FlowCreated> submit_flow(FlowRequest request) override {
+    return caller_->send<FlowCreated>("POST", "/v1/flows", request);
+  }
+  Result<FlowCancelReply> cancel_flow(const FlowId& id, const FlowCancelRequest& request, const Operator& by) override {
+    return caller_->send<FlowCancelReply>("POST", flow_path(id) + "/cancel",
+                                          bodies::FlowCancelBody{request.policy, request.run_cleanup, by.reason});
+  }
+  Result<FlowReplayReply> replay_flow(const FlowId& id, const FlowReplayRequest& request, const Operator& by) override {
+    return caller_->send<FlowReplayReply>("POST", flow_path(id) + "/replay",
+                                          bodies::FlowReplayBody{request.node, request.descendants, by.reason});
   }
   Result<NamespaceInfo> set_namespace(const NamespaceInfo& info, const Operator& by) override {
     return caller_->send<NamespaceInfo>("PUT", "/v1/namespaces/" + in_path(info.name_space),

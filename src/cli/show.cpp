@@ -10,7 +10,6 @@
 #include "cli/times.hpp"
 
 namespace flowfabric::cli {
-namespace {
 
 std::string dash_if_empty(const std::string& text) { return text.empty() ? "-" : text; }
 
@@ -19,6 +18,27 @@ std::string tags_text(const Tags& tags) {
   for (const auto& [key, value] : tags) parts.push_back(key + "=" + value);
   return dash_if_empty(join(parts, ", "));
 }
+
+std::string failure_text(const Failure& failure) {
+  std::string text = failure.category;
+  if (!failure.message.empty()) text += ": " + failure.message;
+  return text;
+}
+
+std::string bytes_text(const std::string& title, const std::string& bytes, const std::string& encoding) {
+  std::string text = fmt::format("\n{} ({} bytes{})\n", title, bytes.size(), encoding.empty() ? "" : ", " + encoding);
+  if (bytes.empty()) return text;
+  if (!is_valid_utf8(bytes)) return text + to_base64(bytes) + "\n";
+  std::string lines;
+  for (std::size_t begin = 0; begin <= bytes.size();) {
+    const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
+    lines += printable(bytes.substr(begin, end - begin)) + "\n";
+    begin = end + 1;
+  }
+  return text + lines;
+}
+
+namespace {
 
 Table fields() { return Table({{}, {}}); }
 
@@ -29,6 +49,10 @@ void add_summary(const ExecutionDescription& description, Table& to) {
   to.add({{"namespace"}, {summary.name_space}});
   to.add({{"lane"}, {summary.lane}});
   to.add({{"kind"}, {summary.kind}});
+  if (summary.flow_id) {
+    to.add({{"flow"}, {to_string(*summary.flow_id)}});
+    to.add({{"node"}, {summary.node}});
+  }
   to.add({{"priority"}, {fmt::format("{}", summary.priority)}});
   to.add({{"tags"}, {tags_text(summary.tags)}});
   to.add({{"creator"}, {dash_if_empty(description.creator)}});
@@ -53,12 +77,6 @@ void add_vector(const StateVector& state, Table& to) {
   to.add({{"blocking reason"}, {std::string(to_string(state.blocking_reason))}});
   to.add({{"outcome"}, {std::string(to_string(state.terminal_outcome))}});
   to.add({{"attempt state"}, {std::string(to_string(state.attempt_state))}});
-}
-
-std::string failure_text(const Failure& failure) {
-  std::string text = failure.category;
-  if (!failure.message.empty()) text += ": " + failure.message;
-  return text;
 }
 
 std::string progress_text(const Progress& progress) {
@@ -159,20 +177,6 @@ std::string timeline_text(const ShownExecution& shown, const Look& look) {
   return text;
 }
 
-// User data on a terminal: UTF-8 keeps its lines, everything else is shown as base64.
-std::string bytes_text(const std::string& title, const std::string& bytes, const std::string& encoding) {
-  std::string text = fmt::format("\n{} ({} bytes{})\n", title, bytes.size(), encoding.empty() ? "" : ", " + encoding);
-  if (bytes.empty()) return text;
-  if (!is_valid_utf8(bytes)) return text + to_base64(bytes) + "\n";
-  std::string lines;
-  for (std::size_t begin = 0; begin <= bytes.size();) {
-    const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
-    lines += printable(bytes.substr(begin, end - begin)) + "\n";
-    begin = end + 1;
-  }
-  return text + lines;
-}
-
 std::string reasons_text(const ExecutionDescription& description) {
   std::string text;
   for (const Reason& reason : description.explain) text += "  " + printable(reason.sentence) + "\n";
@@ -252,9 +256,10 @@ Table history_table(const std::vector<Event>& events) {
   return table;
 }
 
-// What an event is about: an execution, a worker, a lane or a namespace.
+// What an event is about: an execution, a flow, a worker, a lane or a namespace.
 static std::string subject_of(const Event& event) {
   if (event.execution_id) return to_string(*event.execution_id);
+  if (event.flow_id) return to_string(*event.flow_id);
   for (const std::string& name : {event.worker_instance_id, event.lane, event.name_space}) {
     if (!name.empty()) return name;
   }

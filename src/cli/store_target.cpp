@@ -13,6 +13,7 @@ namespace flowfabric::cli {
 namespace {
 
 constexpr std::chrono::milliseconds release_patience{10000};
+constexpr std::chrono::milliseconds cancel_patience{60000};  // a flow may have thousands of nodes
 constexpr std::chrono::milliseconds release_pause{20};
 constexpr std::chrono::milliseconds look_pause{200};
 
@@ -96,6 +97,42 @@ class StoreTarget final : public Target {
     return reads::api_keys(*store);
   }
 
+  Result<ListFlowsReply> flows(const ListFlowsRequest& request) override {
+    FF_TRY(store, opened_store());
+    return reads::flows(*store, request);
+  }
+  Result<FlowDescription> describe_flow(const FlowId& id) override {
+    FF_TRY(store, opened_store());
+    return reads::describe_flow(*store, id);
+  }
+  Result<FlowNodesReply> flow_nodes(const FlowId& id, const std::string& cursor, std::uint32_t limit) override {
+    FF_TRY(store, opened_store());
+    return reads::flow_nodes(*store, id, cursor, limit);
+  }
+  Result<FlowEdgesReply> flow_edges(const FlowId& id, const std::string& cursor, std::uint32_t limit) override {
+    FF_TRY(store, opened_store());
+    return reads::flow_edges(*store, id, cursor, limit);
+  }
+  Result<FlowGraph> flow_graph(const FlowId& id) override {
+    FF_TRY(store, opened_store());
+    return reads::flow_graph(*store, id);
+  }
+  Result<EventPage> flow_history(const FlowId& id, const std::string& cursor, std::uint32_t limit) override {
+    FF_TRY(store, opened_store());
+    return reads::flow_history(*store, id, cursor, limit);
+  }
+  Result<FlowResult> flow_result(const FlowId& id, std::uint32_t wait_ms) override {
+    FF_TRY(store, opened_store());
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
+    while (true) {
+      FF_TRY(flow, reads::load_flow(*store, id));
+      if (has_ended(flow.facts.state) || std::chrono::steady_clock::now() >= until) {
+        return reads::flow_result(*store, flow);
+      }
+      std::this_thread::sleep_for(look_pause);
+    }
+  }
+
   // The lag is the age of the earliest due entry, and 0 when nothing is due.
   Result<Pulse> pulse() override {
     FF_TRY(store, opened_store());
@@ -110,6 +147,22 @@ class StoreTarget final : public Target {
   Result<Created> create(CreateRequest request) override {
     FF_TRY(engine, opened_engine());
     return engine->create(std::move(request));
+  }
+  Result<FlowCreated> submit_flow(FlowRequest request) override {
+    FF_TRY(engine, opened_engine());
+    return engine->submit_flow(std::move(request));
+  }
+  Result<FlowCancelReply> cancel_flow(const FlowId& id, const FlowCancelRequest& request, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    FF_TRY(reply, engine->cancel_flow(id, request, by));
+    if (request.policy != FlowCancelPolicy::flow_only) FF_TRY_VOID(wait_for_cancellation(id, reply));
+    return reply;
+  }
+  Result<FlowReplayReply> replay_flow(const FlowId& id, const FlowReplayRequest& request, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    FF_TRY(reply, engine->replay_flow(id, request, by));
+    FF_TRY_VOID(wait_for_replay(id));
+    return reply;
   }
   Result<NamespaceInfo> set_namespace(const NamespaceInfo& info, const Operator& by) override {
     FF_TRY(engine, opened_engine());
@@ -189,6 +242,39 @@ class StoreTarget final : public Target {
       std::this_thread::sleep_for(release_pause);
     }
     return false;
+  }
+
+  // The clock of an engine ends the nodes. There may be no other engine on this store, so this one runs until the flow has
+  // ended, or until all that is left are nodes that go on.
+  Result<void> wait_for_cancellation(const FlowId& id, FlowCancelReply& reply) {
+    FF_TRY(store, opened_store());
+    const auto until = std::chrono::steady_clock::now() + cancel_patience;
+    while (std::chrono::steady_clock::now() < until) {
+      FF_TRY(flow, reads::load_flow(*store, id));
+      reply.state = flow.facts.state;
+      if (has_ended(flow.facts.state)) return {};
+      if (flow.facts.cancel && flow.facts.cancel->done) {
+        FF_TRY(description, reads::describe_flow(*store, id));
+        const auto goes_on = [](const Reason& reason) {
+          return reason.code == "running" || reason.code == "waiting_for_worker";
+        };
+        if (std::any_of(description.explain.begin(), description.explain.end(), goes_on)) return {};
+      }
+      std::this_thread::sleep_for(release_pause);
+    }
+    return {};
+  }
+
+  // The clock of an engine prepares the nodes, as above.
+  Result<void> wait_for_replay(const FlowId& id) {
+    FF_TRY(store, opened_store());
+    const auto until = std::chrono::steady_clock::now() + release_patience;
+    while (std::chrono::steady_clock::now() < until) {
+      FF_TRY(flow, reads::load_flow(*store, id));
+      if (!flow.facts.replay) return {};
+      std::this_thread::sleep_for(release_pause);
+    }
+    return {};
   }
 
   std::string url_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
 
 #include "api/bulk.hpp"
@@ -61,10 +62,26 @@ class Target {
   virtual Result<std::vector<SigningKeyInfo>> keys() = 0;
   virtual Result<std::vector<ApiKeyInfo>> api_keys() = 0;
 
+  virtual Result<ListFlowsReply> flows(const ListFlowsRequest& request) = 0;
+  virtual Result<FlowDescription> describe_flow(const FlowId& id) = 0;
+  virtual Result<FlowNodesReply> flow_nodes(const FlowId& id, const std::string& cursor, std::uint32_t limit) = 0;
+  virtual Result<FlowEdgesReply> flow_edges(const FlowId& id, const std::string& cursor, std::uint32_t limit) = 0;
+  virtual Result<FlowGraph> flow_graph(const FlowId& id) = 0;
+  virtual Result<EventPage> flow_history(const FlowId& id, const std::string& cursor, std::uint32_t limit) = 0;
+  // Waits up to `wait_ms` for its end; the result of a flow that has not ended is that of now.
+  virtual Result<FlowResult> flow_result(const FlowId& id, std::uint32_t wait_ms) = 0;
+
   virtual Result<Pulse> pulse() = 0;
 
   // ---- Acting. A server knows by itself who calls; it takes only the reason.
   virtual Result<Created> create(CreateRequest request) = 0;
+  virtual Result<FlowCreated> submit_flow(FlowRequest request) = 0;
+  // Returns when its nodes are ended, as far as the policy wants it, or on a server at once.
+  virtual Result<FlowCancelReply> cancel_flow(const FlowId& id, const FlowCancelRequest& request,
+                                              const Operator& by) = 0;
+  // Returns when the nodes are ready to run again, or on a server at once.
+  virtual Result<FlowReplayReply> replay_flow(const FlowId& id, const FlowReplayRequest& request,
+                                              const Operator& by) = 0;
   virtual Result<NamespaceInfo> set_namespace(const NamespaceInfo& info, const Operator& by) = 0;
   virtual Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) = 0;
   virtual Result<RevokeReply> revoke_lease(const ExecutionId& id, const Operator& by, std::optional<Uuid> expected) = 0;

@@ -22,6 +22,7 @@ enum class RecordKind : std::uint8_t {
   idempotency = 'i',
   keyring = 'k',
   lane = 'l',
+  flow_name = 'm',
   name_space = 'n',
   worker = 'w',
 };

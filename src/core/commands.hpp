@@ -46,6 +46,8 @@ struct ProgressCommand {
 struct CompleteCommand {
   Fence fence;
   CompleteRequest request;
+  // The outgoing edges of a node are left to the clock: another change of the flow was in the way.
+  bool leaves_edges = false;
 };
 struct FailCommand {
   Fence fence;
@@ -187,6 +189,29 @@ struct CancelFlowCommand {
   FlowCancelRequest request;
   Operator by;
 };
+// Runs members of an ended flow again.
+struct ReplayFlowCommand {
+  FlowId id;
+  std::optional<std::uint32_t> ordinal;  // absent: all that have not succeeded
+  bool descendants = true;               // and all nodes behind it
+  Operator by;
+};
+// Adds to a flow from outside, or, with a fence, from one of its running nodes.
+struct GrowFlowCommand {
+  FlowId id;  // not used with a fence: the flow is that of the node
+  FlowAddition addition;
+  std::optional<Fence> held_under{};
+  Operator by{};  // without a fence
+};
+struct SealFlowCommand {
+  FlowId id;
+  Operator by;
+};
+// Waits for nodes that the holder has added with join edges.
+struct JoinNodesCommand {
+  Fence fence;
+  std::vector<std::string> names;
+};
 // Removes an ended flow with all its members: as RemoveCommand.
 struct RemoveFlowCommand {
   FlowId id;
@@ -206,7 +231,8 @@ using Command =
                  TagsCommand, LaneCommand, NamespaceCommand, GrantCommand, RedeemCommand, RegisterCommand,
                  HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand,
                  CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand, StepCommand,
-                 CheckpointCommand, SubmitFlowCommand, CancelFlowCommand, RemoveFlowCommand>;
+                 CheckpointCommand, SubmitFlowCommand, CancelFlowCommand, RemoveFlowCommand, ReplayFlowCommand,
+                 GrowFlowCommand, SealFlowCommand, JoinNodesCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -216,10 +242,10 @@ struct RemoveReply {
   bool removed = false;
 };
 
-using Reply =
-    std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply, RevokeReply,
-                 ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome, ReclaimExecutionOutcome,
-                 RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome, DrainWorkerOutcome, KeyRotation, NewApiKey,
-                 ApiKeyInfo, RemoveReply, StepReply, FlowCreated, FlowCancelReply>;
+using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply,
+                           RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
+                           ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
+                           DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply, StepReply, FlowCreated,
+                           FlowCancelReply, FlowReplayReply, FlowAdded, FlowSealed, FlowJoinReply>;
 
 }  // namespace flowfabric

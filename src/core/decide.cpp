@@ -92,6 +92,12 @@ std::vector<Key> lease_needs(Workspace& workspace, const LeaseCommand& command) 
   return keys;
 }
 
+std::vector<Key> replay_flow_needs(const ReplayFlowCommand& command) {
+  std::vector<Key> keys = {flow_key(command.id)};
+  if (command.ordinal) keys.push_back(execution_key(member_id(command.id, *command.ordinal)));
+  return keys;
+}
+
 std::vector<Key> due_needs(Workspace& workspace, const Key& key) {
   std::vector<Key> keys = retention_needs(workspace, key);
   if (!workspace.knows(key)) return keys;
@@ -130,8 +136,18 @@ std::vector<Key> keys_read(Workspace& workspace, const Command& command) {
     return grant_needs(workspace, grant->request.execution_id);
   }
   if (const auto* redeem = std::get_if<RedeemCommand>(&command)) return redeem_needs(workspace, redeem->request);
+  if (const auto* replay = std::get_if<ReplayFlowCommand>(&command)) return replay_flow_needs(*replay);
   if (const auto* lease = std::get_if<LeaseCommand>(&command)) return lease_needs(workspace, *lease);
+  if (const auto* growing = std::get_if<GrowFlowCommand>(&command)) return grow_flow_needs(workspace, *growing);
+  if (const auto* join = std::get_if<JoinNodesCommand>(&command)) return join_nodes_needs(workspace, *join);
   return keys_touched(command);
+}
+
+// The completion of a node does not rest on these: if one of them is damaged, its edges are left to the clock.
+void add_edges_at_once(Workspace& workspace, const CompleteCommand& command, std::vector<Key>& keys) {
+  const Execution* execution = known_execution(workspace, execution_key(command.fence.execution_id));
+  if (execution == nullptr || command.leaves_edges) return;
+  for (Key& key : at_once_keys(*execution)) keys.push_back(std::move(key));
 }
 
 }  // namespace
@@ -143,7 +159,12 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const NamespaceCommand& c) { return std::vector<Key>{namespace_key(c.info.name_space)}; },
                  [](const DueCommand& c) { return std::vector<Key>{c.key}; },
                  [](const SubmitFlowCommand& c) { return submit_flow_keys(c); },
+                 [](const GrowFlowCommand& c) {
+                   return std::vector<Key>{c.held_under ? execution_key(c.held_under->execution_id) : flow_key(c.id)};
+                 },
+                 [](const SealFlowCommand& c) { return std::vector<Key>{flow_key(c.id)}; },
                  [](const CancelFlowCommand& c) { return std::vector<Key>{flow_key(c.id)}; },
+                 [](const ReplayFlowCommand& c) { return std::vector<Key>{flow_key(c.id)}; },
                  [](const RemoveFlowCommand& c) { return std::vector<Key>{flow_key(c.id)}; },
                  [](const RotateKeysCommand&) { return std::vector<Key>{keyring_key()}; },
                  [](const CreateApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
@@ -168,6 +189,14 @@ std::vector<Key> keys_touched(const Command& command) {
       command);
 }
 
+bool may_need_more(const Command& command) { return std::holds_alternative<GrowFlowCommand>(command); }
+
+void add_keys_touched(Workspace& workspace, const Command& command, std::vector<Key>& keys) {
+  const auto* growing = std::get_if<GrowFlowCommand>(&command);
+  if (growing == nullptr || !growing->held_under) return;
+  add_flow_key(known_execution(workspace, execution_key(growing->held_under->execution_id)), keys);
+}
+
 bool others_decide_by(const Command& command) {
   return std::holds_alternative<LaneCommand>(command) || std::holds_alternative<NamespaceCommand>(command);
 }
@@ -184,7 +213,9 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
       workspace.note_looked_up(execution_key(member_id(submit->id, member.ordinal)));
     }
   }
-  return unknown_of(keys_read(workspace, command), workspace);
+  std::vector<Key> keys = keys_read(workspace, command);
+  if (const auto* complete = std::get_if<CompleteCommand>(&command)) add_edges_at_once(workspace, *complete, keys);
+  return unknown_of(std::move(keys), workspace);
 }
 
 std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command) {

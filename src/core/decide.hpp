@@ -19,6 +19,12 @@ namespace flowfabric {
 // after loading, because a loaded record may require another one.
 std::vector<Key> keys_needed(Workspace& workspace, const Command& command);
 
+// Whether a command that was decided earlier in the batch may make this one need more records than were loaded. Then
+// `keys_needed` is asked again, and if there are any, the command is left to another batch.
+bool may_need_more(const Command& command);
+// The slots that belong to `keys_touched` and are only known once the command has been decided.
+void add_keys_touched(Workspace& workspace, const Command& command, std::vector<Key>& keys);
+
 // Whether the command changes a record that decisions about other records read: a lane, or a namespace. Those decisions
 // must not see a change that may yet turn out stale, so such a command is the last of its batch.
 bool others_decide_by(const Command& command);

@@ -81,6 +81,10 @@ Slot& create_flow(Workspace& workspace, const SubmitFlowCommand& command, const 
   flow->id = command.id;
   flow->spec = make_flow_spec(workspace, command, deadline_at, context.now);
   flow->facts.members = static_cast<std::uint32_t>(command.members.size());
+  if (request.open) {
+    flow->facts.state = FlowState::building;
+    flow->facts.named = flow->facts.members;
+  }
   flow->facts.deadline_at = deadline_at;
   flow->facts.tags = request.tags;
   slot.record = std::move(flow);
@@ -89,19 +93,28 @@ Slot& create_flow(Workspace& workspace, const SubmitFlowCommand& command, const 
   return slot;
 }
 
-// The slot of an existing flow; or `not_found`.
-Result<Slot*> existing_flow(Workspace& workspace, const FlowId& id) {
-  Slot& slot = workspace.at(flow_key(id));
-  if (slot.flow() != nullptr && !slot.erased) return &slot;
-  return fail(Errc::not_found, "there is no flow " + to_string(id), "flow_id");
-}
-
 bool stronger(FlowCancelPolicy wanted, const FlowCancel& current) {
   if (current.cause == CancelCause::deadline) return false;
   return current.cause != CancelCause::by_operator || wanted > current.policy;
 }
 
 }  // namespace
+
+Result<Slot*> existing_flow(Workspace& workspace, const FlowId& id) {
+  Slot& slot = workspace.at(flow_key(id));
+  if (slot.flow() != nullptr && !slot.erased) return &slot;
+  return fail(Errc::not_found, "there is no flow " + to_string(id), "flow_id");
+}
+
+void name_member(Workspace& workspace, Slot& flow, const std::string& node, std::uint32_t ordinal) {
+  const Key key = flow_name_key(flow.flow()->id, node);
+  workspace.note_looked_up(key);
+  Slot& slot = workspace.at(key);
+  slot.record = FlowNameRecord{ordinal};
+  slot.changed = true;
+  slot.erased = false;
+  workspace.tie(flow, slot);
+}
 
 Result<Reply> decide_one(Workspace& workspace, const SubmitFlowCommand& command, const Context& context) {
   if (auto answer = earlier_flow(workspace, command, context.now)) return std::move(*answer);
@@ -112,9 +125,10 @@ Result<Reply> decide_one(Workspace& workspace, const SubmitFlowCommand& command,
   Slot& flow = create_flow(workspace, command, context);
   for (const Membership& member : command.members) {
     const CreateRequest& request = command.request.nodes[member.ordinal].request;
-    Slot& slot = create_execution(workspace, member_id(command.id, member.ordinal), request, 0, context,
-                                  &command.id.uuid, &member);
+    Slot& slot = create_execution(workspace, member_id(command.id, member.ordinal), request, request_digest(request),
+                                  context, &command.id.uuid, &member);
     workspace.tie(flow, slot);
+    if (command.request.open) name_member(workspace, flow, member.node, member.ordinal);
     register_lane(workspace, request.lane, request.creator, context.now);
   }
   if (!command.request.idempotency_key.empty()) remember_flow_key(workspace, command, flow, context.now);
@@ -133,6 +147,7 @@ Result<Reply> decide_one(Workspace& workspace, const CancelFlowCommand& command,
                 {{"outcome", std::string(to_string(facts.state))}}};
     return Unexpected(std::move(error));
   }
+  if (facts.replay) return fail(Errc::contended, "a replay of the flow is being prepared; try again in a moment");
   if (facts.cancel && !stronger(wanted, *facts.cancel)) {
     return FlowCancelReply{facts.state, facts.cancel->policy, true};
   }
@@ -140,6 +155,8 @@ Result<Reply> decide_one(Workspace& workspace, const CancelFlowCommand& command,
   begin_cancel(*slot, std::move(order), context);
   if (wanted == FlowCancelPolicy::flow_only) {
     end_flow(*slot, FlowState::cancelled, command.by.name, command.by.reason, context);
+  } else if (facts.ended() == facts.members) {
+    end_with_members(*slot, context);  // it was open, and there is nobody to wait for
   }
   return FlowCancelReply{facts.state, wanted, false};
 }
@@ -169,7 +186,7 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveFlowCommand& command,
 
 // A member that has started goes on: cancelling it is the clock's work.
 Result<void> check_flow(Workspace& workspace, const Execution& execution) {
-  if (!execution.spec.member || execution.facts.attempt_count > 0) return {};
+  if (!execution.spec.member || has_started(execution.facts)) return {};
   const Slot* slot = workspace.find(flow_key(flow_of(execution)));
   const FlowRecord* flow = slot == nullptr ? nullptr : slot->flow();
   if (flow == nullptr || flow->facts.state != FlowState::cancelling) return {};

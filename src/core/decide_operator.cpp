@@ -20,6 +20,16 @@ void archive_result(Transition& transition) {
   facts.result.clear();
 }
 
+}  // namespace
+
+Result<void> check_replays(const Execution& execution) {
+  const std::uint32_t allowed = execution.spec.policy.max_replays;
+  if (execution.facts.replay_count < allowed) return {};
+  return fail(Errc::max_replays_exhausted, "the execution has been replayed " +
+                                               std::to_string(execution.facts.replay_count) +
+                                               " times; the policy allows " + std::to_string(allowed));
+}
+
 void start_over(Transition& transition, const Operator& by, std::optional<std::uint32_t> from_position) {
   Facts& facts = transition.facts();
   facts.steps.forget_last_failures();
@@ -41,8 +51,6 @@ void start_over(Transition& transition, const Operator& by, std::optional<std::u
   if (facts.attempt) facts.pending->previous_attempt_index = facts.attempt->attempt_index;
   make_runnable(transition, 0, DelayCause::none);
 }
-
-}  // namespace
 
 Event plain_event(EventType type, const Context& context, const Operator& by, std::string reason) {
   Event event;
@@ -92,13 +100,9 @@ Result<Reply> decide_one(Workspace& workspace, const ReplayCommand& command, con
   }
   if (facts.member) {
     return fail(Errc::unsupported, "the execution is a node of flow " + to_string(flow_of(transition.execution())) +
-                                       "; nodes of flows cannot be replayed");
+                                       "; replay the flow from this node instead");
   }
-  const std::uint32_t allowed = transition.spec().policy.max_replays;
-  if (facts.replay_count >= allowed) {
-    return fail(Errc::max_replays_exhausted, "the execution has been replayed " + std::to_string(facts.replay_count) +
-                                                 " times; the policy allows " + std::to_string(allowed));
-  }
+  FF_TRY_VOID(check_replays(transition.execution()));
   if (command.from_position && command.replay_count != facts.replay_count) {
     return fail(Errc::contended, "the execution was replayed meanwhile; look at its steps again");
   }

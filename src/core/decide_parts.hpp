@@ -20,14 +20,37 @@ void register_lane(Workspace& workspace, const std::string& lane, const std::str
 Result<Reply> decide_one(Workspace& workspace, const SubmitFlowCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const CancelFlowCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RemoveFlowCommand& command, const Context& context);
+// The slot of an existing flow; or `not_found`.
+Result<Slot*> existing_flow(Workspace& workspace, const FlowId& id);
+// The record that leads from the name of a node to the member.
+void name_member(Workspace& workspace, Slot& flow, const std::string& node, std::uint32_t ordinal);
 // Whether its flow lets a member start.
 Result<void> check_flow(Workspace& workspace, const Execution& execution);
+
+// decide_growth.cpp: flows that grow.
+std::vector<Key> grow_flow_needs(Workspace& workspace, const GrowFlowCommand& command);
+std::vector<Key> join_nodes_needs(Workspace& workspace, const JoinNodesCommand& command);
+Result<Reply> decide_one(Workspace& workspace, const GrowFlowCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const SealFlowCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const JoinNodesCommand& command, const Context& context);
 
 // flow_work.cpp: what the clock does for flows and their members. Each step handles a bounded number of records, and
 // only if all of them are known; what is left stays due.
 std::vector<Key> flow_work_keys(Workspace& workspace, const Key& key);
 void member_due(Workspace& workspace, Slot& slot, const Context& context);
 void flow_due(Workspace& workspace, Slot& slot, const Context& context);
+// A completion resolves the edges of its node itself, if they and its flow are small: the next node then starts one commit
+// earlier. The keys are those of records that it would change; none if it leaves the edges to the clock.
+std::vector<Key> at_once_keys(const Execution& execution);
+void resolve_at_once(Workspace& workspace, Slot& slot, const Context& context);
+bool all_known(Workspace& workspace, const std::vector<Key>& keys);
+// Null if there is none, or it is removed in this batch.
+Slot* member_slot(Workspace& workspace, const FlowId& flow, std::uint32_t ordinal);
+// All groups of a waiting member have fired.
+void open_gate(Slot& slot, const Context& context);
+// One resolved edge arrives at its downstream node.
+void arrive(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Membership& from, Ending ending,
+            const Context& context);
 struct CancelOrder {
   FlowCancelPolicy policy = FlowCancelPolicy::cancel_all;
   CancelCause cause = CancelCause::by_operator;
@@ -37,10 +60,19 @@ struct CancelOrder {
 };
 // The members are cancelled by the clock, from the first one on.
 void begin_cancel(Slot& slot, CancelOrder order, const Context& context);
+// The state follows from what became of the members, all of which have ended.
+void end_with_members(Slot& slot, const Context& context);
+// An edge that was added to a member after all its edges had been resolved: it is resolved at once.
+void resolve_late_edge(Workspace& workspace, Slot& from, const OutgoingEdge& edge, const Context& context);
 // Ends the flow in this state, and starts its retention if all members have ended.
 void end_flow(Slot& slot, FlowState state, const std::string& actor, const std::string& reason, const Context& context);
 void record_flow_event(Slot& slot, EventType type, const std::string& actor, const std::string& reason,
                        const Context& context);
+
+// flow_replay.cpp
+Result<Reply> decide_one(Workspace& workspace, const ReplayFlowCommand& command, const Context& context);
+std::vector<Key> replay_keys(Workspace& workspace, const FlowRecord& flow);
+void prepare_replay(Workspace& workspace, Slot& slot, const Context& context);
 
 // decide_worker.cpp: operations of a worker. All except the lease itself are fenced.
 Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, const Context& context);
@@ -51,6 +83,13 @@ Result<Reply> decide_one(Workspace& workspace, const FailCommand& command, const
 Result<Reply> decide_one(Workspace& workspace, const DelayCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const ReleaseHeldCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const CancelHeldCommand& command, const Context& context);
+
+Release release_of(const Fence& fence, Release::Operation operation, std::uint64_t digest);
+// Whether this call has been answered before, so that a repetition after a lost reply gets the same answer.
+bool is_repeat(const Facts& facts, const Release& now);
+// The holder gives its lease up without an end: the next claim goes on with the same attempt, so neither a retry nor a
+// reclaim is counted.
+void put_attempt_aside(Transition& transition, TimestampMs delay_until);
 
 // The one fence. Time has caught up with the execution before, so a lease that ran out is gone by now.
 Result<void> check_fence(const Execution& execution, const Fence& fence);
@@ -65,6 +104,10 @@ Event plain_event(EventType type, const Context& context, const Operator& by, st
 Result<Reply> decide_one(Workspace& workspace, const CancelCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RevokeCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const ReplayCommand& command, const Context& context);
+// Whether its policy allows one more replay.
+Result<void> check_replays(const Execution& execution);
+// A new life of an ended execution. It keeps the steps before the position; absent: all.
+void start_over(Transition& transition, const Operator& by, std::optional<std::uint32_t> from_position);
 Result<Reply> decide_one(Workspace& workspace, const PriorityCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const TagsCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const LaneCommand& command, const Context& context);

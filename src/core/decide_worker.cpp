@@ -36,6 +36,8 @@ std::uint64_t digest_of(const DelayCommand& command) {
 
 std::uint64_t digest_of(const std::string& reason) { return digest64(reason); }
 
+}  // namespace
+
 Release release_of(const Fence& fence, Release::Operation operation, std::uint64_t digest) {
   Release release;
   release.operation = operation;
@@ -46,15 +48,12 @@ Release release_of(const Fence& fence, Release::Operation operation, std::uint64
   return release;
 }
 
-// Whether this call has been answered before, so that a repetition after a lost reply gets the same answer.
 bool is_repeat(const Facts& facts, const Release& now) {
   const Release& last = facts.release;
   return last.operation == now.operation && last.lease_id == now.lease_id && last.lease_epoch == now.lease_epoch &&
          last.attempt_index == now.attempt_index && last.request_digest == now.request_digest;
 }
 
-// The holder gives its lease up without an end: the next claim goes on with the same attempt, so neither a retry nor a
-// reclaim is counted.
 void put_attempt_aside(Transition& transition, TimestampMs delay_until) {
   Facts& facts = transition.facts();
   const TimestampMs now = transition.now();
@@ -66,8 +65,6 @@ void put_attempt_aside(Transition& transition, TimestampMs delay_until) {
   ++facts.lease_epoch;
   make_runnable(transition, delay_until, DelayCause::worker);
 }
-
-}  // namespace
 
 Result<void> check_fence(const Execution& execution, const Fence& fence) {
   const Facts& facts = execution.facts;
@@ -147,6 +144,7 @@ Result<Reply> decide_one(Workspace& workspace, const CompleteCommand& command, c
   facts.release = release;
   finish(transition, Outcome::success, EventType::completed, AttemptState::ended_success,
          facts.lease->worker_instance_id, {});
+  if (!command.leaves_edges) resolve_at_once(workspace, *slot, context);
   return Done{};
 }
 

@@ -31,22 +31,12 @@ Result<void> check_entries(const char* field, std::size_t count, std::size_t min
                                  std::to_string(max));
 }
 
-Result<void> check_node_name(const std::string& name, const std::string& field) {
-  if (name.empty() || name.size() > limits::max_node_name_bytes) {
-    return refuse_graph(field, "has " + std::to_string(name.size()) + " bytes; allowed: 1 to " +
-                                   std::to_string(limits::max_node_name_bytes));
-  }
-  if (!is_valid_utf8(name)) return refuse_graph(field, "is not valid UTF-8");
-  if (has_control_characters(name)) return refuse_graph(field, "has control characters; none are allowed");
-  return {};
-}
-
 class Planner {
  public:
   explicit Planner(const FlowRequest& request) : request_(request) {}
 
   Result<std::vector<Membership>> run() {
-    FF_TRY_VOID(check_entries("nodes", request_.nodes.size(), 1, limits::max_flow_nodes));
+    FF_TRY_VOID(check_entries("nodes", request_.nodes.size(), request_.open ? 0 : 1, limits::max_flow_nodes));
     FF_TRY_VOID(check_entries("edges", request_.edges.size(), 0, limits::max_flow_edges));
     FF_TRY_VOID(check_entries("groups", request_.groups.size(), 0, limits::max_flow_edges));
     FF_TRY_VOID(take_nodes());
@@ -104,6 +94,9 @@ Result<void> Planner::take_groups() {
     const FlowGroup& group = request_.groups[i];
     FF_TRY(node, ordinal_of(group.node, place_of("groups", i, "node"), "group " + quoted(group.name)));
     if (!group.name.empty()) FF_TRY_VOID(check_node_name(group.name, place_of("groups", i, "name")));
+    if (group.name == join_group) {
+      return refuse_graph(place_of("groups", i, "name"), "is the name of the group of join edges; use another");
+    }
     if (group.policy != GroupPolicy::quorum && group.k != 0) {
       return refuse_graph(place_of("groups", i, "k"),
                           "is only for a quorum; the policy of this group is " + std::string(to_string(group.policy)));
@@ -140,6 +133,10 @@ Result<void> Planner::take_edges() {
     const std::string text = "edge from " + quoted(edge.from) + " to " + quoted(edge.to);
     FF_TRY(from, ordinal_of(edge.from, place_of("edges", i, "from"), text));
     FF_TRY(to, ordinal_of(edge.to, place_of("edges", i, "to"), text));
+    if (edge.kind == EdgeKind::join) {
+      return refuse_graph(place_of("edges", i, "kind"),
+                          "only a running node can add join edges, to itself (" + text + ")");
+    }
     if (from == to)
       return refuse_graph(place_of("edges", i, "to"), "node " + quoted(edge.to) + " cannot depend on itself");
     FF_TRY(group, group_of(edge, to, i));
@@ -227,6 +224,16 @@ std::string Planner::cycle_among(const std::vector<std::uint32_t>& open) const {
 }
 
 }  // namespace
+
+Result<void> check_node_name(const std::string& name, const std::string& field) {
+  if (name.empty() || name.size() > limits::max_node_name_bytes) {
+    return refuse_graph(field, "has " + std::to_string(name.size()) + " bytes; allowed: 1 to " +
+                                   std::to_string(limits::max_node_name_bytes));
+  }
+  if (!is_valid_utf8(name)) return refuse_graph(field, "is not valid UTF-8");
+  if (has_control_characters(name)) return refuse_graph(field, "has control characters; none are allowed");
+  return {};
+}
 
 Result<std::vector<Membership>> plan_flow(const FlowRequest& request) { return Planner(request).run(); }
 

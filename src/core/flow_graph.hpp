@@ -7,9 +7,11 @@
 
 namespace flowfabric {
 
-// One Membership for each node, in the order of the request. Refused: no or too many nodes, edges or groups, duplicate
+// One Membership for each node, in the order of the request. Refused: no nodes, unless the flow is open; too many nodes, edges or groups, duplicate
 // names and edges, names that do not exist, a quorum that its edges cannot reach, cycles. The error names what is wrong
 // by the names of the nodes.
 Result<std::vector<Membership>> plan_flow(const FlowRequest& request);
+
+Result<void> check_node_name(const std::string& name, const std::string& field);
 
 }  // namespace flowfabric

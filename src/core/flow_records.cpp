@@ -49,6 +49,50 @@ FlowFirstFailure get_first_failure(Decoder& in) {
   return failure;
 }
 
+void put_replay(Encoder& out, const FlowReplay& replay) {
+  out.enumerator(replay.stage);
+  out.unsigned_number(replay.next);
+  out.unsigned_number(replay.next_edge);
+  out.text(replay.chosen);
+  out.text(replay.spread);
+  out.text(replay.by);
+  out.text(replay.reason);
+  out.number(replay.at);
+}
+
+FlowReplay get_replay(Decoder& in) {
+  FlowReplay replay;
+  replay.stage = in.enumerator(FlowReplay::Stage::arrive);
+  replay.next = in.u32();
+  replay.next_edge = in.u32();
+  replay.chosen = in.text();
+  replay.spread = in.text();
+  replay.by = in.text();
+  replay.reason = in.text();
+  replay.at = in.number();
+  return replay;
+}
+
+// What layout 2 adds.
+bool has_growth(const FlowFacts& facts) { return facts.named != 0 || facts.added_edges != 0 || facts.sinks; }
+
+void put_growth(Encoder& out, const FlowFacts& facts) {
+  out.unsigned_number(facts.named);
+  out.unsigned_number(facts.added_edges);
+  out.boolean(facts.sinks.has_value());
+  if (!facts.sinks) return;
+  out.unsigned_number(facts.sinks->size());
+  for (const std::uint32_t ordinal : *facts.sinks) out.unsigned_number(ordinal);
+}
+
+void get_growth(Decoder& in, FlowFacts& facts) {
+  facts.named = in.u32();
+  facts.added_edges = in.u32();
+  if (!in.boolean()) return;
+  facts.sinks.emplace(in.count());
+  for (std::uint32_t& ordinal : *facts.sinks) ordinal = in.u32();
+}
+
 Result<FlowSpec> decode_flow_spec(std::string_view bytes) {
   Decoder in(bytes);
   if (!known_layout(in)) return fail(Errc::corruption, unknown_layout("a flow's spec").message);
@@ -71,7 +115,8 @@ Result<FlowSpec> decode_flow_spec(std::string_view bytes) {
 
 Result<FlowFacts> decode_flow_facts(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return fail(Errc::corruption, unknown_layout("a flow's facts").message);
+  const std::uint8_t layout = layout_of(in, layout_3);
+  if (layout == 0) return fail(Errc::corruption, unknown_layout("a flow's facts").message);
   FlowFacts facts;
   facts.state = in.enumerator(FlowState::cancelled);
   facts.revision = in.unsigned_number();
@@ -91,6 +136,8 @@ Result<FlowFacts> decode_flow_facts(std::string_view bytes) {
   facts.last_mutation_at = in.number();
   facts.armed_due = in.number();
   facts.tags = get_tags(in);
+  if (layout >= layout_2) get_growth(in, facts);
+  if (layout >= layout_3) facts.replay = get_replay(in);
   return finished(in, std::move(facts), "a flow's facts");
 }
 
@@ -117,7 +164,7 @@ std::string encode(const FlowSpec& spec) {
 
 std::string encode(const FlowFacts& facts) {
   Encoder out;
-  out.u8(layout_1);
+  out.u8(facts.replay ? layout_3 : has_growth(facts) ? layout_2 : layout_1);
   out.enumerator(facts.state);
   out.unsigned_number(facts.revision);
   out.unsigned_number(facts.members);
@@ -134,7 +181,24 @@ std::string encode(const FlowFacts& facts) {
   out.number(facts.last_mutation_at);
   out.number(facts.armed_due);
   put_tags(out, facts.tags);
+  if (has_growth(facts) || facts.replay) put_growth(out, facts);
+  if (facts.replay) put_replay(out, *facts.replay);
   return out.take();
+}
+
+std::string encode(const FlowNameRecord& record) {
+  Encoder out;
+  out.u8(layout_1);
+  out.unsigned_number(record.ordinal);
+  return out.take();
+}
+
+Result<FlowNameRecord> decode_flow_name(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return fail(Errc::corruption, unknown_layout("the name of a node").message);
+  FlowNameRecord record;
+  record.ordinal = in.u32();
+  return finished(in, std::move(record), "the name of a node");
 }
 
 Result<FlowRecord> decode_flow(const Record& record) {
@@ -178,6 +242,7 @@ std::uint64_t request_digest(const FlowRequest& request) {
   put_retention(out, request.retention);
   put_tags(out, request.tags);
   out.text(request.creator);
+  if (request.open) out.boolean(true);
   return digest64(out.take());
 }
 

@@ -15,15 +15,8 @@ namespace flowfabric {
 namespace {
 
 const std::string flow_actor = "flow";
-
-bool all_known(Workspace& workspace, const std::vector<Key>& keys) {
-  return std::all_of(keys.begin(), keys.end(), [&](const Key& key) { return workspace.knows(key); });
-}
-
-Slot* member_slot(Workspace& workspace, const FlowId& flow, std::uint32_t ordinal) {
-  Slot* slot = workspace.find(execution_key(member_id(flow, ordinal)));
-  return slot == nullptr || slot->execution() == nullptr || slot->erased ? nullptr : slot;
-}
+const std::string flow_clock_actor = "clock";
+const std::string deadline_reason = "deadline";
 
 std::string group_text(const Membership& member, std::uint32_t group) {
   const std::string& name = member.groups[group].name;
@@ -46,52 +39,8 @@ std::vector<Key> edge_keys(const Execution& execution) {
   return keys;
 }
 
-// All groups have fired.
-void open_gate(Slot& slot, const Context& context) {
-  Transition transition(slot, context);
-  Facts& facts = transition.facts();
-  facts.gates &= ~dependency_gate;
-  if (facts.delay_until != 0) {
-    transition.record(EventType::delayed, flow_actor, "dependencies_satisfied", facts.delay_until);
-    return;
-  }
-  make_runnable(transition, 0, DelayCause::none);
-  transition.record(EventType::ready, flow_actor, "dependencies_satisfied");
-}
-
 void note_work(MemberFacts& facts, TimestampMs now) {
   if (facts.work_at == 0) facts.work_at = now;
-}
-
-// One resolved edge arrives at its downstream node.
-void arrive(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Membership& from, Ending ending,
-            const Context& context) {
-  settle(slot, context);
-  Execution& execution = *slot.execution();
-  const Membership& member = *execution.spec.member;
-  MemberFacts& facts = *execution.facts.member;
-  GroupTally& tally = facts.groups[edge.group];
-  const GroupState before = tally.state;
-  const GroupState after = count_edge(member.groups[edge.group], tally, verdict, from.ordinal);
-  Transition(slot, context).touch();
-  if (before == after) return;
-  if (member.groups[edge.group].rest == GroupRest::cancel_remaining) {
-    facts.sibling_cancels.push_back({edge.group, 0});
-    note_work(facts, context.now);
-  }
-  if (execution.facts.phase == Phase::terminal || (execution.facts.gates & dependency_gate) == 0) return;
-  if (after == GroupState::impossible) {
-    Transition transition(slot, context);
-    static constexpr std::string_view endings[] = {"succeeded",     "failed",  "was cancelled",
-                                                   "was cancelled", "expired", "was skipped"};
-    finish(transition, Outcome::skipped, EventType::skipped, AttemptState::ended_cancelled, flow_actor,
-           group_text(member, edge.group) + " cannot fire: node \"" + from.node + "\" " +
-               std::string(endings[static_cast<std::size_t>(ending)]));
-    return;
-  }
-  const bool open = std::all_of(facts.groups.begin(), facts.groups.end(),
-                                [](const GroupTally& one) { return one.state == GroupState::fired; });
-  if (open) open_gate(slot, context);
 }
 
 void count_outcome(FlowFacts& facts, Outcome outcome) {
@@ -103,23 +52,6 @@ void count_outcome(FlowFacts& facts, Outcome outcome) {
     case Outcome::none:
     case Outcome::failed: ++facts.failed; break;
   }
-}
-
-// The state in which a flow ends whose members have all ended.
-void end_with_members(Slot& slot, const Context& context) {
-  const FlowFacts& facts = slot.flow()->facts;
-  if (facts.cancel && facts.cancel->cause == CancelCause::by_operator) {
-    return end_flow(slot, FlowState::cancelled, facts.cancel->by, facts.cancel->reason, context);
-  }
-  if (facts.cancel && facts.cancel->cause == CancelCause::deadline) {
-    return end_flow(slot, FlowState::failed, "clock", "deadline", context);
-  }
-  if (facts.first_failure) {
-    const FlowFirstFailure& failure = *facts.first_failure;
-    return end_flow(slot, FlowState::failed, flow_actor,
-                    "node \"" + failure.node + "\" ended as " + std::string(to_string(failure.outcome)), context);
-  }
-  end_flow(slot, FlowState::completed, flow_actor, {}, context);
 }
 
 void start_retention(FlowRecord& flow, const Context& context) {
@@ -147,8 +79,9 @@ void count_member(Slot& slot, const Execution& execution, const Context& context
     if (!facts.first_failure) {
       facts.first_failure = FlowFirstFailure{member.ordinal, member.node, execution.facts.outcome, category};
     }
-    const bool fails_now = facts.state == FlowState::running && facts.ended() < facts.members &&
-                           flow.spec.failure_policy == FailurePolicy::fail_fast;
+    const bool goes_on =
+        facts.state == FlowState::building || (facts.state == FlowState::running && facts.ended() < facts.members);
+    const bool fails_now = goes_on && flow.spec.failure_policy == FailurePolicy::fail_fast;
     if (fails_now) {
       begin_cancel(slot,
                    {FlowCancelPolicy::cancel_pending, CancelCause::failure, true, flow_actor,
@@ -156,7 +89,7 @@ void count_member(Slot& slot, const Execution& execution, const Context& context
                    context);
     }
   }
-  if (facts.ended() < facts.members) return;
+  if (facts.ended() < facts.members || facts.state == FlowState::building) return;
   has_ended(facts.state) ? start_retention(flow, context) : end_with_members(slot, context);
 }
 
@@ -280,27 +213,38 @@ std::vector<Key> members_from(const FlowRecord& flow, std::uint32_t first) {
   return keys;
 }
 
-std::vector<Key> flow_keys(const FlowRecord& flow) {
+std::vector<Key> flow_keys(Workspace& workspace, const FlowRecord& flow) {
   const FlowFacts& facts = flow.facts;
+  if (facts.replay) return replay_keys(workspace, flow);
   if (is_cancelling(facts)) return members_from(flow, facts.cancel->next);
   if (!has_ended(facts.state) || facts.retain_until == 0) return {};
   std::vector<Key> keys = members_from(flow, facts.removing.value_or(0));
+  for (std::size_t i = 0, members = facts.named == 0 ? 0 : keys.size(); i < members; ++i) {
+    const Slot* member = workspace.find(keys[i]);
+    if (member == nullptr || member->execution() == nullptr) continue;
+    keys.push_back(flow_name_key(flow.id, member->execution()->spec.member->node));
+  }
   keys.push_back(namespace_key(flow.spec.name_space));
   return keys;
 }
 
 bool is_spared(const FlowCancel& cancel, const Execution& execution) {
   if (cancel.cause == CancelCause::deadline) return false;
-  const bool started = execution.facts.attempt_count > 0;
+  const bool started = has_started(execution.facts);
   if (cancel.policy == FlowCancelPolicy::cancel_pending && started) return true;
   return cancel.run_cleanup && !started && is_cleanup(*execution.spec.member);
+}
+
+// Also of a flow that an operator has cancelled before: its order stays, what is left expires.
+bool deadline_has_passed(const FlowRecord& flow) {
+  return flow.spec.deadline_span_ms != 0 && flow.facts.deadline_at == 0;
 }
 
 void cancel_members(Workspace& workspace, Slot& slot, const Context& context) {
   FlowRecord& flow = *slot.flow();
   if (!all_known(workspace, members_from(flow, flow.facts.cancel->next))) return;
   FlowCancel& cancel = *flow.facts.cancel;
-  const bool expires = cancel.cause == CancelCause::deadline;
+  const bool expires = deadline_has_passed(flow);
   const std::uint32_t end = std::min(cancel.next + limits::max_flow_step, flow.facts.members);
   for (; cancel.next < end; ++cancel.next) {
     Slot* member = member_slot(workspace, flow.id, cancel.next);
@@ -309,16 +253,27 @@ void cancel_members(Workspace& workspace, Slot& slot, const Context& context) {
     const Execution& execution = *member->execution();
     if (execution.facts.phase == Phase::terminal || is_spared(cancel, execution)) continue;
     workspace.tie(slot, *member);
-    withdraw(*member, expires ? Outcome::expired : Outcome::cancelled,
-             expires ? EventType::expired : EventType::cancelled, cancel.by, cancel.reason, context);
+    if (expires) {
+      withdraw(*member, Outcome::expired, EventType::expired, flow_clock_actor, deadline_reason, context);
+    } else {
+      withdraw(*member, Outcome::cancelled, EventType::cancelled, cancel.by, cancel.reason, context);
+    }
   }
   cancel.done = cancel.next == flow.facts.members;
+}
+
+// A flow that an operator has cancelled ends as cancelled also if its deadline passes before, and shows who cancelled it.
+void extend_to_all(FlowCancel& cancel) {
+  cancel.policy = FlowCancelPolicy::cancel_all;
+  cancel.run_cleanup = false;
+  cancel.next = 0;
+  cancel.done = false;
 }
 
 void remove_members(Workspace& workspace, Slot& slot, const Context& context) {
   FlowRecord& flow = *slot.flow();
   FlowFacts& facts = flow.facts;
-  if (!all_known(workspace, flow_keys(flow))) return;
+  if (!all_known(workspace, flow_keys(workspace, flow))) return;
   if (!facts.removing) {
     // The default of the namespace may have changed since.
     flow.spec.namespace_retention = namespace_retention(workspace, flow.spec.name_space);
@@ -336,12 +291,115 @@ void remove_members(Workspace& workspace, Slot& slot, const Context& context) {
     workspace.tie(slot, *member);
     member->changed = true;
     member->erased = true;
+    if (facts.named == 0) continue;
+    Slot& name = workspace.at(flow_name_key(flow.id, member->execution()->spec.member->node));
+    workspace.tie(slot, name);
+    name.changed = true;
+    name.erased = true;
   }
   facts.removing = end;
   slot.erased = end == facts.members;
 }
 
 }  // namespace
+
+bool all_known(Workspace& workspace, const std::vector<Key>& keys) {
+  return std::all_of(keys.begin(), keys.end(), [&](const Key& key) { return workspace.knows(key); });
+}
+
+Slot* member_slot(Workspace& workspace, const FlowId& flow, std::uint32_t ordinal) {
+  Slot* slot = workspace.find(execution_key(member_id(flow, ordinal)));
+  return slot == nullptr || slot->execution() == nullptr || slot->erased ? nullptr : slot;
+}
+
+void open_gate(Slot& slot, const Context& context) {
+  Transition transition(slot, context);
+  Facts& facts = transition.facts();
+  facts.gates &= ~dependency_gate;
+  if (facts.delay_until != 0) {
+    transition.record(EventType::delayed, flow_actor, "dependencies_satisfied", facts.delay_until);
+    return;
+  }
+  make_runnable(transition, 0, DelayCause::none);
+  transition.record(EventType::ready, flow_actor, "dependencies_satisfied");
+}
+
+// Join edges come from nodes that the node itself has added, so it does not wait for them before it starts.
+static bool may_start(const Membership& member, const MemberFacts& facts) {
+  for (std::size_t i = 0; i < facts.groups.size(); ++i) {
+    if (facts.groups[i].state != GroupState::fired && member.groups[i].name != join_group) return false;
+  }
+  return true;
+}
+
+// A node that was added by the downstream node has ended. The downstream node goes on when it was the last that it waits for.
+static void arrive_joined(Slot& slot, const OutgoingEdge& edge, const Membership& from, const Context& context) {
+  settle(slot, context);
+  Execution& execution = *slot.execution();
+  MemberFacts& facts = *execution.facts.member;
+  FF_CHECK(facts.growth.has_value());
+  count_edge(execution.spec.member->groups[edge.group], facts.groups[edge.group], EdgeState::satisfied, from.ordinal);
+  facts.growth->joined.push_back(from.ordinal);
+  const bool awaited = std::erase(facts.growth->awaits, from.ordinal) > 0;
+  Transition(slot, context).touch();
+  if (execution.facts.phase == Phase::terminal || (execution.facts.gates & dependency_gate) == 0) return;
+  if (awaited && facts.growth->awaits.empty()) open_gate(slot, context);
+}
+
+void arrive(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Membership& from, Ending ending,
+            const Context& context) {
+  if (edge.kind == EdgeKind::join) return arrive_joined(slot, edge, from, context);
+  settle(slot, context);
+  Execution& execution = *slot.execution();
+  const Membership& member = *execution.spec.member;
+  MemberFacts& facts = *execution.facts.member;
+  GroupTally& tally = facts.groups[edge.group];
+  const GroupState before = tally.state;
+  const GroupState after = count_edge(member.groups[edge.group], tally, verdict, from.ordinal);
+  Transition(slot, context).touch();
+  if (before == after) return;
+  if (member.groups[edge.group].rest == GroupRest::cancel_remaining) {
+    facts.sibling_cancels.push_back({edge.group, 0});
+    note_work(facts, context.now);
+  }
+  if (execution.facts.phase == Phase::terminal || (execution.facts.gates & dependency_gate) == 0) return;
+  if (after == GroupState::impossible) {
+    Transition transition(slot, context);
+    static constexpr std::string_view endings[] = {"succeeded",     "failed",  "was cancelled",
+                                                   "was cancelled", "expired", "was skipped"};
+    finish(transition, Outcome::skipped, EventType::skipped, AttemptState::ended_cancelled, flow_actor,
+           group_text(member, edge.group) + " cannot fire: node \"" + from.node + "\" " +
+               std::string(endings[static_cast<std::size_t>(ending)]));
+    return;
+  }
+  if (may_start(member, facts)) open_gate(slot, context);
+}
+
+void end_with_members(Slot& slot, const Context& context) {
+  const FlowFacts& facts = slot.flow()->facts;
+  if (facts.cancel && facts.cancel->cause == CancelCause::by_operator) {
+    return end_flow(slot, FlowState::cancelled, facts.cancel->by, facts.cancel->reason, context);
+  }
+  if (facts.cancel && facts.cancel->cause == CancelCause::deadline) {
+    return end_flow(slot, FlowState::failed, flow_clock_actor, deadline_reason, context);
+  }
+  if (facts.first_failure) {
+    const FlowFirstFailure& failure = *facts.first_failure;
+    return end_flow(slot, FlowState::failed, flow_actor,
+                    "node \"" + failure.node + "\" ended as " + std::string(to_string(failure.outcome)), context);
+  }
+  end_flow(slot, FlowState::completed, flow_actor, {}, context);
+}
+
+void resolve_late_edge(Workspace& workspace, Slot& from, const OutgoingEdge& edge, const Context& context) {
+  const Execution& execution = *from.execution();
+  const Membership& member = *execution.spec.member;
+  const Ending ending = ending_of(execution.facts.outcome, execution.facts.member->withdrawn);
+  Slot* downstream = member_slot(workspace, flow_of(execution), edge.to);
+  if (downstream == nullptr) return;
+  workspace.tie(from, *downstream);
+  arrive(*downstream, edge, edge_verdict(edge.kind, ending), member, ending, context);
+}
 
 void record_flow_event(Slot& slot, EventType type, const std::string& actor, const std::string& reason,
                        const Context& context) {
@@ -389,12 +447,38 @@ void end_flow(Slot& slot, FlowState state, const std::string& actor, const std::
 std::vector<Key> flow_work_keys(Workspace& workspace, const Key& key) {
   const Slot* slot = workspace.find(key);
   if (slot == nullptr || slot->erased) return {};
-  if (const FlowRecord* flow = slot->flow()) return flow_keys(*flow);
+  if (const FlowRecord* flow = slot->flow()) return flow_keys(workspace, *flow);
   const Execution* execution = slot->execution();
   if (execution == nullptr || !execution->facts.member) return {};
   std::vector<Key> keys = edge_keys(*execution);
   for (Key& more : sibling_keys(workspace, *execution)) keys.push_back(std::move(more));
   return keys;
+}
+
+std::vector<Key> at_once_keys(const Execution& execution) {
+  if (!execution.spec.member || execution.facts.phase == Phase::terminal) return {};
+  const Membership& member = *execution.spec.member;
+  if (member.outgoing.size() > limits::max_edges_at_once || member.ordinal >= limits::max_members_at_once) return {};
+  const FlowId flow = flow_of(execution);
+  std::vector<Key> keys = {flow_key(flow)};
+  for (const OutgoingEdge& edge : member.outgoing) keys.push_back(execution_key(member_id(flow, edge.to)));
+  return keys;
+}
+
+void resolve_at_once(Workspace& workspace, Slot& slot, const Context& context) {
+  const Execution& execution = *slot.execution();
+  if (!execution.facts.member || !execution.facts.member->unresolved) return;
+  if (execution.spec.member->outgoing.size() > limits::max_edges_at_once) return;
+  const auto is_damaged = [&](const Key& key) {
+    const Slot* one = workspace.find(key);
+    return one != nullptr && one->damage != nullptr;
+  };
+  const std::vector<Key> keys = edge_keys(execution);
+  if (std::any_of(keys.begin(), keys.end(), is_damaged)) return;
+  const Slot* flow = workspace.find(flow_key(flow_of(execution)));
+  if (flow == nullptr || flow->erased || flow->flow() == nullptr) return;
+  if (flow->flow()->facts.members > limits::max_members_at_once) return;
+  member_due(workspace, slot, context);
 }
 
 void member_due(Workspace& workspace, Slot& slot, const Context& context) {
@@ -408,14 +492,18 @@ void member_due(Workspace& workspace, Slot& slot, const Context& context) {
 void flow_due(Workspace& workspace, Slot& slot, const Context& context) {
   slot.changed = true;  // moves the due entry
   FlowFacts& facts = slot.flow()->facts;
+  if (facts.replay) return prepare_replay(workspace, slot, context);
   if (is_cancelling(facts)) return cancel_members(workspace, slot, context);
   if (is_to_be_removed(facts, context.now)) return remove_members(workspace, slot, context);
   if (facts.deadline_at == 0 || facts.deadline_at > context.now || has_ended(facts.state)) return;
   facts.deadline_at = 0;
-  // A flow that an operator has cancelled ends as cancelled also if its deadline passes before.
-  CancelOrder order{FlowCancelPolicy::cancel_all, CancelCause::deadline, false, "clock", "deadline"};
-  if (facts.cancel && facts.cancel->cause == CancelCause::by_operator) order.cause = CancelCause::by_operator;
-  begin_cancel(slot, std::move(order), context);
+  if (facts.cancel && facts.cancel->cause == CancelCause::by_operator) {
+    extend_to_all(*facts.cancel);
+  } else {
+    begin_cancel(slot, {FlowCancelPolicy::cancel_all, CancelCause::deadline, false, flow_clock_actor, deadline_reason},
+                 context);
+  }
+  if (facts.ended() == facts.members) end_with_members(slot, context);  // it was open
 }
 
 }  // namespace flowfabric

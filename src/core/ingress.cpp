@@ -324,6 +324,12 @@ Result<void> admit_bytes_of_flow(std::size_t bytes) {
               "nodes");
 }
 
+Result<void> admit_without_id(const CreateRequest& request) {
+  if (!request.idempotency_key.empty()) return refuse("is given; only the flow has one", "idempotency_key");
+  if (request.id) return refuse("is given; ids of nodes are computed from that of the flow", "id");
+  return {};
+}
+
 Result<void> admit_node(FlowNode& node, const FlowRequest& flow, const IngressLimits& limits) {
   CreateRequest& request = node.request;
   if (request.name_space != flow.name_space && request.name_space != default_namespace) {
@@ -331,8 +337,7 @@ Result<void> admit_node(FlowNode& node, const FlowRequest& flow, const IngressLi
         "is \"" + request.name_space + "\"; a node is in the namespace of its flow, \"" + flow.name_space + "\"",
         "namespace");
   }
-  if (!request.idempotency_key.empty()) return refuse("is given; only the flow has one", "idempotency_key");
-  if (request.id) return refuse("is given; ids of nodes are computed from that of the flow", "id");
+  FF_TRY_VOID(admit_without_id(request));
   request.name_space = flow.name_space;
   if (request.creator.empty()) request.creator = flow.creator;
   if (request.traceparent.empty()) request.traceparent = flow.traceparent;
@@ -367,7 +372,7 @@ Result<void> admit(FlowRequest& request, const IngressLimits& limits) {
   }
   FF_TRY_VOID(
       admit_text(request.idempotency_key, "idempotency_key", 0, limits::max_idempotency_key_bytes, Content::any_text));
-  FF_TRY_VOID(admit_count(request.nodes.size(), "nodes", 1, limits::max_flow_nodes));
+  FF_TRY_VOID(admit_count(request.nodes.size(), "nodes", request.open ? 0 : 1, limits::max_flow_nodes));
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
     if (auto admitted = admit_node(request.nodes[i], request, limits); !admitted) {
@@ -376,6 +381,27 @@ Result<void> admit(FlowRequest& request, const IngressLimits& limits) {
     bytes += request.nodes[i].request.payload.size();
   }
   return admit_bytes_of_flow(bytes);
+}
+
+Result<void> admit(FlowAddition& addition, const IngressLimits& limits) {
+  FF_TRY_VOID(admit_count(addition.nodes.size(), "nodes", 0, limits::max_flow_nodes));
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < addition.nodes.size(); ++i) {
+    CreateRequest& request = addition.nodes[i].request;
+    auto admitted = admit_without_id(request);
+    if (admitted) admitted = admit(request, limits);
+    if (!admitted) return Unexpected(of_node(admitted.error(), addition.nodes[i], i));
+    bytes += request.payload.size();
+  }
+  return admit_bytes_of_flow(bytes);
+}
+
+Result<void> admit_node_names(const std::vector<std::string>& names) {
+  FF_TRY_VOID(admit_count(names.size(), "names", 1, limits::max_added_edges));
+  for (const std::string& name : names) {
+    FF_TRY_VOID(admit_text(name, "names", 1, limits::max_node_name_bytes, Content::no_controls));
+  }
+  return {};
 }
 
 Result<void> admit_flow_id(const FlowId& id) {

@@ -8,23 +8,25 @@
 
 namespace flowfabric {
 
-void encode_into(Encoder& out, const Membership& member) {
-  out.text(member.node);
-  out.unsigned_number(member.ordinal);
-  out.unsigned_number(member.outgoing.size());
-  for (const OutgoingEdge& edge : member.outgoing) {
+namespace {
+
+// What a Membership and its growth have in common.
+template <class Graph>
+void put_graph(Encoder& out, const Graph& graph) {
+  out.unsigned_number(graph.outgoing.size());
+  for (const OutgoingEdge& edge : graph.outgoing) {
     out.unsigned_number(edge.to);
     out.enumerator(edge.kind);
     out.unsigned_number(edge.group);
   }
-  out.unsigned_number(member.incoming.size());
-  for (const IncomingEdge& edge : member.incoming) {
+  out.unsigned_number(graph.incoming.size());
+  for (const IncomingEdge& edge : graph.incoming) {
     out.unsigned_number(edge.from);
     out.enumerator(edge.kind);
     out.unsigned_number(edge.group);
   }
-  out.unsigned_number(member.groups.size());
-  for (const IncomingGroup& group : member.groups) {
+  out.unsigned_number(graph.groups.size());
+  for (const IncomingGroup& group : graph.groups) {
     out.text(group.name);
     out.enumerator(group.policy);
     out.unsigned_number(group.needed);
@@ -33,30 +35,81 @@ void encode_into(Encoder& out, const Membership& member) {
   }
 }
 
-Membership decode_membership(Decoder& in) {
-  Membership member;
-  member.node = in.text();
-  member.ordinal = in.u32();
-  member.outgoing.resize(in.count());
-  for (OutgoingEdge& edge : member.outgoing) {
+template <class Graph>
+void get_graph(Decoder& in, Graph& graph) {
+  graph.outgoing.resize(in.count());
+  for (OutgoingEdge& edge : graph.outgoing) {
     edge.to = in.u32();
-    edge.kind = in.enumerator(EdgeKind::optional);
+    edge.kind = in.enumerator(EdgeKind::join);
     edge.group = in.u32();
   }
-  member.incoming.resize(in.count());
-  for (IncomingEdge& edge : member.incoming) {
+  graph.incoming.resize(in.count());
+  for (IncomingEdge& edge : graph.incoming) {
     edge.from = in.u32();
-    edge.kind = in.enumerator(EdgeKind::optional);
+    edge.kind = in.enumerator(EdgeKind::join);
     edge.group = in.u32();
   }
-  member.groups.resize(in.count());
-  for (IncomingGroup& group : member.groups) {
+  graph.groups.resize(in.count());
+  for (IncomingGroup& group : graph.groups) {
     group.name = in.text();
     group.policy = in.enumerator(GroupPolicy::quorum);
     group.needed = in.u32();
     group.edges = in.u32();
     group.rest = in.enumerator(GroupRest::cancel_remaining);
   }
+}
+
+void put_ordinals(Encoder& out, const std::vector<std::uint32_t>& ordinals) {
+  out.unsigned_number(ordinals.size());
+  for (const std::uint32_t ordinal : ordinals) out.unsigned_number(ordinal);
+}
+
+std::vector<std::uint32_t> get_ordinals(Decoder& in) {
+  std::vector<std::uint32_t> ordinals(in.count());
+  for (std::uint32_t& ordinal : ordinals) ordinal = in.u32();
+  return ordinals;
+}
+
+}  // namespace
+
+void encode_into(Encoder& out, const Membership& member) {
+  out.text(member.node);
+  out.unsigned_number(member.ordinal);
+  put_graph(out, member);
+}
+
+void encode_into(Encoder& out, const MemberGrowth& growth) {
+  put_graph(out, growth);
+  put_ordinals(out, growth.joined);
+  put_ordinals(out, growth.awaits);
+}
+
+MemberGrowth decode_member_growth(Decoder& in) {
+  MemberGrowth growth;
+  get_graph(in, growth);
+  growth.joined = get_ordinals(in);
+  growth.awaits = get_ordinals(in);
+  return growth;
+}
+
+bool grow(Membership& member, const MemberGrowth& growth) {
+  member.outgoing.insert(member.outgoing.end(), growth.outgoing.begin(), growth.outgoing.end());
+  member.groups.insert(member.groups.end(), growth.groups.begin(), growth.groups.end());
+  for (const IncomingEdge& edge : growth.incoming) {
+    if (edge.group >= member.groups.size()) return false;
+    member.incoming.push_back(edge);
+    IncomingGroup& group = member.groups[edge.group];
+    ++group.edges;
+    if (group.policy == GroupPolicy::all) ++group.needed;
+  }
+  return true;
+}
+
+Membership decode_membership(Decoder& in) {
+  Membership member;
+  member.node = in.text();
+  member.ordinal = in.u32();
+  get_graph(in, member);
   return member;
 }
 
@@ -119,7 +172,8 @@ EdgeState edge_verdict(EdgeKind kind, Ending ending) {
     case EdgeKind::on_success: return ending == Ending::success ? EdgeState::satisfied : EdgeState::unsatisfiable;
     case EdgeKind::on_failure: return is_failure(ending) ? EdgeState::satisfied : EdgeState::unsatisfiable;
     case EdgeKind::on_finish:
-    case EdgeKind::optional: return EdgeState::satisfied;
+    case EdgeKind::optional:
+    case EdgeKind::join: return EdgeState::satisfied;
   }
   return EdgeState::unsatisfiable;
 }
@@ -134,8 +188,9 @@ bool is_failure(Ending ending) {
 }
 
 bool is_handled(const Membership& member) {
-  return std::any_of(member.outgoing.begin(), member.outgoing.end(),
-                     [](const OutgoingEdge& edge) { return edge.kind == EdgeKind::on_failure; });
+  return std::any_of(member.outgoing.begin(), member.outgoing.end(), [](const OutgoingEdge& edge) {
+    return edge.kind == EdgeKind::on_failure || edge.kind == EdgeKind::join;
+  });
 }
 
 bool is_cleanup(const Membership& member) {

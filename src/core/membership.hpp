@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,20 @@ struct SiblingCancel {
   friend bool operator==(const SiblingCancel&, const SiblingCancel&) = default;
 };
 
+// What was added to the part of the graph that a member carries, after it was written. The Membership in memory has these
+// too, at the end of its lists.
+struct MemberGrowth {
+  std::vector<OutgoingEdge> outgoing;
+  std::vector<IncomingEdge> incoming;
+  // `edges` is 0, and `needed` what is needed beside the edges (of a quorum, its k): the incoming edges are counted when the
+  // record is read.
+  std::vector<IncomingGroup> groups;
+  std::vector<std::uint32_t> joined;  // nodes whose join edges have arrived
+  std::vector<std::uint32_t> awaits;  // nodes that it waits for, after it has started
+
+  friend bool operator==(const MemberGrowth&, const MemberGrowth&) = default;
+};
+
 struct MemberFacts {
   std::vector<GroupTally> groups;  // as many as the Membership has
   // It has ended, and its flow does not know yet: its outgoing edges from `resolved` on are to be resolved, then it is
@@ -77,6 +92,7 @@ struct MemberFacts {
   bool withdrawn = false;  // its flow ended it: a group that no longer needs it, a cancellation, the flow's deadline
   std::vector<SiblingCancel> sibling_cancels;
   TimestampMs work_at = 0;  // not 0: the clock has to continue with one of the above
+  std::optional<MemberGrowth> growth;
 
   friend bool operator==(const MemberFacts&, const MemberFacts&) = default;
 };
@@ -85,6 +101,14 @@ void encode_into(Encoder& out, const Membership& member);
 Membership decode_membership(Decoder& in);
 void encode_into(Encoder& out, const MemberFacts& facts);
 MemberFacts decode_member_facts(Decoder& in);
+void encode_into(Encoder& out, const MemberGrowth& growth);
+MemberGrowth decode_member_growth(Decoder& in);
+
+// The group into which the join edges of a node lead.
+inline constexpr std::string_view join_group = "(joined)";
+
+// Adds edges and groups to a Membership. False if they do not fit: the numbers of groups are out of range.
+bool grow(Membership& member, const MemberGrowth& growth);
 
 // ---- The rules of edges and groups. docs/flows.md has the same tables.
 

@@ -140,6 +140,81 @@ TEST(FlowRecords, AFlowRoundTrips) {
   EXPECT_EQ(decoded->facts, flow.facts);
   record.body += 'x';
   EXPECT_FALSE(decode_flow(record));
+
+  FlowReplay& replay = flow.facts.replay.emplace();
+  replay.stage = FlowReplay::Stage::arrive;
+  replay.next = 70000;
+  replay.next_edge = 3;
+  replay.chosen = std::string("\x00\xff\x01", 3);
+  replay.spread = "\x02";
+  replay.by = "ops";
+  replay.reason = "again";
+  replay.at = 12345;
+  record.body = encode(flow.facts);
+  ASSERT_TRUE(decode_flow(record));
+  EXPECT_EQ(decode_flow(record)->facts, flow.facts);
+  record.body.pop_back();
+  EXPECT_FALSE(decode_flow(record));
+}
+
+// Added edges are in the part that changes, and the Membership in memory has them.
+TEST(FlowRecords, GrowthRoundTrips) {
+  Execution member;
+  member.spec.kind = "k";
+  member.spec.flow = Uuid{};
+  member.spec.member.emplace();
+  member.spec.member->node = "n";
+  member.spec.member->incoming = {{4, EdgeKind::on_success, 0}};
+  member.spec.member->groups = {{"", GroupPolicy::all, 1, 1, GroupRest::let_run}};
+  member.facts.member.emplace();
+  member.facts.member->groups.resize(2);
+  const std::string before = encode(member.facts);
+  MemberGrowth growth;
+  growth.outgoing = {{9, EdgeKind::join, 1}};
+  growth.groups = {{"q", GroupPolicy::quorum, 2, 0, GroupRest::cancel_remaining}};
+  growth.incoming = {{5, EdgeKind::on_finish, 0}, {6, EdgeKind::on_success, 1}, {7, EdgeKind::on_success, 1}};
+  growth.joined = {3};
+  growth.awaits = {8, 80000};
+  member.facts.member->growth = growth;
+  EXPECT_EQ(decode_facts(encode(member.facts)).value(), member.facts);
+  EXPECT_NE(encode(member.facts).front(), before.front()) << "members that have not grown keep their encoding";
+
+  Record record;
+  record.key = execution_key(ExecutionId{});
+  record.fixed = encode(member.spec);
+  record.body = encode(member.facts);
+  const auto decoded = decode_execution(record);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(decoded->facts, member.facts);
+  const Membership& whole = *decoded->spec.member;
+  EXPECT_EQ(whole.outgoing, growth.outgoing);
+  EXPECT_EQ(whole.incoming.size(), 4U);
+  EXPECT_EQ(whole.groups, (std::vector<IncomingGroup>{{"", GroupPolicy::all, 2, 2, GroupRest::let_run},
+                                                      {"q", GroupPolicy::quorum, 2, 2, GroupRest::cancel_remaining}}));
+
+  member.facts.member->growth->incoming[1].group = 7;
+  record.body = encode(member.facts);
+  EXPECT_EQ(decode_execution(record).error().code, Errc::corruption);
+}
+
+TEST(FlowRecords, AGrowingFlowRoundTrips) {
+  FlowRecord flow;
+  flow.spec.kind = "k";
+  flow.facts.state = FlowState::building;
+  const std::string before = encode(flow.facts);
+  flow.facts.members = flow.facts.named = 70000;
+  flow.facts.added_edges = 5;
+  flow.facts.sinks = std::vector<std::uint32_t>{3, 69999};
+  Record record;
+  record.key = flow_key(flow.id);
+  record.fixed = encode(flow.spec);
+  record.body = encode(flow.facts);
+  const auto decoded = decode_flow(record);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->facts, flow.facts);
+  EXPECT_NE(encode(flow.facts).front(), before.front());
+  EXPECT_EQ(decode_flow_name(encode(FlowNameRecord{70000})).value().ordinal, 70000U);
+  EXPECT_FALSE(decode_flow_name("x"));
 }
 
 // Ids are stored in other records and may not change.

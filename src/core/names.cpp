@@ -46,7 +46,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 3> step_states = {"succeeded", "failed", "sleep"};
-constexpr std::array<Names, 39> event_types = {"",
+constexpr std::array<Names, 43> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -84,8 +84,12 @@ constexpr std::array<Names, 39> event_types = {"",
                                                "flow_completed",
                                                "flow_failed",
                                                "flow_cancelled",
-                                               "flow_reopened"};
-constexpr std::array<Names, 4> edge_kinds = {"on_success", "on_failure", "on_finish", "optional"};
+                                               "flow_reopened",
+                                               "flow_extended",
+                                               "flow_sealed",
+                                               "joining",
+                                               "held_back"};
+constexpr std::array<Names, 5> edge_kinds = {"on_success", "on_failure", "on_finish", "optional", "join"};
 constexpr std::array<Names, 3> group_policies = {"all", "any", "quorum"};
 constexpr std::array<Names, 2> group_rests = {"let_run", "cancel_remaining"};
 constexpr std::array<Names, 2> failure_policies = {"fail_fast", "continue"};
@@ -187,6 +191,7 @@ std::string name_of_record(const Key& key) {
     case RecordKind::flow:
       if (key.bytes.size() == execution_key_bytes) return "flow " + to_string(flow_id_of(key));
       break;
+    case RecordKind::flow_name: return "name of a node " + to_hex(id);
     case RecordKind::lane:
       if (is_printable(id)) return "lane " + id;
       break;

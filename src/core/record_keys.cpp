@@ -45,6 +45,14 @@ Key flow_key(const FlowId& id) {
                   id.partition);
 }
 
+// Keys of one flow lie next to each other, as those of its members do.
+Key flow_name_key(const FlowId& flow, std::string_view node) {
+  const std::string uuid(reinterpret_cast<const char*>(flow.uuid.bytes.data()), flow.uuid.bytes.size());
+  const Sha256 digest = sha256(uuid + std::string(node));
+  const std::string_view hash(reinterpret_cast<const char*>(digest.data()), 16);
+  return make_key(RecordKind::flow_name, uuid.substr(0, 6) + std::string(hash), flow.partition);
+}
+
 FlowId flow_id_of(const Key& key) {
   FF_CHECK(key.kind() == RecordKind::flow);
   return id_of(key);

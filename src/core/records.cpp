@@ -145,7 +145,7 @@ void put_release(Encoder& out, const Release& release) {
 
 Release get_release(Decoder& in) {
   Release release;
-  release.operation = in.enumerator(Release::Operation::release);
+  release.operation = in.enumerator(Release::Operation::join);
   if (release.operation == Release::Operation::none) return release;
   release.lease_id = in.uuid();
   release.lease_epoch = in.unsigned_number();
@@ -303,7 +303,8 @@ std::string encode(const Facts& facts) {
   Encoder out;
   out.reserve(256 + facts.result.size());
   const bool has_steps = !facts.steps.empty() || facts.has_checkpoint;
-  out.u8(facts.member ? layout_5 : has_steps ? layout_4 : facts.grant ? layout_3 : layout_2);
+  const bool grown = facts.member && facts.member->growth;
+  out.u8(grown ? layout_6 : facts.member ? layout_5 : has_steps ? layout_4 : facts.grant ? layout_3 : layout_2);
   out.enumerator(facts.phase);
   out.enumerator(facts.outcome);
   out.number(facts.priority);
@@ -343,12 +344,13 @@ std::string encode(const Facts& facts) {
   if (facts.grant) put_grant_notes(out, *facts.grant);
   if (facts.member || has_steps) put_steps(out, facts);
   if (facts.member) encode_into(out, *facts.member);
+  if (grown) encode_into(out, *facts.member->growth);
   return out.take();
 }
 
 static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in, layout_5);
+  const std::uint8_t layout = layout_of(in, layout_6);
   if (layout == 0) return Unexpected(unknown_layout("an execution's facts"));
   facts.phase = in.enumerator(Phase::terminal);
   facts.outcome = in.enumerator(Outcome::skipped);
@@ -391,6 +393,7 @@ static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   if (layout >= layout_3 && facts.grant) get_grant_notes(in, *facts.grant);
   if (layout >= layout_4) get_steps(in, facts);
   if (layout >= layout_5) facts.member = decode_member_facts(in);
+  if (layout >= layout_6) facts.member->growth = decode_member_growth(in);
   return finished(in, "an execution's facts");
 }
 
@@ -628,7 +631,7 @@ Result<Event> decode_event(std::string_view bytes) {
   const std::uint8_t layout = layout_of(in, layout_3);
   if (layout == 0) return Unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::flow_reopened);
+  event.type = in.enumerator(EventType::held_back);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, get_id);
@@ -653,7 +656,13 @@ Result<void> decode_execution_into(Execution& execution, const Record& record) {
   }
   execution.id = execution_id_of(record.key);
   FF_TRY_VOID(decode_into(execution.spec, record.fixed));
-  return decode_into(execution.facts, record.body);
+  FF_TRY_VOID(decode_into(execution.facts, record.body));
+  const auto& member = execution.facts.member;
+  if (!member) return {};
+  const bool fits = execution.spec.member && (!member->growth || grow(*execution.spec.member, *member->growth)) &&
+                    execution.spec.member->groups.size() == member->groups.size();
+  if (!fits) return fail(Errc::corruption, "the edges of a node of a flow do not fit to what is known of them");
+  return {};
 }
 
 Result<Execution> decode_execution(const Record& record) {

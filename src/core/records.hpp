@@ -58,7 +58,7 @@ struct PendingAttempt {
 // The last operation by which a holder released its lease, with its reply: the same fence repeating the same operation
 // gets the same reply again.
 struct Release {
-  enum class Operation : std::uint8_t { none, complete, fail, delay, cancel, release };
+  enum class Operation : std::uint8_t { none, complete, fail, delay, cancel, release, join };
   Operation operation = Operation::none;
   Uuid lease_id;
   std::uint64_t lease_epoch = 0;
@@ -197,9 +197,31 @@ struct FlowFirstFailure {
   friend bool operator==(const FlowFirstFailure&, const FlowFirstFailure&) = default;
 };
 
+// Members that run again, while the clock prepares that. core/flow_replay.cpp describes the stages.
+struct FlowReplay {
+  // Values are stored; append only.
+  enum class Stage : std::uint8_t {
+    choose,     // all members that have not succeeded
+    spread,     // and all nodes behind them
+    take_back,  // edges from chosen to other nodes
+    reset,      // the chosen ones
+    arrive,     // edges from other to chosen nodes
+  };
+  Stage stage = Stage::choose;
+  std::uint32_t next = 0;       // the member at which the stage goes on
+  std::uint32_t next_edge = 0;  // of that member
+  std::string chosen;           // a bit for each member
+  std::string spread;           // a bit for each chosen one whose downstream nodes are chosen
+  std::string by;
+  std::string reason;
+  TimestampMs at = 0;
+
+  friend bool operator==(const FlowReplay&, const FlowReplay&) = default;
+};
+
 struct FlowFacts {
   FlowState state = FlowState::running;  // never `blocked`, which is derived from the members
-  std::uint64_t revision = 1;
+  std::uint64_t revision = 1;            // one more with each addition and each replay
   std::uint32_t members = 0;
   // Members that have ended and whose edges are resolved, by outcome.
   std::uint32_t succeeded = 0;
@@ -217,6 +239,11 @@ struct FlowFacts {
   TimestampMs last_mutation_at = 0;
   TimestampMs armed_due = 0;
   Tags tags;
+  // Of a flow that has grown, or can.
+  std::uint32_t named = 0;                          // the first so many members have a record for their name
+  std::uint32_t added_edges = 0;                    // beside those of the spec
+  std::optional<std::vector<std::uint32_t>> sinks;  // instead of those of the spec
+  std::optional<FlowReplay> replay;                 // while it is being prepared
 
   std::uint32_t ended() const { return succeeded + failed + cancelled + expired + skipped; }
   friend bool operator==(const FlowFacts&, const FlowFacts&) = default;
@@ -226,6 +253,11 @@ struct FlowRecord {
   FlowId id;
   FlowSpec spec;
   FlowFacts facts;
+};
+
+// The member of a flow that has this name.
+struct FlowNameRecord {
+  std::uint32_t ordinal = 0;
 };
 
 struct LaneRecord {
@@ -280,6 +312,8 @@ KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs cre
 inline constexpr std::size_t execution_key_bytes = 1 + 16 + 2;  // kind, id, partition
 Key execution_key(const ExecutionId& id);
 Key flow_key(const FlowId& id);
+// Only flows that have grown, or can, have these records.
+Key flow_name_key(const FlowId& flow, std::string_view node);
 FlowId flow_id_of(const Key& key);
 // The member of a flow with this ordinal. Ids of members are computed, so that every member can be found without a table.
 ExecutionId member_id(const FlowId& flow, std::uint32_t ordinal);
@@ -305,6 +339,7 @@ std::string encode(const Facts& facts);
 std::string encode(const Attempt& attempt);
 std::string encode(const FlowSpec& spec);
 std::string encode(const FlowFacts& facts);
+std::string encode(const FlowNameRecord& record);
 std::string encode(const LaneRecord& record);
 std::string encode(const NamespaceRecord& record);
 std::string encode(const IdempotencyRecord& record);
@@ -317,6 +352,7 @@ Result<Spec> decode_spec(std::string_view bytes);
 Result<Facts> decode_facts(std::string_view bytes);
 Result<Attempt> decode_attempt(std::string_view bytes);
 Result<FlowRecord> decode_flow(const Record& record);
+Result<FlowNameRecord> decode_flow_name(std::string_view bytes);
 Result<LaneRecord> decode_lane(std::string_view bytes);
 Result<NamespaceRecord> decode_namespace(std::string_view bytes);
 Result<IdempotencyRecord> decode_idempotency(std::string_view bytes);

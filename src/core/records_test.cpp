@@ -267,8 +267,9 @@ TEST(Records, DefaultsRoundTrip) {
 }
 
 TEST(Records, EveryReleaseOperationRoundTrips) {
-  for (const auto operation : {Release::Operation::none, Release::Operation::complete, Release::Operation::fail,
-                               Release::Operation::delay, Release::Operation::cancel, Release::Operation::release}) {
+  for (const auto operation :
+       {Release::Operation::none, Release::Operation::complete, Release::Operation::fail, Release::Operation::delay,
+        Release::Operation::cancel, Release::Operation::release, Release::Operation::join}) {
     Facts facts;
     if (operation != Release::Operation::none) facts.release = full_release();
     facts.release.operation = operation;
@@ -296,7 +297,7 @@ TEST(Records, AByteTooManyIsCorruption) {
 
 TEST(Records, AnotherLayoutIsCorruption) {
   for (const Sample& sample : samples()) {
-    for (const int layout : {0, 6, 255}) {
+    for (const int layout : {0, 7, 255}) {
       std::string bytes = sample.bytes;
       bytes[0] = static_cast<char>(layout);
       const auto result = decode_alone(sample, bytes);
@@ -461,8 +462,8 @@ TEST(Records, UnknownEnumValuesInFactsAreCorruption) {
   low.release = full_release();
   high = low;
   low.release.operation = Release::Operation::complete;
-  high.release.operation = Release::Operation::release;
-  expect_bound(low, high, 5, decode_facts, "release.operation");
+  high.release.operation = Release::Operation::join;
+  expect_bound(low, high, 6, decode_facts, "release.operation");
   low = high;
   low.release.fail.decision = FailReply::Decision::retry_scheduled;
   expect_bound(low, high, 1, decode_facts, "release.fail.decision");
@@ -494,8 +495,8 @@ TEST(Records, UnknownEnumValuesElsewhereAreCorruption) {
   expect_bound(LaneRecord{}, LaneRecord{{"", LaneState::disabled, 0, "", ""}}, 3, decode_lane, "lane state");
   Event event;
   Event event_high;
-  event_high.type = EventType::flow_reopened;
-  expect_bound(event, event_high, 38, decode_event, "event type");
+  event_high.type = EventType::held_back;
+  expect_bound(event, event_high, 42, decode_event, "event type");
   event_high = event;
   event_high.state_before = PublicState::skipped;
   expect_bound(event, event_high, 11, decode_event, "state_before");

@@ -308,6 +308,11 @@ std::optional<ReadyEntry> ready_entry(const Execution& execution) {
 
 Route route_of(const Spec& spec) { return {spec.route, spec.lane, spec.required_capabilities, spec.name_space}; }
 
+bool has_started(const Facts& facts) {
+  const bool is_replayed = facts.pending && facts.pending->type == AttemptType::replay;
+  return facts.attempt_count > 0 && !is_replayed;
+}
+
 TimestampMs next_due(const Facts& facts) {
   const TimestampMs due = facts.phase == Phase::terminal ? facts.retain_until : next_transition(facts);
   if (!facts.member || facts.member->work_at == 0) return due;
@@ -315,6 +320,7 @@ TimestampMs next_due(const Facts& facts) {
 }
 
 TimestampMs next_due(const FlowFacts& facts) {
+  if (facts.replay) return facts.replay->at;
   if (facts.cancel && !facts.cancel->done) return facts.cancel->at;
   return has_ended(facts.state) ? facts.retain_until : facts.deadline_at;
 }

@@ -37,6 +37,8 @@ Route route_of(const Spec& spec);
 // The next time at which time alone changes it; 0 if there is none.
 TimestampMs next_transition(const Facts& facts);
 // The same, or when the clock has to continue with its edges, or with its removal.
+// Whether it was claimed, since it was created or since it was last replayed.
+bool has_started(const Facts& facts);
 TimestampMs next_due(const Facts& facts);
 TimestampMs next_due(const FlowFacts& facts);
 TimestampMs next_due(const WorkerRecord& worker);

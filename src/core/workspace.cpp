@@ -32,6 +32,11 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.record = std::make_unique<FlowRecord>(std::move(flow));
       return {};
     }
+    case RecordKind::flow_name: {
+      FF_TRY(name, decode_flow_name(record.body));
+      slot.record = name;
+      return {};
+    }
     case RecordKind::lane: {
       FF_TRY(lane, decode_lane(record.body));
       slot.record = std::move(lane);
@@ -108,6 +113,8 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     if (slot.version == 0) change.fixed = encode(flow->spec);
     change.body = encode(flow->facts);
     change.listing = listing_of(*flow);
+  } else if (const auto* name = std::get_if<FlowNameRecord>(&slot.record)) {
+    change.body = encode(*name);
   } else if (const auto* lane = std::get_if<LaneRecord>(&slot.record)) {
     change.body = encode(*lane);
   } else if (const auto* name_space = std::get_if<NamespaceRecord>(&slot.record)) {

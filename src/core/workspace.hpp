@@ -40,7 +40,7 @@ struct Slot {
   // Executions and flows are allocated separately: they are several times as large as the other types, and would make
   // every slot as large.
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
-               KeyringRecord, ApiKeysRecord, WorkerRecord, std::unique_ptr<FlowRecord>>
+               KeyringRecord, ApiKeysRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;

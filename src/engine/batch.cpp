@@ -118,7 +118,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
     if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&piece)) {
       order_.emplace_back(commands_.size());
       auto touched = keys_touched((*command)->command);
-      commands_.push_back({std::move(*command), std::move(touched), std::nullopt});
+      commands_.push_back({std::move(*command), std::move(touched), std::nullopt, false});
     } else if (auto* claim = std::get_if<ClaimPtr>(&piece)) {
       claims_.push_back({*claim, {}, {}, {}, {}, 0, false, {}});
       order_.emplace_back(&claims_.back());
@@ -434,7 +434,14 @@ void Batch::decide_all() {
 }
 
 void Batch::decide_command(CommandState& state) {
-  state.reply = decide(workspace_, state.queued->command, context_);
+  const Command& command = state.queued->command;
+  const bool may_need_more = flowfabric::may_need_more(command);
+  if (may_need_more && !keys_needed(workspace_, command).empty()) {
+    state.postponed = true;
+    return;
+  }
+  state.reply = decide(workspace_, command, context_);
+  if (may_need_more) add_keys_touched(workspace_, command, state.touched);
   for (const Key& key : state.touched) offer_newly_ready(key);
 }
 
@@ -451,6 +458,8 @@ void Batch::offer_newly_ready(const Key& key) {
   if (claims_.empty() || key.kind() != RecordKind::execution) return;
   Slot* slot = workspace_.find(key);
   if (slot == nullptr || slot->execution() == nullptr || slot->erased || !slot->changed) return;
+  // A node starts after the commit that ends the nodes before it.
+  if (slot->execution()->spec.member) return;
   auto entry = ready_entry(*slot->execution());
   if (entry && entry != slot->indexed_ready) offer(std::move(*entry));
 }
@@ -694,6 +703,10 @@ bool Batch::create_stands(const CommandState& state) const {
 }
 
 void Batch::answer_command(CommandState& state, std::vector<Work>& again) {
+  if (state.postponed) {
+    again.emplace_back(std::move(state.queued));
+    return;
+  }
   for (const Key& key : state.touched) {
     const auto verdict = verdict_on(key);
     if (!verdict || *verdict == Verdict::committed) continue;
@@ -702,6 +715,8 @@ void Batch::answer_command(CommandState& state, std::vector<Work>& again) {
       return state.queued->done(fail(Errc::contended, "other changes of the record prevented this one; try again"));
     }
     if (state.queued->stale >= limits::max_hopeful_tries) state.queued->contended = key;
+    // What the completion of a node met may be another change of its flow; its own record alone is not contended.
+    if (auto* complete = std::get_if<CompleteCommand>(&state.queued->command)) complete->leaves_edges = true;
     runtime_.metrics_.requeued.add();
     again.emplace_back(std::move(state.queued));
     return;

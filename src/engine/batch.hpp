@@ -28,6 +28,7 @@ class Batch {
     std::unique_ptr<QueuedCommand> queued;
     std::vector<Key> touched;
     std::optional<Result<Reply>> reply;
+    bool postponed = false;  // it needs records that the batch has not loaded: another batch decides it
   };
   struct ClaimState {
     ClaimPtr queued;

@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/gate.hpp"
-#include "engine/runtime.hpp"
+#include "engine/engine_impl.hpp"
 
 namespace flowfabric {
 
@@ -53,6 +53,27 @@ template <class T>
 Result<T> reply_as(Result<Reply> reply) {
   if (!reply) return Unexpected(std::move(reply).error());
   return std::get<T>(std::move(*reply));
+}
+
+// Answers a call that does not reach the queue.
+template <class T>
+void refuse(const OperationTimer& timer, const Engine::Done<T>& done, const Error& error) {
+  const Result<T> refusal = Unexpected(error);
+  timer.ended(refusal);
+  done(refusal);
+}
+
+template <class T>
+void submit_as(Runtime& runtime, const OperationTimer& timer, Command command, Engine::Done<T> done) {
+  runtime.submit(std::move(command), [timer, done = std::move(done)](Result<Reply> reply) {
+    timer.ended(reply);
+    if constexpr (std::is_void_v<T>) {
+      if (!reply) return done(Unexpected(std::move(reply).error()));
+      done({});
+    } else {
+      done(reply_as<T>(std::move(reply)));
+    }
+  });
 }
 
 inline Result<Reply> call(Runtime& runtime, Command command) {

@@ -14,30 +14,6 @@
 #include "engine/reads.hpp"
 
 namespace flowfabric {
-namespace {
-
-// Answers a call that does not reach the queue.
-template <class T>
-void refuse(const OperationTimer& timer, const Engine::Done<T>& done, const Error& error) {
-  const Result<T> refusal = Unexpected(error);
-  timer.ended(refusal);
-  done(refusal);
-}
-
-template <class T>
-void submit_as(Runtime& runtime, const OperationTimer& timer, Command command, Engine::Done<T> done) {
-  runtime.submit(std::move(command), [timer, done = std::move(done)](Result<Reply> reply) {
-    timer.ended(reply);
-    if constexpr (std::is_void_v<T>) {
-      if (!reply) return done(Unexpected(std::move(reply).error()));
-      done({});
-    } else {
-      done(reply_as<T>(std::move(reply)));
-    }
-  });
-}
-
-}  // namespace
 
 Engine::Impl::~Impl() {
   stop();

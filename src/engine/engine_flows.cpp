@@ -20,11 +20,73 @@ void Engine::submit_flow_async(FlowRequest request, Done<FlowCreated> done) {
                               });
 }
 
+Result<FlowCreated> Engine::open_flow(FlowRequest request) {
+  request.open = true;
+  return submit_flow(std::move(request));
+}
+
+Result<FlowAdded> Engine::add_to_flow(const FlowId& id, FlowAddition addition, Operator by) {
+  Answer<Result<FlowAdded>> answer;
+  add_to_flow_async(id, std::move(addition), std::move(by),
+                    [&](Result<FlowAdded> reply) { answer.give(std::move(reply)); });
+  return answer.take();
+}
+
+void Engine::add_to_flow_async(const FlowId& id, FlowAddition addition, Operator by, Done<FlowAdded> done) {
+  const auto timer = impl_->timer("add_to_flow");
+  Result<void> admitted = admit_flow_id(id);
+  if (admitted) admitted = admit(by);
+  if (admitted) admitted = admit(addition, impl_->runtime->ingress());
+  if (!admitted) return refuse(timer, done, admitted.error());
+  submit_as(*impl_->runtime, timer, GrowFlowCommand{id, std::move(addition), std::nullopt, std::move(by)},
+            std::move(done));
+}
+
+Result<FlowAdded> Engine::extend_flow(const Handle& handle, FlowAddition addition) {
+  Answer<Result<FlowAdded>> answer;
+  extend_flow_async(handle, std::move(addition), [&](Result<FlowAdded> reply) { answer.give(std::move(reply)); });
+  return answer.take();
+}
+
+void Engine::extend_flow_async(const Handle& handle, FlowAddition addition, Done<FlowAdded> done) {
+  const auto timer = impl_->timer("extend_flow");
+  const auto fence = impl_->runtime->fence_of(handle);
+  if (!fence) return refuse(timer, done, fence.error());
+  if (auto admitted = admit(addition, impl_->runtime->ingress()); !admitted) {
+    return refuse(timer, done, admitted.error());
+  }
+  submit_as(*impl_->runtime, timer, GrowFlowCommand{{}, std::move(addition), *fence, {}}, std::move(done));
+}
+
+Result<FlowSealed> Engine::seal_flow(const FlowId& id, Operator by) {
+  return impl_->counted("seal_flow", [&]() -> Result<FlowSealed> {
+    FF_TRY_VOID(admit_flow_id(id));
+    FF_TRY_VOID(admit(by));
+    return call_as<FlowSealed>(*impl_->runtime, SealFlowCommand{id, std::move(by)});
+  });
+}
+
+Result<FlowJoinReply> Engine::join_nodes(const Handle& handle, std::vector<std::string> names) {
+  return impl_->counted("join_nodes", [&]() -> Result<FlowJoinReply> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit_node_names(names));
+    return call_as<FlowJoinReply>(*impl_->runtime, JoinNodesCommand{fence, std::move(names)});
+  });
+}
+
 Result<FlowCancelReply> Engine::cancel_flow(const FlowId& id, FlowCancelRequest request, Operator by) {
   return impl_->counted("cancel_flow", [&]() -> Result<FlowCancelReply> {
     FF_TRY_VOID(admit_flow_id(id));
     FF_TRY_VOID(admit(by));
     return call_as<FlowCancelReply>(*impl_->runtime, CancelFlowCommand{id, request, std::move(by)});
+  });
+}
+
+Result<FlowReplayReply> Engine::replay_flow(const FlowId& id, FlowReplayRequest request, Operator by) {
+  return impl_->counted("replay_flow", [&]() -> Result<FlowReplayReply> {
+    FF_TRY_VOID(admit(by));
+    FF_TRY(command, reads::replay_command(impl_->runtime->store(), id, request, std::move(by)));
+    return call_as<FlowReplayReply>(*impl_->runtime, std::move(command));
   });
 }
 

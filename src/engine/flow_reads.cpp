@@ -6,6 +6,7 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
+#include "core/counts.hpp"
 #include "core/ingress.hpp"
 #include "core/state.hpp"
 #include "engine/flow_inputs.hpp"
@@ -190,10 +191,14 @@ Result<std::vector<Reason>> explain_flow(Store& store, const FlowRecord& flow, F
   const FlowFacts& facts = flow.facts;
   const std::string open = std::to_string(facts.members - facts.ended()) + " of " + std::to_string(facts.members);
   std::vector<Reason> reasons;
+  if (facts.replay) reasons.push_back({"preparing_replay", "The nodes that run again are being prepared.", 0});
   if (facts.state == FlowState::cancelling) {
     reasons.push_back(
         {"cancelling",
          "It is being cancelled (" + cause_text(facts.cancel->cause) + "); " + open + " nodes have not ended.", 0});
+  }
+  if (facts.state == FlowState::building) {
+    reasons.push_back({"building", "It is open: nodes can be added until it is sealed.", 0});
   }
   FF_TRY(runs, has_member(store, flow, {PublicState::active}));
   FF_TRY(ready, has_member(store, flow, {PublicState::waiting, PublicState::resumable}));
@@ -218,6 +223,25 @@ Result<FlowRecord> load_flow(Store& store, const FlowId& id) {
   return fail(Errc::corruption, "flow " + to_string(id) + " is damaged: " + flow.error().message);
 }
 
+Result<ReplayFlowCommand> replay_command(Store& store, const FlowId& id, const FlowReplayRequest& request,
+                                         Operator by) {
+  if (request.node.empty()) {
+    FF_TRY_VOID(admit_flow_id(id));
+    if (request.descendants) return ReplayFlowCommand{id, std::nullopt, true, std::move(by)};
+    return fail(Errc::invalid_argument, "node: is missing; only one node can be replayed without those behind it",
+                "node");
+  }
+  FF_TRY(flow, load_flow(store, id));
+  for (std::uint32_t from = 0; from < flow.facts.members; from += graph_page) {
+    FF_TRY(page, load_range(store, flow, from, graph_page));
+    for (const auto& [ordinal, execution] : page) {
+      if (execution.spec.member->node != request.node) continue;
+      return ReplayFlowCommand{id, ordinal, request.descendants, std::move(by)};
+    }
+  }
+  return fail(Errc::not_found, "node: flow " + to_string(id) + " has no node \"" + request.node + "\"", "node");
+}
+
 Result<FlowDescription> describe_flow(Store& store, const FlowId& id) {
   FF_TRY(flow, load_flow(store, id));
   const FlowFacts& facts = flow.facts;
@@ -226,8 +250,10 @@ Result<FlowDescription> describe_flow(Store& store, const FlowId& id) {
   out.creator = flow.spec.creator;
   out.failure_policy = flow.spec.failure_policy;
   out.revision = facts.revision;
-  out.edge_count = flow.spec.edge_count;
+  out.edge_count = flow.spec.edge_count + facts.added_edges;
+  // The deadline of a replayed flow counts from the replay; one that has passed is not in the facts any more.
   if (flow.spec.deadline_span_ms != 0) out.deadline_at = flow.spec.created_at + flow.spec.deadline_span_ms;
+  if (facts.deadline_at != 0) out.deadline_at = facts.deadline_at;
   out.last_mutation_at = facts.last_mutation_at;
   out.retain_until = facts.retain_until;
   out.unhandled_failures = facts.unhandled;
@@ -251,7 +277,8 @@ Result<FlowResult> flow_result(Store& store, const FlowRecord& flow) {
   out.finished_at = summary.finished_at;
   if (flow.facts.first_failure) out.first_failure = failure_of(flow, *flow.facts.first_failure);
   Members sinks;
-  FF_TRY_VOID(load_members(store, flow.id, {flow.spec.sinks.begin(), flow.spec.sinks.end()}, sinks));
+  const std::vector<std::uint32_t>& ordinals = flow.facts.sinks ? *flow.facts.sinks : flow.spec.sinks;
+  FF_TRY_VOID(load_members(store, flow.id, {ordinals.begin(), ordinals.end()}, sinks));
   std::size_t bytes = 0;
   for (const auto& [ordinal, execution] : sinks) {
     FlowOutput output{execution.spec.member->node, execution.id, execution.facts.outcome, {}, {}, false};
@@ -367,6 +394,12 @@ std::vector<std::string> critical_path(const Members& members) {
 
 Result<FlowGraph> flow_graph(Store& store, const FlowId& id) {
   FF_TRY(flow, load_flow(store, id));
+  if (flow.facts.members > limits::max_graph_nodes) {
+    return fail(Errc::unsupported,
+                "the flow has " + std::to_string(flow.facts.members) + " nodes; graphs of up to " +
+                    std::to_string(limits::max_graph_nodes) + " nodes are read whole: list its nodes and edges instead",
+                "flow_id");
+  }
   FF_TRY(members, load_range(store, flow, 0, flow.facts.members));
   FlowGraph graph;
   graph.summary = summarize(flow);
@@ -376,6 +409,17 @@ Result<FlowGraph> flow_graph(Store& store, const FlowId& id) {
   }
   graph.critical_path = critical_path(members);
   return graph;
+}
+
+Result<std::map<FlowState, std::uint64_t>> flow_counts(Store& store) {
+  FF_TRY(rows, store.counters(counter_prefix(RecordKind::flow, std::nullopt)));
+  std::map<FlowState, std::uint64_t> counts;
+  for (const Counter& row : rows) {
+    const auto counted = decode_counter(row.name);
+    if (!counted || counted->state > static_cast<std::uint8_t>(FlowState::cancelled) || row.value <= 0) continue;
+    counts[static_cast<FlowState>(counted->state)] += static_cast<std::uint64_t>(row.value);
+  }
+  return counts;
 }
 
 Result<EventPage> flow_history(Store& store, const FlowId& id, const std::string& cursor, std::uint32_t limit) {

@@ -26,6 +26,20 @@ std::vector<Sample> workers(Store& store) {
   return {{{"working"}, static_cast<double>(count->working)}, {{"draining"}, static_cast<double>(count->draining)}};
 }
 
+// Every state in which a flow is stored, also those that no flow is in: a series that comes and goes cannot be graphed.
+std::vector<Sample> flows_by_state(Store& store) {
+  const auto counts = reads::flow_counts(store);
+  if (!counts) return {};
+  std::vector<Sample> samples;
+  for (const FlowState state :
+       {FlowState::running, FlowState::cancelling, FlowState::completed, FlowState::failed, FlowState::cancelled}) {
+    const auto found = counts->find(state);
+    const double count = found == counts->end() ? 0.0 : static_cast<double>(found->second);
+    samples.push_back({{std::string(to_string(state))}, count});
+  }
+  return samples;
+}
+
 std::vector<Sample> held_back(Store& store) {
   const auto health = store.log_health();
   if (!health) return {};
@@ -74,6 +88,8 @@ void Runtime::add_gauges() {
   registry.computed_gauges(
       {"flowfabric_workers", "Live registered workers; state is working or draining.", {Label::closed("state")}},
       observe::seldom([this] { return workers(*store_); }));
+  registry.computed_gauges({"flowfabric_flows", "Flows that are stored, by state.", {Label::closed("state")}},
+                           observe::seldom([this] { return flows_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_held_back_seconds",
                             "How long a transaction that stays open has kept events from subscribers, or removed rows "
                             "from being cleared away; what is events or removed_rows.",

@@ -77,6 +77,16 @@ EngineMetrics::EngineMetrics()
                                   "Failed attempts that are retried.",
                                   {Label::open("lane"), Label::open("kind")},
                                   max_lanes_and_kinds})),
+      flows_submitted_(registry.counters(
+          {"flowfabric_flows_submitted_total", "Flows submitted.", {Label::open("kind")}, max_lanes_and_kinds})),
+      flows_finished_(registry.counters({"flowfabric_flows_finished_total",
+                                         "Flows that ended; outcome is completed, failed or cancelled.",
+                                         {Label::open("kind"), Label::closed("outcome")},
+                                         max_lanes_and_kinds})),
+      flow_lifetime_(registry.histograms({"flowfabric_flow_lifetime_seconds",
+                                          "Time from the submission of a flow to its end.",
+                                          {Label::closed("outcome")}},
+                                         observe::long_durations())),
       lease_losses_(registry.counters({"flowfabric_lease_losses_total",
                                        "Leases that were lost; cause is expired, revoked or worker_dead.",
                                        {Label::open("lane"), Label::closed("cause")},
@@ -118,9 +128,11 @@ void EngineMetrics::count(const Event& event, const Slot& slot) {
     case EventType::lease_expired:
     case EventType::lease_revoked: return lease_losses_.with(event.lane, cause_of_loss(event)).add();
     case EventType::worker_marked_dead: return worker_deaths_.with("marked_dead").add();
+    case EventType::flow_submitted: return flows_submitted_.with(event.kind).add();
     case EventType::worker_ttl_swept: return worker_deaths_.with("ttl_swept").add();
     default: break;
   }
+  if (ends_flow(event.type)) return count_flow_end(event, slot.flow()->spec);
   if (is_terminal(event.type)) count_end(event, slot.execution()->spec);
 }
 
@@ -128,6 +140,14 @@ void EngineMetrics::count_end(const Event& event, const Spec& spec) {
   const std::string_view outcome = to_string(event.type);
   finished_.with(event.lane, event.kind, outcome).add();
   lifetime_.with(outcome).observe(std::max<std::int64_t>(event.at - spec.created_at, 0) * ns_per_ms);
+}
+
+void EngineMetrics::count_flow_end(const Event& event, const FlowSpec& spec) {
+  const FlowState state = event.type == EventType::flow_completed ? FlowState::completed
+                          : event.type == EventType::flow_failed  ? FlowState::failed
+                                                                  : FlowState::cancelled;
+  flows_finished_.with(event.kind, to_string(state)).add();
+  flow_lifetime_.with(to_string(state)).observe(std::max<std::int64_t>(event.at - spec.created_at, 0) * ns_per_ms);
 }
 
 // Claimed when it was created, or out of the ready index. An execution claimed through a grant left the index when the

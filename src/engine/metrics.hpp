@@ -31,6 +31,7 @@ class EngineMetrics {
  private:
   void count(const Event& event, const Slot& slot);
   void count_end(const Event& event, const Spec& spec);
+  void count_flow_end(const Event& event, const FlowSpec& spec);
   void count_start(const Slot& slot, TimestampMs now);
 
   observe::Family<observe::Counter>& operations_;
@@ -45,6 +46,9 @@ class EngineMetrics {
   observe::Family<observe::Histogram>& lifetime_;
   observe::Histogram& start_delay_;
   observe::Family<observe::Counter>& retries_;
+  observe::Family<observe::Counter>& flows_submitted_;
+  observe::Family<observe::Counter>& flows_finished_;
+  observe::Family<observe::Histogram>& flow_lifetime_;
   observe::Family<observe::Counter>& lease_losses_;
   observe::Family<observe::Counter>& worker_deaths_;
 };

@@ -7,7 +7,7 @@
 #include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
 
-#include "core/records.hpp"
+#include "core/commands.hpp"
 #include "engine/routes.hpp"
 #include "store/store.hpp"
 
@@ -51,12 +51,16 @@ Result<std::map<std::string, std::uint64_t>> ready_by_lane(Store& store, const R
 
 // flow_reads.cpp
 Result<FlowRecord> load_flow(Store& store, const FlowId& id);
+// The command of a request that names a node.
+Result<ReplayFlowCommand> replay_command(Store& store, const FlowId& id, const FlowReplayRequest& request, Operator by);
 Result<FlowDescription> describe_flow(Store& store, const FlowId& id);
 // The result of a flow: what its nodes without outgoing edges have returned.
 Result<FlowResult> flow_result(Store& store, const FlowRecord& flow);
 Result<ListFlowsReply> flows(Store& store, const ListFlowsRequest& request);
 Result<FlowNodesReply> flow_nodes(Store& store, const FlowId& id, const std::string& cursor, std::uint32_t limit);
 Result<FlowEdgesReply> flow_edges(Store& store, const FlowId& id, const std::string& cursor, std::uint32_t limit);
+// How many flows are in each state, from the counters of the store.
+Result<std::map<FlowState, std::uint64_t>> flow_counts(Store& store);
 Result<FlowGraph> flow_graph(Store& store, const FlowId& id);
 Result<EventPage> flow_history(Store& store, const FlowId& id, const std::string& cursor, std::uint32_t limit);
 // What a member was given by its upstream nodes, in the order of FlowInput. From the input with this number on.

@@ -3,6 +3,7 @@
 #include <flowfabric/engine.hpp>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 #include "sdk/gateway.hpp"
 
 namespace flowfabric {
@@ -15,6 +16,12 @@ Error not_completed(const ExecutionId& id, const ExecutionResult& result) {
   std::string message = "execution " + to_string(id) + " ended as " + std::string(to_string(result.outcome));
   if (result.failure) message += ": " + result.failure->message;
   return {Errc::already_terminal, std::move(message), {}, {{"outcome", std::string(to_string(result.outcome))}}};
+}
+
+Error not_completed(const FlowId& id, const FlowResult& result) {
+  std::string message = "flow " + to_string(id) + " ended as " + std::string(to_string(result.state));
+  if (result.first_failure) message += ": node \"" + result.first_failure->node + "\"";
+  return {Errc::already_terminal, std::move(message), {}, {{"outcome", std::string(to_string(result.state))}}};
 }
 
 }  // namespace
@@ -55,12 +62,30 @@ std::vector<Result<Created>> Client::submit_many(std::vector<CreateRequest> requ
   return gateway_->create_many(std::move(requests));
 }
 Result<FlowCreated> Client::submit_flow(FlowRequest request) { return gateway_->submit_flow(std::move(request)); }
+Result<FlowCreated> Client::open_flow(FlowRequest request) {
+  request.open = true;
+  return gateway_->submit_flow(std::move(request));
+}
+Result<FlowAdded> Client::add_to_flow(const FlowId& id, FlowAddition addition) {
+  return gateway_->add_to_flow(id, std::move(addition));
+}
+Result<FlowSealed> Client::seal_flow(const FlowId& id, std::string reason) {
+  return gateway_->seal_flow(id, std::move(reason));
+}
 Result<FlowResult> Client::wait_flow(const FlowId& id, std::chrono::milliseconds timeout) {
   return gateway_->wait_flow(id, timeout);
 }
 Result<FlowDescription> Client::get_flow(const FlowId& id) { return gateway_->describe_flow(id); }
+Result<ListFlowsReply> Client::list_flows(const ListFlowsRequest& request) { return gateway_->list_flows(request); }
+Result<FlowNodesReply> Client::flow_nodes(const FlowId& id, const std::string& cursor, std::uint32_t limit) {
+  return gateway_->flow_nodes(id, cursor, limit);
+}
+Result<FlowGraph> Client::flow_graph(const FlowId& id) { return gateway_->flow_graph(id); }
 Result<FlowCancelReply> Client::cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) {
   return gateway_->cancel_flow(id, request, std::move(reason));
+}
+Result<FlowReplayReply> Client::replay_flow(const FlowId& id, FlowReplayRequest request, std::string reason) {
+  return gateway_->replay_flow(id, std::move(request), std::move(reason));
 }
 Result<ExecutionDescription> Client::get(const ExecutionId& id) { return gateway_->describe(id); }
 Result<ListReply> Client::list(const ListRequest& request) { return gateway_->list(request); }
@@ -93,6 +118,31 @@ Result<Bytes> Client::completed(const ExecutionId& id, std::chrono::milliseconds
   FF_TRY(result, wait(id, timeout));
   if (result.outcome != Outcome::success) return Unexpected(not_completed(id, result));
   return Bytes{std::move(result.result), std::move(result.result_encoding)};
+}
+
+Result<Bytes> Client::output_of_flow(const FlowId& id, const std::string& node, std::chrono::milliseconds timeout) {
+  FF_TRY(result, wait_flow(id, timeout));
+  if (result.state != FlowState::completed) return Unexpected(not_completed(id, result));
+  for (FlowOutput& output : result.outputs) {
+    if (output.node != node) continue;
+    if (output.by_reference || output.outcome != Outcome::success) return completed(output.execution_id, {});
+    return Bytes{std::move(output.result), std::move(output.result_encoding)};
+  }
+  // Nodes with outgoing edges, and those beyond the first page of outputs.
+  FF_TRY(execution, node_of_flow(id, node));
+  return completed(execution, {});
+}
+
+Result<ExecutionId> Client::node_of_flow(const FlowId& id, const std::string& node) {
+  std::string cursor;
+  do {
+    FF_TRY(page, flow_nodes(id, cursor, limits::max_page));
+    for (const FlowNodeInfo& one : page.nodes) {
+      if (one.name == node) return one.execution_id;
+    }
+    cursor = std::move(page.next_cursor);
+  } while (!cursor.empty());
+  return fail(Errc::not_found, "flow " + to_string(id) + " has no node \"" + node + "\"", "node");
 }
 
 }  // namespace flowfabric

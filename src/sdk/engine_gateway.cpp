@@ -50,12 +50,26 @@ class EngineGateway final : public Gateway {
     return engine_->create_many(std::move(requests));
   }
   Result<FlowCreated> submit_flow(FlowRequest request) override { return engine_->submit_flow(std::move(request)); }
+  Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition) override {
+    return engine_->add_to_flow(id, std::move(addition), by_client({}));
+  }
+  Result<FlowSealed> seal_flow(const FlowId& id, std::string reason) override {
+    return engine_->seal_flow(id, by_client(std::move(reason)));
+  }
   Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) override {
     return engine_->wait_flow(id, to_ms(timeout));
   }
   Result<FlowDescription> describe_flow(const FlowId& id) override { return engine_->describe_flow(id); }
+  Result<ListFlowsReply> list_flows(const ListFlowsRequest& request) override { return engine_->list_flows(request); }
+  Result<FlowNodesReply> flow_nodes(const FlowId& id, const std::string& cursor, std::uint32_t limit) override {
+    return engine_->list_flow_nodes(id, cursor, limit);
+  }
+  Result<FlowGraph> flow_graph(const FlowId& id) override { return engine_->read_flow_graph(id); }
   Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) override {
     return engine_->cancel_flow(id, request, by_client(std::move(reason)));
+  }
+  Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request, std::string reason) override {
+    return engine_->replay_flow(id, std::move(request), by_client(std::move(reason)));
   }
   Result<ExecutionDescription> describe(const ExecutionId& id) override { return engine_->describe_execution(id); }
   Result<ListReply> list(const ListRequest& request) override { return engine_->list_executions(request); }
@@ -105,6 +119,12 @@ class EngineGateway final : public Gateway {
   Result<ListStepsReply> list_steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) override {
     return engine_->list_steps(id, from_position, limit);
   }
+  Result<FlowAdded> extend_flow(const Handle& handle, const FlowAddition& addition) override {
+    return engine_->extend_flow(handle, addition);
+  }
+  Result<FlowInputsReply> list_flow_inputs(const ExecutionId& id, std::uint32_t from, std::uint32_t limit) override {
+    return engine_->list_flow_inputs(id, from, limit);
+  }
   Result<void> store_checkpoint(const Handle& handle, Bytes bytes) override {
     return engine_->store_checkpoint(handle, std::move(bytes.bytes), std::move(bytes.encoding));
   }
@@ -140,6 +160,12 @@ void EngineGateway::settle(const Handle& handle, Settlement settlement, std::fun
   // The rest is rare and has no call that does not block.
   if (const auto* delay = std::get_if<Delay>(&settlement)) {
     return without_reply<DelayReply>(std::move(done))(engine_->delay(handle, delay->delay_until));
+  }
+  if (auto* join = std::get_if<Join>(&settlement)) {
+    const auto joined = engine_->join_nodes(handle, std::move(join->names));
+    if (!joined) return done(Unexpected(joined.error()));
+    // They have ended meanwhile: the next claim brings what they left.
+    return joined->ended ? engine_->release_async(handle, std::move(done)) : done({});
   }
   auto& cancel = std::get<CancelHeld>(settlement);
   without_reply<CancelReply>(std::move(done))(engine_->cancel_held(handle, std::move(cancel.reason)));

@@ -30,7 +30,10 @@ struct CancelHeld {
   std::string reason{};
 };
 struct GiveBack {};  // the lease, now: the same attempt goes on elsewhere
-using Settlement = std::variant<CompleteRequest, FailRequest, Delay, CancelHeld, GiveBack>;
+struct Join {        // the same attempt goes on when these nodes of its flow have ended
+  std::vector<std::string> names{};
+};
+using Settlement = std::variant<CompleteRequest, FailRequest, Delay, CancelHeld, GiveBack, Join>;
 
 class Gateway {
  public:
@@ -43,9 +46,15 @@ class Gateway {
   virtual Result<Created> create(CreateRequest request) = 0;
   virtual std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests) = 0;
   virtual Result<FlowCreated> submit_flow(FlowRequest request) = 0;
+  virtual Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition) = 0;
+  virtual Result<FlowSealed> seal_flow(const FlowId& id, std::string reason) = 0;
   virtual Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) = 0;
   virtual Result<FlowDescription> describe_flow(const FlowId& id) = 0;
+  virtual Result<ListFlowsReply> list_flows(const ListFlowsRequest& request) = 0;
+  virtual Result<FlowNodesReply> flow_nodes(const FlowId& id, const std::string& cursor, std::uint32_t limit) = 0;
+  virtual Result<FlowGraph> flow_graph(const FlowId& id) = 0;
   virtual Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) = 0;
+  virtual Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request, std::string reason) = 0;
   virtual Result<ExecutionDescription> describe(const ExecutionId& id) = 0;
   virtual Result<ListReply> list(const ListRequest& request) = 0;
   virtual Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) = 0;
@@ -68,6 +77,8 @@ class Gateway {
   virtual Result<StepReply> record_step(const Handle& handle, const StepRequest& request) = 0;
   virtual Result<ListStepsReply> list_steps(const ExecutionId& id, std::uint32_t from_position,
                                             std::uint32_t limit) = 0;
+  virtual Result<FlowAdded> extend_flow(const Handle& handle, const FlowAddition& addition) = 0;
+  virtual Result<FlowInputsReply> list_flow_inputs(const ExecutionId& id, std::uint32_t from, std::uint32_t limit) = 0;
   virtual Result<void> store_checkpoint(const Handle& handle, Bytes bytes) = 0;
   // Ends or pauses an attempt. Does not block: settlements made at the same time share a request and a commit. `done` is
   // called once, on a thread of the gateway, after the commit; it must be quick. A lost connection is not retried here.

@@ -36,6 +36,14 @@ class Url {
   bool first_ = true;
 };
 
+// "a,b", or nothing when there are none.
+template <class Enum>
+std::optional<std::string> joined(const std::vector<Enum>& values) {
+  std::string text;
+  for (const Enum value : values) text += (text.empty() ? "" : ",") + std::string(to_string(value));
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
 // Text in a path.
 std::string in_path(std::string_view text);
 std::string path_of(const ExecutionId& id);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/entropy.hpp"
+#include "sdk/flow_calls.hpp"
 #include "sdk/gateway.hpp"
 #include "sdk/http_caller.hpp"
 #include "wire/fleet_bodies.hpp"
@@ -92,6 +93,12 @@ class SettlementSender {
     if (const auto* cancel = std::get_if<CancelHeld>(&one.settlement)) {
       return caller_.send_only("POST", "/v1/leases/cancel", bodies::CancelHeldBody{one.handle, cancel->reason}, once);
     }
+    if (const auto* join = std::get_if<Join>(&one.settlement)) {
+      FF_TRY(joined,
+             caller_.send<FlowJoinReply>("POST", "/v1/leases/join", bodies::JoinBody{one.handle, join->names}, once));
+      // They have ended meanwhile: the next claim brings what they left.
+      if (!joined.ended) return {};
+    }
     return caller_.send_only("POST", "/v1/leases/release", bodies::HandleBody{one.handle}, once);
   }
 
@@ -128,19 +135,12 @@ class SettlementSender {
   std::thread thread_;
 };
 
-// "a,b", or nothing when there are none.
-template <class Enum>
-std::optional<std::string> joined(const std::vector<Enum>& values) {
-  std::string text;
-  for (const Enum value : values) text += (text.empty() ? "" : ",") + std::string(to_string(value));
-  return text.empty() ? std::nullopt : std::optional(text);
-}
-
 Url list_url(const ListRequest& request) {
   Url url("/v1/executions");
   url.add("namespace", request.name_space).add("lane", request.lane).add("kind", request.kind);
   url.add("state", joined(request.states));
   if (request.tag) url.add("tag", request.tag->first + "=" + request.tag->second);
+  if (request.flow) url.add("flow", to_string(*request.flow));
   url.add("created_from", request.created_from).add("created_before", request.created_before);
   url.add("finished_from", request.finished_from).add("finished_before", request.finished_before);
   return url.page(request.cursor, request.limit);
@@ -164,15 +164,33 @@ class HttpGateway final : public Gateway {
     if (named) created.duplicate = false;
     return created;
   }
+  Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition) override {
+    return caller_->send<FlowAdded>("POST", flow_path(id) + "/nodes", addition);
+  }
+  Result<FlowSealed> seal_flow(const FlowId& id, std::string reason) override {
+    return caller_->send<FlowSealed>("POST", flow_path(id) + "/seal", bodies::ReasonBody{std::move(reason)});
+  }
   Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) override {
     return wait_at<FlowResult>(flow_path(id) + "/result", timeout, "the flow");
   }
   Result<FlowDescription> describe_flow(const FlowId& id) override {
     return caller_->get<FlowDescription>(Url(flow_path(id)));
   }
+  Result<ListFlowsReply> list_flows(const ListFlowsRequest& request) override {
+    return caller_->get<ListFlowsReply>(flows_url(request));
+  }
+  Result<FlowNodesReply> flow_nodes(const FlowId& id, const std::string& cursor, std::uint32_t limit) override {
+    Url url(flow_path(id) + "/nodes");
+    return caller_->get<FlowNodesReply>(url.page(cursor, limit));
+  }
+  Result<FlowGraph> flow_graph(const FlowId& id) override { return read_graph(*caller_, id); }
   Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) override {
     const bodies::FlowCancelBody body{request.policy, request.run_cleanup, std::move(reason)};
     return caller_->send<FlowCancelReply>("POST", flow_path(id) + "/cancel", body);
+  }
+  Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request, std::string reason) override {
+    const bodies::FlowReplayBody body{std::move(request.node), request.descendants, std::move(reason)};
+    return caller_->send<FlowReplayReply>("POST", flow_path(id) + "/replay", body);
   }
   Result<ExecutionDescription> describe(const ExecutionId& id) override {
     return caller_->get<ExecutionDescription>(Url(path_of(id)));
@@ -244,6 +262,15 @@ class HttpGateway final : public Gateway {
     }
     return reply;
   }
+  Result<FlowAdded> extend_flow(const Handle& handle, const FlowAddition& addition) override {
+    bodies::ExtendBody body{addition, handle};
+    return caller_->send<FlowAdded>("POST", "/v1/leases/extend", body, {.repeat = false});
+  }
+  Result<FlowInputsReply> list_flow_inputs(const ExecutionId& id, std::uint32_t from, std::uint32_t limit) override {
+    Url url(path_of(id) + "/inputs");
+    url.add("from", std::to_string(from)).add("limit", std::to_string(limit));
+    return caller_->get<FlowInputsReply>(url);
+  }
   Result<void> store_checkpoint(const Handle& handle, Bytes bytes) override {
     return caller_->send_only("POST", "/v1/leases/checkpoint",
                               bodies::CheckpointBody{handle, std::move(bytes.bytes), std::move(bytes.encoding)});
@@ -253,11 +280,10 @@ class HttpGateway final : public Gateway {
   }
 
  private:
-  // Gives the request an id unless it can be told from others already.
-  static std::string flow_path(const FlowId& id) { return "/v1/flows/" + to_string(id); }
   // Asks for a result until there is one.
   template <class T>
   Result<T> wait_at(const std::string& path, milliseconds timeout, const std::string& what);
+  // Gives the request an id unless it can be told from others already.
   template <class Request>
   static bool name(Request& request) {
     if (request.id || !request.idempotency_key.empty()) return false;
@@ -314,6 +340,7 @@ Result<EventPage> HttpGateway::events(const EventFilter& filter, const std::stri
   Url url("/v1/events");
   url.add("namespace", filter.name_space).add("lane", filter.lane);
   if (filter.execution_id) url.add("execution_id", to_string(*filter.execution_id));
+  if (filter.flow_id) url.add("flow_id", to_string(*filter.flow_id));
   url.add("type", joined(filter.types));
   const milliseconds asked = std::min(wait, max_server_wait);
   url.add("wait_ms", std::to_string(asked.count()));

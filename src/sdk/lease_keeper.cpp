@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <condition_variable>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -44,9 +45,16 @@ void LeaseKeeper::stop() {
   }
 }
 
+// A worker that stood still for longer than its lease may get the same execution again before it has noticed the loss.
+// The later lease takes the place of the earlier one, so from here on no heartbeat would tell the earlier handler.
 void LeaseKeeper::add(const TaskPtr& task) {
-  const std::lock_guard lock(mutex_);
-  tasks_[task->execution().execution_id] = task;
+  TaskPtr earlier;
+  {
+    const std::lock_guard lock(mutex_);
+    earlier = std::exchange(tasks_[task->execution().execution_id], task);
+  }
+  if (earlier == nullptr || earlier == task || earlier->state() != RunningTask::State::running) return;
+  lose(earlier, "the lease is lost: the execution was claimed again");
 }
 
 void LeaseKeeper::remove(const TaskPtr& task) {

@@ -86,9 +86,19 @@ class FakeGateway final : public Gateway {
   Result<Created> create(CreateRequest) override { return unused(); }
   std::vector<Result<Created>> create_many(std::vector<CreateRequest>) override { return {}; }
   Result<FlowCreated> submit_flow(FlowRequest) override { return unused(); }
+  Result<FlowAdded> add_to_flow(const FlowId&, FlowAddition) override { return unused(); }
+  Result<FlowSealed> seal_flow(const FlowId&, std::string) override { return unused(); }
+  Result<FlowAdded> extend_flow(const Handle&, const FlowAddition&) override { return unused(); }
+  Result<FlowInputsReply> list_flow_inputs(const ExecutionId&, std::uint32_t, std::uint32_t) override {
+    return unused();
+  }
   Result<FlowResult> wait_flow(const FlowId&, milliseconds) override { return unused(); }
   Result<FlowDescription> describe_flow(const FlowId&) override { return unused(); }
+  Result<ListFlowsReply> list_flows(const ListFlowsRequest&) override { return unused(); }
+  Result<FlowNodesReply> flow_nodes(const FlowId&, const std::string&, std::uint32_t) override { return unused(); }
+  Result<FlowGraph> flow_graph(const FlowId&) override { return unused(); }
   Result<FlowCancelReply> cancel_flow(const FlowId&, FlowCancelRequest, std::string) override { return unused(); }
+  Result<FlowReplayReply> replay_flow(const FlowId&, FlowReplayRequest, std::string) override { return unused(); }
   Result<ExecutionDescription> describe(const ExecutionId&) override { return unused(); }
   Result<ListReply> list(const ListRequest&) override { return unused(); }
   Result<EventPage> history(const ExecutionId&, const std::string&, std::uint32_t) override { return unused(); }
@@ -235,6 +245,22 @@ TEST_F(RuntimeTest, event_about_an_earlier_lease_does_not_take_the_present_one_a
   ASSERT_TRUE(comes_true([&] { return revoked->stop_token().stop_requested(); }));
   EXPECT_EQ(revoked->stop_reason(), "the lease was revoked");
   EXPECT_FALSE(kept->stop_token().stop_requested());
+}
+
+TEST_F(RuntimeTest, earlier_handler_learns_that_its_worker_got_the_execution_again) {
+  const TaskPtr earlier = task(1);
+  const TaskPtr later = task(1);
+  LeaseKeeper keeper(gateway_, keeping());
+  keeper.add(earlier);
+  keeper.add(later);
+  EXPECT_TRUE(earlier->stop_token().stop_requested());
+  EXPECT_EQ(earlier->stop_reason(), "the lease is lost: the execution was claimed again");
+  EXPECT_FALSE(later->stop_token().stop_requested());
+  EXPECT_EQ(lost_, 1);
+  keeper.remove(earlier);  // as its runner does at the end; the later task stays
+  keeper.add(later);
+  EXPECT_FALSE(later->stop_token().stop_requested());
+  EXPECT_EQ(lost_, 1);
 }
 
 // ---------------------------------------------------------------- steps

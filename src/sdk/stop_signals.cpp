@@ -24,7 +24,7 @@ struct sigaction earlier_term, earlier_int;
 
 void add(std::uint64_t count) {
   const int saved = errno;
-  const ssize_t written = write(event_fd, &count, sizeof count);
+  const ssize_t written = ::write(event_fd, &count, sizeof count);
   static_cast<void>(written);  // it cannot be full
   errno = saved;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
+#include <set>
 #include <thread>
 
 #include "base/entropy.hpp"
@@ -14,6 +16,36 @@ namespace flowfabric {
 namespace {
 
 constexpr std::size_t max_side_by_side = 16;
+constexpr std::uint32_t inputs_page = 1000;
+constexpr std::chrono::milliseconds first_spawn_pause{50};
+constexpr std::chrono::milliseconds longest_spawn_pause{2'000};
+
+// Each child has a join edge to the node that spawns it: that node handles its failure, and can wait for it.
+FlowAddition addition_of(const std::vector<Child>& children, const ClaimedExecution& parent) {
+  FlowAddition addition;
+  for (const Child& child : children) {
+    FlowNode node;
+    node.name = child.name;
+    node.request.kind = child.kind;
+    node.request.name_space = parent.name_space;
+    node.request.payload = child.input.bytes;
+    node.request.payload_encoding = child.input.encoding;
+    node.request.lane = child.options.lane.empty() ? parent.lane : child.options.lane;
+    node.request.priority = child.options.priority;
+    node.request.tags = child.options.tags;
+    node.request.required_capabilities = child.options.required_capabilities;
+    node.request.policy = child.options.policy;
+    addition.nodes.push_back(std::move(node));
+    addition.edges.push_back({child.name, parent.node, EdgeKind::join, {}});
+  }
+  return addition;
+}
+
+// The lease is in order, and the same addition would be refused again.
+bool refuses_addition(Errc code) {
+  return code == Errc::invalid_argument || code == Errc::payload_too_large || code == Errc::conflict ||
+         code == Errc::unsupported || code == Errc::not_eligible || code == Errc::lane_closed;
+}
 
 }  // namespace
 
@@ -76,6 +108,67 @@ std::vector<Bytes> Task::run_all(std::vector<AnyStep> steps) {
 
 void Task::sleep(std::string_view name, std::chrono::milliseconds duration) {
   steps_->sleep(steps_->reserve(name), duration);
+}
+
+void Task::spawn_all(std::vector<Child> children) {
+  if (children.empty()) return;
+  const std::string name = "spawn " + children.front().name;
+  run_step(name, {}, [&](const std::stop_token& stop) -> Bytes {
+    const FlowAddition addition = addition_of(children, execution());
+    for (auto wait = first_spawn_pause;; wait = std::min(wait * 2, longest_spawn_pause)) {
+      check_stopped();
+      const auto added = running_.gateway().extend_flow(running_.handle(), addition);
+      if (added) return {};
+      if (refuses_addition(added.error().code)) throw PermanentFailure(added.error().message, "spawn_refused");
+      if (!sdk::is_passing(added.error())) {
+        running_.lose("the lease is lost: " + added.error().message);
+        check_stopped();
+      }
+      running_.gateway().pause(wait, stop);
+    }
+  });
+}
+
+std::vector<ChildResult> Task::join(const std::vector<std::string>& names) {
+  check_stopped();
+  std::map<std::string, ChildResult> ended = ended_children(names);
+  if (ended.size() < std::set<std::string>(names.begin(), names.end()).size())
+    throw sdk::LeaveHandler{sdk::Join{names}};
+  std::vector<ChildResult> results;
+  results.reserve(names.size());
+  for (const std::string& name : names) results.push_back(ended.at(name));
+  return results;
+}
+
+// The claim has brought the first inputs along; the others are read.
+std::map<std::string, ChildResult> Task::ended_children(const std::vector<std::string>& names) {
+  const std::set<std::string> wanted(names.begin(), names.end());
+  std::map<std::string, ChildResult> ended;
+  const auto take = [&](const std::vector<FlowInput>& inputs) {
+    for (const FlowInput& input : inputs) {
+      if (!wanted.contains(input.name) || ended.contains(input.name)) continue;
+      ChildResult child{
+          input.name, input.execution_id, input.outcome, {input.result, input.result_encoding}, input.failure};
+      if (input.by_reference) child.result = result_by_reference(input);
+      ended.emplace(input.name, std::move(child));
+    }
+  };
+  take(inputs());
+  for (std::uint32_t next = execution().next_input; next != 0 && ended.size() < wanted.size();) {
+    const auto more = running_.gateway().list_flow_inputs(id(), next, inputs_page);
+    if (!more) throw std::runtime_error("what the nodes left cannot be read: " + more.error().message);
+    take(more->inputs);
+    next = more->next_input;
+  }
+  return ended;
+}
+
+Bytes Task::result_by_reference(const FlowInput& input) {
+  auto result = running_.gateway().wait(input.execution_id, std::chrono::milliseconds(0));
+  if (!result) {
+    throw std::runtime_error("the result of node \"" + input.name + "\" cannot be read: " + result.error().message);
+  }
+  return {std::move(result->result), std::move(result->result_encoding)};
 }
 
 TimestampMs Task::now() { return steps_->note(steps_->reserve("now")).recorded_at; }

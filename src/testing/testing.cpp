@@ -97,6 +97,11 @@ void Engine::add(std::string kind, Handler handler, const KindOptions& options) 
 ExecutionId Engine::submit(CreateRequest request) {
   return must(impl_->gateway().create(std::move(request))).execution_id;
 }
+FlowId Engine::submit_flow(FlowRequest request) {
+  return must(impl_->gateway().submit_flow(std::move(request))).flow_id;
+}
+FlowDescription Engine::get_flow(const FlowId& id) { return must(impl_->gateway().describe_flow(id)); }
+FlowResult Engine::flow_result(const FlowId& id) { return must(impl_->gateway().wait_flow(id, {})); }
 ExecutionDescription Engine::get(const ExecutionId& id) { return must(impl_->gateway().describe(id)); }
 ExecutionResult Engine::outcome(const ExecutionId& id) { return must(impl_->gateway().wait(id, {})); }
 

@@ -59,6 +59,34 @@ Result<FlowCreated> VirtualGateway::submit_flow(FlowRequest request) {
                     [&](auto given) { engine_.runtime().submit_flow(std::move(request), std::move(given)); }));
   return std::get<FlowCreated>(reply);
 }
+Result<FlowAdded> VirtualGateway::add_to_flow(const FlowId& id, FlowAddition addition) {
+  const std::lock_guard lock(mutex_);
+  FF_TRY_VOID(admit(addition, engine_.runtime().ingress()));
+  FF_TRY(reply, engine_.call(GrowFlowCommand{id, std::move(addition), std::nullopt, {"test", {}}}));
+  return std::get<FlowAdded>(reply);
+}
+Result<FlowSealed> VirtualGateway::seal_flow(const FlowId& id, std::string reason) {
+  const std::lock_guard lock(mutex_);
+  FF_TRY(reply, engine_.call(SealFlowCommand{id, {"test", std::move(reason)}}));
+  return std::get<FlowSealed>(reply);
+}
+// A crash can be ordered before and after the nodes are added, by the name of the first of them.
+Result<FlowAdded> VirtualGateway::extend_flow(const Handle& handle, const FlowAddition& addition) {
+  const std::lock_guard lock(mutex_);
+  const std::string what = addition.nodes.empty() ? "edges" : addition.nodes.front().name;
+  plan_.pass(CrashPlan::Side::before, what);
+  FF_TRY(fence, engine_.runtime().fence_of(handle));
+  FlowAddition admitted = addition;
+  FF_TRY_VOID(admit(admitted, engine_.runtime().ingress()));
+  FF_TRY(reply, engine_.call(GrowFlowCommand{{}, std::move(admitted), fence, {}}));
+  plan_.pass(CrashPlan::Side::after, what);
+  return std::get<FlowAdded>(reply);
+}
+Result<FlowInputsReply> VirtualGateway::list_flow_inputs(const ExecutionId& id, std::uint32_t from,
+                                                         std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  return reads::flow_inputs(engine_.store(), id, from, limit);
+}
 Result<FlowResult> VirtualGateway::wait_flow(const FlowId& id, sdk::milliseconds) {
   const std::lock_guard lock(mutex_);
   FF_TRY(flow, reads::load_flow(engine_.store(), id));
@@ -68,10 +96,28 @@ Result<FlowDescription> VirtualGateway::describe_flow(const FlowId& id) {
   const std::lock_guard lock(mutex_);
   return reads::describe_flow(engine_.store(), id);
 }
+Result<ListFlowsReply> VirtualGateway::list_flows(const ListFlowsRequest& request) {
+  const std::lock_guard lock(mutex_);
+  return reads::flows(engine_.store(), request);
+}
+Result<FlowNodesReply> VirtualGateway::flow_nodes(const FlowId& id, const std::string& cursor, std::uint32_t limit) {
+  const std::lock_guard lock(mutex_);
+  return reads::flow_nodes(engine_.store(), id, cursor, limit);
+}
+Result<FlowGraph> VirtualGateway::flow_graph(const FlowId& id) {
+  const std::lock_guard lock(mutex_);
+  return reads::flow_graph(engine_.store(), id);
+}
 Result<FlowCancelReply> VirtualGateway::cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) {
   const std::lock_guard lock(mutex_);
   FF_TRY(reply, engine_.call(CancelFlowCommand{id, request, {"test", std::move(reason)}}));
   return std::get<FlowCancelReply>(reply);
+}
+Result<FlowReplayReply> VirtualGateway::replay_flow(const FlowId& id, FlowReplayRequest request, std::string reason) {
+  const std::lock_guard lock(mutex_);
+  FF_TRY(command, reads::replay_command(engine_.store(), id, request, {"test", std::move(reason)}));
+  FF_TRY(reply, engine_.call(std::move(command)));
+  return std::get<FlowReplayReply>(reply);
 }
 Result<ExecutionResult> VirtualGateway::wait(const ExecutionId& id, sdk::milliseconds) {
   const std::lock_guard lock(mutex_);
@@ -161,6 +207,11 @@ void VirtualGateway::settle(const Handle& handle, sdk::Settlement settlement, st
   }
   if (auto* cancel = std::get_if<sdk::CancelHeld>(&settlement)) {
     return given(done(CancelHeldCommand{*fence, std::move(cancel->reason)}));
+  }
+  if (auto* join = std::get_if<sdk::Join>(&settlement)) {
+    const auto joined = engine_.call(JoinNodesCommand{*fence, std::move(join->names)});
+    if (!joined) return given(Unexpected(joined.error()));
+    if (!std::get<FlowJoinReply>(*joined).ended) return given({});
   }
   given(done(ReleaseHeldCommand{*fence}));
 }

@@ -37,9 +37,17 @@ class VirtualGateway final : public sdk::Gateway {
   Result<Created> create(CreateRequest request) override;
   std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests) override;
   Result<FlowCreated> submit_flow(FlowRequest request) override;
+  Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition) override;
+  Result<FlowSealed> seal_flow(const FlowId& id, std::string reason) override;
+  Result<FlowAdded> extend_flow(const Handle& handle, const FlowAddition& addition) override;
+  Result<FlowInputsReply> list_flow_inputs(const ExecutionId& id, std::uint32_t from, std::uint32_t limit) override;
   Result<FlowResult> wait_flow(const FlowId& id, sdk::milliseconds timeout) override;
   Result<FlowDescription> describe_flow(const FlowId& id) override;
+  Result<ListFlowsReply> list_flows(const ListFlowsRequest& request) override;
+  Result<FlowNodesReply> flow_nodes(const FlowId& id, const std::string& cursor, std::uint32_t limit) override;
+  Result<FlowGraph> flow_graph(const FlowId& id) override;
   Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) override;
+  Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request, std::string reason) override;
   Result<ExecutionDescription> describe(const ExecutionId& id) override;
   Result<ListReply> list(const ListRequest& request) override;
   Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) override;

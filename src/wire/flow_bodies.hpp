@@ -11,6 +11,18 @@ struct FlowCancelBody {
   bool run_cleanup = false;
   std::string reason{};
 };
+struct FlowReplayBody {
+  std::string node{};
+  bool descendants = true;
+  std::string reason{};
+};
+struct ExtendBody : FlowAddition {
+  Handle handle{};
+};
+struct JoinBody {
+  Handle handle{};
+  std::vector<std::string> names{};
+};
 struct GraphReply {
   std::optional<FlowGraph> graph{};
   std::optional<std::string> drawing{};
@@ -30,6 +42,39 @@ struct Shape<bodies::FlowCancelBody> {
             "that has not ended is (default)."),
       field("run_cleanup", &T::run_cleanup, "Nodes behind an on_finish edge are kept and run (false)."),
       field("reason", &T::reason, "Why, for the event log.").up_to(limits::max_reason_bytes),
+  };
+};
+
+template <>
+struct Shape<bodies::FlowReplayBody> {
+  using T = bodies::FlowReplayBody;
+  static constexpr std::string_view name = "FlowReplayBody";
+  static constexpr auto fields = std::tuple{
+      field("node", &T::node,
+            "The node that runs again. Without it: all that have not succeeded, and those behind them."),
+      field(
+          "descendants", &T::descendants,
+          "All nodes behind it run again too (true). false: only the node itself, and the others keep their outcomes."),
+      field("reason", &T::reason, "Why, for the event log.").up_to(limits::max_reason_bytes),
+  };
+};
+
+template <>
+struct Shape<bodies::ExtendBody> {
+  using T = bodies::ExtendBody;
+  static constexpr std::string_view name = "ExtendBody";
+  static constexpr auto fields =
+      std::tuple_cat(std::tuple{required("handle", &T::handle, about_handle)}, Shape<FlowAddition>::fields);
+};
+
+template <>
+struct Shape<bodies::JoinBody> {
+  using T = bodies::JoinBody;
+  static constexpr std::string_view name = "JoinBody";
+  static constexpr auto fields = std::tuple{
+      required("handle", &T::handle, about_handle),
+      required("names", &T::names, "Nodes that were added with an edge of kind `join` to this one.")
+          .within(1, limits::max_added_edges),
   };
 };
 

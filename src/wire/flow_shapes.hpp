@@ -8,7 +8,7 @@
 namespace flowfabric::wire {
 
 template <>
-struct EnumRange<EdgeKind> : Range<EdgeKind, EdgeKind::on_success, EdgeKind::optional> {};
+struct EnumRange<EdgeKind> : Range<EdgeKind, EdgeKind::on_success, EdgeKind::join> {};
 template <>
 struct EnumRange<GroupPolicy> : Range<GroupPolicy, GroupPolicy::all, GroupPolicy::quorum> {};
 template <>
@@ -89,9 +89,10 @@ struct Shape<FlowRequest> {
       field("namespace", &R::name_space, "The namespace of the flow and of its nodes (default).")
           .within(1, limits::max_namespace_bytes),
       required("kind", &R::kind, "What sort of flow it is.").within(1, limits::max_kind_bytes),
-      required("nodes", &R::nodes, "The nodes.").within(1, limits::max_flow_nodes),
+      field("nodes", &R::nodes, "The nodes: at least one, unless the flow is open.").up_to(limits::max_flow_nodes),
       field("edges", &R::edges, "The edges.").up_to(limits::max_flow_edges),
       field("groups", &R::groups, "Groups of edges other than the default ones.").up_to(limits::max_flow_edges),
+      field("open", &R::open, "It stays in the state `building`, and nodes can be added, until it is sealed (false)."),
       field("failure_policy", &R::failure_policy, "What an unhandled failure of a node does (fail_fast)."),
       moment("deadline_at", &R::deadline_at, "What has not ended by then expires.").up_to(limits::max_timestamp_ms),
       field("deadline_ms", &R::deadline_ms, "Instead of `deadline_at`: so long from now, by the store's clock.")
@@ -118,6 +119,64 @@ struct Shape<FlowCreated> {
       field("flow_id", &C::flow_id, "Its id."),
       field("state", &C::state, "Its state; absent if an earlier flow with this key is gone."),
       field("duplicate", &C::duplicate, "It was created by an earlier request with this idempotency key or id."),
+  };
+};
+
+template <>
+struct Shape<FlowAddition> {
+  using A = FlowAddition;
+  static constexpr std::string_view name = "FlowAddition";
+  static constexpr auto fields = std::tuple{
+      field("nodes", &A::nodes, "New nodes. One that exists with equal content is left as it is.")
+          .up_to(limits::max_flow_nodes),
+      field("edges", &A::edges, "New edges, also from and to nodes that exist.").up_to(limits::max_flow_edges),
+      field("groups", &A::groups, "New groups of edges, also of nodes that exist.").up_to(limits::max_flow_edges),
+  };
+};
+
+template <>
+struct Shape<FlowMember> {
+  using M = FlowMember;
+  static constexpr std::string_view name = "FlowMember";
+  static constexpr auto fields = std::tuple{
+      field("name", &M::name, "The node."),
+      field("execution_id", &M::execution_id, "Its execution."),
+  };
+};
+
+template <>
+struct Shape<FlowAdded> {
+  using A = FlowAdded;
+  static constexpr std::string_view name = "FlowAdded";
+  static constexpr auto fields = std::tuple{
+      field("flow_id", &A::flow_id, "The flow."),
+      field("state", &A::state, "Its state."),
+      field("revision", &A::revision, "The revision of its graph after the call."),
+      field("added_nodes", &A::added_nodes, "Nodes that were not there before."),
+      field("added_edges", &A::added_edges, "Edges that were not there before."),
+      field("nodes", &A::nodes, "The nodes of the request, in its order."),
+  };
+};
+
+template <>
+struct Shape<FlowSealed> {
+  using S = FlowSealed;
+  static constexpr std::string_view name = "FlowSealed";
+  static constexpr auto fields = std::tuple{
+      field("flow_id", &S::flow_id, "The flow."),
+      field("state", &S::state, "Its state."),
+      field("already_sealed", &S::already_sealed, "It was not open any more."),
+  };
+};
+
+template <>
+struct Shape<FlowJoinReply> {
+  using J = FlowJoinReply;
+  static constexpr std::string_view name = "FlowJoinReply";
+  static constexpr auto fields = std::tuple{
+      field("ended", &J::ended,
+            "All nodes have ended, and the lease is kept. Otherwise the lease is released, and the execution can be "
+            "claimed when they have ended."),
   };
 };
 
@@ -283,6 +342,16 @@ struct Shape<FlowCancelReply> {
       field("state", &R::state, "Its state now."),
       field("policy", &R::policy, "The policy in force; an earlier call may have set a stronger one."),
       field("already_cancelled", &R::already_cancelled, "Nothing was changed."),
+  };
+};
+
+template <>
+struct Shape<FlowReplayReply> {
+  using R = FlowReplayReply;
+  static constexpr std::string_view name = "FlowReplayReply";
+  static constexpr auto fields = std::tuple{
+      field("state", &R::state, "Its state now."),
+      field("revision", &R::revision, "Starts with 1; one more with each addition and each replay."),
   };
 };
 

@@ -62,7 +62,7 @@ struct EnumRange<WorkerState> : Range<WorkerState, WorkerState::live, WorkerStat
 template <>
 struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::sleep> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::flow_reopened> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::held_back> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};

@@ -1,8 +1,10 @@
-// Runs the commands of docs/start.md and docs/operating.md, and checks the documented results.
+// Runs the commands of docs/start.md and docs/operating.md, draws the pictures of docs/flows.md, and checks the documented
+// results.
 #include <libpq-fe.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <regex>
@@ -94,6 +96,52 @@ TEST(Start, ItsCommandsDoWhatItPromises) {
   ASSERT_EQ(executions.size(), 1u) << list.out << list.err;
   EXPECT_EQ(text(executions[0].at("public_state")), "completed");
   EXPECT_EQ(executions[0].at("attempt_count").as_int64(), 2);
+}
+
+// ---- docs/flows.md
+
+// The text between the first line `opening` after `at` and the next fence. Moves `at` behind it.
+std::string block_after(const std::string& content, const std::string& opening, std::size_t& at) {
+  const std::size_t begin = content.find(opening, at);
+  if (begin == std::string::npos) {
+    at = begin;
+    return {};
+  }
+  at = content.find("```\n", begin + opening.size());
+  return content.substr(begin + opening.size(), at - begin - opening.size());
+}
+
+// With FF_UPDATE_DOCS=1 the pictures are written anew.
+TEST(FlowsDocument, ItsPicturesAreThoseOfTheExport) {
+  const test::TempDir folder;
+  const std::string store = "sqlite:" + folder.file("jobs.db");
+  ASSERT_EQ(run_program({"migrate", store}).code, 0);
+  const std::string content = document("flows.md");
+  std::string written;
+  std::size_t pictures = 0;
+  for (std::size_t at = 0;;) {
+    const std::size_t before = at;
+    const std::string graph = block_after(content, "\n```json\n", at);
+    if (at == std::string::npos) {
+      written += content.substr(before);
+      break;
+    }
+    const std::string picture = block_after(content, "\n```mermaid\n", at);
+    ASSERT_NE(at, std::string::npos) << "a graph has no picture";
+    std::ofstream(folder.file("flow.json")) << graph;
+    const Finished submitted = run_program({"flows", "submit", folder.file("flow.json"), "--store", store});
+    ASSERT_EQ(submitted.code, 0) << submitted.err;
+    const std::string id = submitted.out.substr(0, submitted.out.size() - 1);
+    const Finished drawn = run_program({"flows", "graph", id, "--format", "mermaid", "--store", store});
+    ASSERT_EQ(drawn.code, 0) << drawn.err;
+    if (getenv("FF_UPDATE_DOCS") == nullptr) {
+      EXPECT_EQ(picture, drawn.out) << "docs/flows.md";
+    }
+    written += content.substr(before, at - picture.size() - before) + drawn.out;
+    ++pictures;
+  }
+  EXPECT_GE(pictures, 2u);
+  if (getenv("FF_UPDATE_DOCS") != nullptr) std::ofstream(FF_SOURCE_DIR "/docs/flows.md") << written;
 }
 
 // ---- docs/operating.md

@@ -467,6 +467,28 @@ TEST_P(EngineFlows, TheDeadlineExpiresWhatIsLeft) {
   expect_exact(flow);
 }
 
+// Who cancelled it stays on record.
+TEST_P(EngineFlows, TheDeadlineAlsoExpiresWhatIsLeftOfACancelledFlow) {
+  FlowRequest request = graph({"runs", "waits", "cleanup"}, {edge("runs", "waits"), edge("runs", "cleanup")});
+  request.edges[1].kind = EdgeKind::on_finish;
+  request.deadline_ms = 5000;
+  const FlowId flow = submit(request);
+  const ClaimedExecution runs = claim_node("runs");
+  call<FlowCancelReply>(CancelFlowCommand{flow, {FlowCancelPolicy::cancel_pending, true}, {"ann", "enough"}});
+  engine().settle();
+  EXPECT_EQ(node_state(flow, "waits"), PublicState::cancelled);
+  engine().advance(5001);
+  EXPECT_EQ(node_state(flow, "runs"), PublicState::expired);
+  EXPECT_EQ(node_state(flow, "cleanup"), PublicState::expired);
+  EXPECT_EQ(refusal(engine().complete(runs)), Errc::already_terminal);
+  EXPECT_EQ(flow_state(flow), FlowState::cancelled);
+  const auto found = value_of(reads::describe_flow(engine().store(), flow));
+  EXPECT_EQ(found.cancellation->by, "ann");
+  EXPECT_EQ(found.cancellation->reason, "enough");
+  EXPECT_EQ(count_of(flow_events(flow), EventType::flow_cancelled), 1);
+  expect_exact(flow);
+}
+
 TEST_P(EngineFlows, AFlowAndItsMembersGoTogether) {
   FlowRequest request = graph({"a", "b"}, {edge("a", "b")});
   request.retention.completed_ms = 10000;

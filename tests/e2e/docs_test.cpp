@@ -161,13 +161,34 @@ class Tour {
     TestClient(server_.url()).get(flow + "/result?wait_ms=30000");  // the flow ends before the time of the next call
     get(flow + "/result?wait_ms=30000");
     get(flow + "/history");
+    post(flow + "/replay", R"({"node":"resize","reason":"the size was wrong"})");
+    const auto again = claim_node();
+    client_.post("/v1/leases/complete", with_handle(text(again.at("handle")), R"(,"result":{"width":800})"));
+    TestClient(server_.url()).get(flow + "/result?wait_ms=30000");
     const std::string other =
         "/v1/flows/" + text(client_
                                 .post("/v1/flows", R"({"kind":"media","nodes":[)"
                                                    R"({"name":"fetch","kind":"fetch","lane":"media"}]})")
                                 .json.at("flow_id"));
+    grow_a_flow();
     post(other + "/cancel", R"({"policy":"cancel_all","reason":"not needed any more"})");
     client_.get(other + "/result?wait_ms=30000");
+  }
+
+  void grow_a_flow() {
+    const std::string open =
+        "/v1/flows/" + text(client_.post("/v1/flows", R"({"kind":"media","open":true})").json.at("flow_id"));
+    post(open + "/nodes", R"({"nodes":[{"name":"split","kind":"split","lane":"parts"}]})");
+    post(open + "/seal", R"({"reason":"that is all"})");
+    const std::string split = text(client_.post("/v1/claims", "{" + worker_ + R"(,"lanes":["parts"],"wait_ms":30000})")
+                                       .json.at("executions")
+                                       .at(0)
+                                       .at("handle"));
+    post("/v1/leases/extend", with_handle(split, R"(,"nodes":[{"name":"part","kind":"part","lane":"parts"}],)"
+                                                 R"("edges":[{"from":"part","to":"split","kind":"join"}])"));
+    post("/v1/leases/join", with_handle(split, R"(,"names":["part"])"));
+    TestClient(server_.url()).post(open + "/cancel");  // the example of this route is another call
+    client_.get(open + "/result?wait_ms=30000");
   }
 
   void operate() {

@@ -183,8 +183,27 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   for (const char* part : {"", "/nodes", "/edges", "/graph", "/history"}) {
     EXPECT_EQ(client.get(flow + part).status, 200) << part;
   }
+  const std::string open =
+      "/v1/flows/" +
+      text(client.post("/v1/flows", R"({"kind":"f","open":true,"nodes":[{"name":"a","kind":"k","lane":"open"}]})")
+               .json.at("flow_id"));
+  EXPECT_EQ(client.post(open + "/nodes", R"({"nodes":[{"name":"b","kind":"k","lane":"later"}]})").status, 200);
+  EXPECT_EQ(client.post(open + "/seal").status, 200);
+  const std::string parent =
+      text(client.post("/v1/claims", R"({"worker_id":"w","worker_instance_id":"w-1","lanes":["open"]})")
+               .json.at("executions")
+               .at(0)
+               .at("handle"));
+  EXPECT_EQ(client
+                .post("/v1/leases/extend", R"({"handle":")" + parent +
+                                               R"(","nodes":[{"name":"c","kind":"k","lane":"later"}],)"
+                                               R"("edges":[{"from":"c","to":"a","kind":"join"}]})")
+                .status,
+            200);
+  EXPECT_EQ(client.post("/v1/leases/join", R"({"handle":")" + parent + R"(","names":["c"]})").status, 200);
   client.post(flow + "/cancel");
   EXPECT_EQ(client.get(flow + "/result?wait_ms=30000").status, 200);
+  EXPECT_EQ(client.post(flow + "/replay").status, 200);
   EXPECT_EQ(client.get("/v1/flows").status, 200);
   client.post(path_of(done) + "/replay");
   client.put(path_of(done) + "/priority", R"({"priority":1})");

@@ -129,6 +129,21 @@ class Metrics : public testing::TestWithParam<test::StoreKind> {
     must(engine().register_worker(registration));
     must(engine().mark_worker_dead(registration.name_space, "w-2", {"tester", "test"}));
   }
+  // A flow of one node.
+  std::string submit_flow(const char* kind) {
+    json::value body = json::parse(R"({"nodes": [{"name": "a", "lane": "mail", "kind": "send"}]})");
+    body.as_object()["kind"] = kind;
+    return text_of(post("/v1/flows", body).at("flow_id"));
+  }
+  void wait_for_flow(const std::string& flow) {
+    while (call("GET", "/v1/flows/" + flow + "/result?wait_ms=60000").status == 202) {
+    }
+  }
+  void complete_flow() {
+    const std::string flow = submit_flow("media");
+    post("/v1/leases/complete", {{"handle", claim("w-1").at("handle")}});
+    wait_for_flow(flow);
+  }
   void a_little_of_everything() {
     complete_one();
     retry_one();
@@ -175,6 +190,31 @@ TEST_P(Metrics, CountWhatHappensToExecutions) {
   EXPECT_EQ(read.sum("flowfabric_worker_deaths_total", {{"cause", "marked_dead"}}), 1);
   EXPECT_EQ(read.sum("flowfabric_events_total", {{"type", "created"}}), 4);
   EXPECT_GE(read.sum("flowfabric_due_lag_seconds_count"), 1) << "the clock brought the retry";
+}
+
+TEST_P(Metrics, CountFlowsByStateAndOutcome) {
+  complete_flow();
+  const std::string failed = submit_flow("media");
+  post("/v1/leases/fail", {{"handle", claim("w-1").at("handle")}, {"category", "broken"}});
+  wait_for_flow(failed);
+  const std::string cancelled = submit_flow("report");
+  post("/v1/flows/" + cancelled + "/cancel", json::object{});
+  wait_for_flow(cancelled);
+  submit_flow("report");
+
+  const Exposition read = scrape_until("flowfabric_flows", 4);
+  const auto finished = [&](const char* kind, const char* outcome) {
+    return read.sum("flowfabric_flows_finished_total", {{"kind", kind}, {"outcome", outcome}});
+  };
+  EXPECT_EQ(read.sum("flowfabric_flows_submitted_total", {{"kind", "media"}}), 2);
+  EXPECT_EQ(finished("media", "completed"), 1);
+  EXPECT_EQ(finished("media", "failed"), 1);
+  EXPECT_EQ(finished("report", "cancelled"), 1);
+  EXPECT_EQ(read.sum("flowfabric_flow_lifetime_seconds_count"), 3);
+  for (const char* state : {"running", "completed", "failed", "cancelled"}) {
+    EXPECT_EQ(read.sum("flowfabric_flows", {{"state", state}}), 1) << state;
+  }
+  EXPECT_EQ(read.sum("flowfabric_flows", {{"state", "cancelling"}}), 0);
 }
 
 TEST_P(Metrics, CountEveryOperationWithItsOutcome) {
@@ -263,7 +303,8 @@ std::set<std::string> operations_of_the_engine() {
   std::set<std::string> found;
   for (std::sregex_iterator it(declared.begin(), declared.end(), method), end; it != end; ++it) {
     const std::string name = (*it)[1];
-    const bool counted_otherwise = name.ends_with("_many") || name.ends_with("_async") || name == "delay_for";
+    const bool counted_otherwise =
+        name.ends_with("_many") || name.ends_with("_async") || name == "delay_for" || name == "open_flow";
     const bool is_no_operation = name == "open" || name == "stop" || name == "withdraw_claim";
     if (!counted_otherwise && !is_no_operation) found.insert(name);
   }
@@ -351,7 +392,12 @@ void ask_for_everything(Engine& engine) {
 void ask_for_flows(Engine& engine) {
   const FlowId id{7, Uuid{}};
   std::ignore = engine.submit_flow({});
+  std::ignore = engine.add_to_flow(id, {});
+  std::ignore = engine.extend_flow({}, {});
+  std::ignore = engine.seal_flow(id);
+  std::ignore = engine.join_nodes({}, {});
   std::ignore = engine.cancel_flow(id);
+  std::ignore = engine.replay_flow(id);
   std::ignore = engine.wait_flow(id, 0);
   std::ignore = engine.describe_flow(id);
   std::ignore = engine.get_flow_result(id);
@@ -462,6 +508,7 @@ std::map<std::string, Documented> documented_metrics() {
 
 TEST_P(Metrics, AreDocumented) {
   a_little_of_everything();
+  complete_flow();
   std::map<std::string, Documented> exposed;
   for (const auto& [name, family] : scrape().families) {
     EXPECT_FALSE(family.samples.empty()) << name << " has no sample, so its labels cannot be compared";

@@ -14,11 +14,12 @@ namespace flowfabric::fuzz {
 using RequestShapes =
     std::tuple<ApiKeyRequest, api::BulkBody, bodies::CancelHeldBody, bodies::CheckpointBody, ClaimForWorkerRequest,
                ClaimRequest, bodies::CompleteBody, bodies::CompletionsBody, bodies::CreateManyBody, CreateRequest,
-               bodies::DelayBody, bodies::FailBody, bodies::FlowCancelBody, FlowRequest, GrantRequest,
-               bodies::HandleBody, bodies::HandlesBody, HeartbeatRequest, bodies::LaneBody, bodies::NamespaceBody,
-               bodies::PriorityBody, bodies::ProgressBody, bodies::ReasonBody, RedeemRequest, bodies::ReplayBody,
-               bodies::RetentionBody, bodies::RevokeBody, bodies::RotateBody, api::SessionBody, bodies::StepBody,
-               bodies::TagsBody, bodies::TagsHeldBody, bodies::WorkerBody, WorkerRegistration>;
+               bodies::DelayBody, bodies::ExtendBody, bodies::FailBody, FlowAddition, bodies::FlowCancelBody,
+               bodies::FlowReplayBody, FlowRequest, GrantRequest, bodies::HandleBody, bodies::HandlesBody,
+               HeartbeatRequest, bodies::JoinBody, bodies::LaneBody, bodies::NamespaceBody, bodies::PriorityBody,
+               bodies::ProgressBody, bodies::ReasonBody, RedeemRequest, bodies::ReplayBody, bodies::RetentionBody,
+               bodies::RevokeBody, bodies::RotateBody, api::SessionBody, bodies::StepBody, bodies::TagsBody,
+               bodies::TagsHeldBody, bodies::WorkerBody, WorkerRegistration>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>

@@ -84,7 +84,7 @@ void check_capabilities(std::string_view bytes) {
   FF_CHECK(sqlite::decode_capabilities(sqlite::encode_capabilities(*capabilities)) == capabilities);
 }
 
-constexpr std::array<void (*)(std::string_view), 18> decoders = {
+constexpr std::array<void (*)(std::string_view), 19> decoders = {
     [](std::string_view bytes) { check_record(bytes, decode_spec); },
     [](std::string_view bytes) { check_record(bytes, decode_facts); },
     [](std::string_view bytes) { check_record(bytes, decode_attempt); },
@@ -103,6 +103,7 @@ constexpr std::array<void (*)(std::string_view), 18> decoders = {
     check_capabilities,
     [](std::string_view bytes) { check_record(bytes, decode_step); },
     [](std::string_view bytes) { check_record(bytes, decode_checkpoint); },
+    [](std::string_view bytes) { check_record(bytes, decode_flow_name); },
 };
 
 }  // namespace

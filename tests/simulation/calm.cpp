@@ -206,6 +206,8 @@ void World::drain() {
     set_lane(lane, LaneState::active);
     settle();
   }
+  seal_all_flows();
+  settle();
   for (int round = 0; round < most_drain_rounds; ++round) {
     if (drain_round(longest_nap_ms)) return;
   }
@@ -228,6 +230,9 @@ void World::outlive_everything() {
   }
   for (const auto& [key, shadow] : watcher_->flows()) {
     if (!shadow.removed) violated("nothing is kept for ever", "flow {}", to_string(shadow.record.id));
+  }
+  if (!watcher_->store().scan(RecordKind::flow_name, {}, 1)->empty()) {
+    violated("nothing is kept for ever", "the name of a node");
   }
   for (const auto& [key, shadow] : watcher_->workers()) {
     if (!shadow.removed) violated("nothing is kept for ever", "{}", shadow.record.info.worker_instance_id);

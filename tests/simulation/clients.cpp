@@ -113,6 +113,7 @@ CreateRequest World::random_create() {
 
 void World::create_something() {
   if (random_.chance(120)) return submit_some_flow();
+  if (random_.chance(120)) return build_some_flow();
   std::size_t index = creates_.size();
   if (!creates_.empty() && random_.chance(250)) {
     index = random_.below(creates_.size());  // again, whether it was answered or not

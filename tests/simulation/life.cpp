@@ -76,6 +76,7 @@ void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) 
         }
         [[fallthrough]];
       case EventType::released:
+      case EventType::joining:
       case EventType::retry_scheduled:
       case EventType::lease_expired:
       case EventType::lease_revoked: release(event, policy, commit); break;
@@ -99,6 +100,12 @@ void Life::take_queue_event(const Event& event) {
       require(!gated_ || event.actor == "flow", event, "only its flow lets it run");
       delayed_ = false;
       gated_ = false;
+      break;
+    case EventType::held_back:
+      require(stage_ == Stage::queued && !gated_ && attempts_ == 0, event,
+              "it has started, or waits for nodes already");
+      require(!reservation_, event, "a grant holds it");
+      gated_ = true;
       break;
     case EventType::replayed:
       require(stage_ == Stage::ended, event, "only what has ended is replayed");
@@ -198,6 +205,7 @@ void Life::release(const Event& event, const Policy& policy, std::uint64_t commi
   expect_epoch(event, epoch_ + 1);
   switch (event.type) {
     case EventType::released:
+    case EventType::joining:
     case EventType::delayed: queue(event, std::nullopt); break;
     case EventType::retry_scheduled:
       ++retries_;

@@ -5,7 +5,7 @@ namespace flowfabric::simulation {
 
 void World::operate_somehow() {
   const auto dice = random_.below(100);
-  if (dice < 4) {
+  if (dice < 14) {
     operate_on_flow();
   } else if (dice < 54) {
     operate_on_execution();

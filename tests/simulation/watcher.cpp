@@ -125,14 +125,16 @@ std::vector<Event> Watcher::new_events(const Key& key, std::string& position) {
 }
 
 void Watcher::changed(const Key& key, TimestampMs latest_ms) {
-  Execution now = ok(decode_execution(ok(store_->load({key})).front()));
+  const Record record = std::move(ok(store_->load({key})).front());
+  Execution now = ok(decode_execution(record));
   Shadow& shadow = shadows_[key];
-  if (shadow.removed) shadow = Shadow{{}, {}, {}, shadow.incarnation + 1, false, 0};
+  if (shadow.removed) shadow = Shadow{{}, {}, {}, shadow.incarnation + 1, false, 0, {}};
   const bool is_new = shadow.position.empty();
   if (is_new) shadow.latest_at_creation = latest_ms;
   const std::vector<Event> events = new_events(key, shadow.position);
   if (is_new && events.empty()) violated("events come in legal order", "{} has no created event", name_of(key));
-  if (!is_new && now.spec != shadow.execution.spec) violated("the spec never changes", "{}", name_of(key));
+  if (!is_new && record.fixed != shadow.stored_spec) violated("the spec never changes", "{}", name_of(key));
+  shadow.stored_spec = record.fixed;
   if (!is_new) {
     if (events.empty()) check_quiet_change(shadow.execution.facts, now.facts);
     check_holder_was_in_time(shadow.execution.facts, events);
@@ -375,8 +377,8 @@ void Watcher::check_everything() {
   const auto findings = ok(integrity_findings(*store_));
   if (!findings.empty()) violated("the integrity check is clean", "{}", findings.front());
   std::size_t seen = 0;
-  for (const RecordKind kind : {RecordKind::execution, RecordKind::flow, RecordKind::idempotency, RecordKind::keyring,
-                                RecordKind::lane, RecordKind::name_space, RecordKind::worker}) {
+  for (const RecordKind kind : {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency,
+                                RecordKind::keyring, RecordKind::lane, RecordKind::name_space, RecordKind::worker}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);

@@ -24,6 +24,7 @@ struct Shadow {
   int incarnation = 1;   // an id may be used again after retention has removed it
   bool removed = false;
   TimestampMs latest_at_creation = 0;  // the latest time that the store's clock had shown when it was committed
+  std::string stored_spec{};           // as stored: in memory edges that were added later are part of it
 };
 
 struct WorkerShadow {
@@ -44,7 +45,7 @@ struct WatcherOptions {
 struct FlowShadow {
   FlowRecord record;
   std::string position;
-  int ends = 0;  // terminal events; a flow is never reopened here
+  int ends = 0;  // terminal events since it was submitted or reopened
   bool removed = false;
 };
 
@@ -102,6 +103,7 @@ class Watcher {
   void check_removed_flows();
   void check_start(const Shadow& shadow, const std::vector<Event>& events) const;
   void check_flow(const FlowShadow& shadow) const;
+  void check_names(const FlowRecord& flow) const;
   void check_groups_of(const Shadow& shadow) const;
   const Shadow* member(const FlowId& flow, std::uint32_t ordinal) const;
   void worker_changed(const Key& key);

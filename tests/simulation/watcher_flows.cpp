@@ -12,11 +12,16 @@ void Watcher::flow_changed(const Key& key) {
   FlowRecord now = ok(decode_flow(ok(store_->load({key})).front()));
   FlowShadow& shadow = flows_[key];
   if (shadow.removed) shadow = {};
+  bool reopened = false;
   for (const Event& event : new_events(key, shadow.position)) {
     if (ends_flow(event.type)) ++shadow.ends;
+    if (event.type != EventType::flow_reopened) continue;
+    if (shadow.ends != 1) violated("only an ended flow is replayed", "{}", name_of(key));
+    shadow.ends = 0;
+    reopened = true;
   }
   const FlowState before = shadow.record.facts.state;
-  if (has_ended(before) && now.facts.state != before) violated("a flow ends once", "{}", name_of(key));
+  if (has_ended(before) && now.facts.state != before && !reopened) violated("a flow ends once", "{}", name_of(key));
   if (shadow.ends != (has_ended(now.facts.state) ? 1 : 0)) {
     violated("a flow has one terminal event, and it has ended then", "{} has {}", name_of(key), shadow.ends);
   }
@@ -96,9 +101,23 @@ void Watcher::check_groups_of(const Shadow& shadow) const {
   }
 }
 
+// Of a flow that grows, each member is found by its name.
+void Watcher::check_names(const FlowRecord& flow) const {
+  if (flow.facts.named == 0) return;
+  if (flow.facts.named != flow.facts.members)
+    violated("members of a growing flow have names", "{}", to_string(flow.id));
+  for (std::uint32_t i = 0; i < flow.facts.members; ++i) {
+    const std::string& node = member(flow.id, i)->execution.spec.member->node;
+    const auto records = ok(store_->load({flow_name_key(flow.id, node)}));
+    if (records.empty() || ok(decode_flow_name(records.front().body)).ordinal != i) {
+      violated("members of a growing flow have names", "{} of {}", node, to_string(flow.id));
+    }
+  }
+}
+
 void Watcher::check_flow(const FlowShadow& shadow) const {
   const FlowFacts& facts = shadow.record.facts;
-  if (facts.removing) return;
+  if (facts.removing || facts.replay) return;
   std::map<Outcome, std::uint32_t> ended;
   bool all = true;
   for (std::uint32_t i = 0; i < facts.members; ++i) {
@@ -115,7 +134,9 @@ void Watcher::check_flow(const FlowShadow& shadow) const {
                     facts.cancelled == ended[Outcome::cancelled] && facts.expired == ended[Outcome::expired] &&
                     facts.skipped == ended[Outcome::skipped];
   if (!same) violated("the counters of a flow equal a recount", "{}", to_string(shadow.record.id));
-  if (all && !has_ended(facts.state)) violated("every flow ends", "{}", to_string(shadow.record.id));
+  check_names(shadow.record);
+  const bool open = facts.state == FlowState::building;
+  if (all && !open && !has_ended(facts.state)) violated("every flow ends", "{}", to_string(shadow.record.id));
   if (!all && has_ended(facts.state) && facts.cancel->policy != FlowCancelPolicy::flow_only) {
     violated("a flow ends with its last member", "{}", to_string(shadow.record.id));
   }

@@ -21,6 +21,8 @@ std::string name_of(const Command& command) {
   if (std::holds_alternative<StepCommand>(command)) return "step";
   if (std::holds_alternative<CheckpointCommand>(command)) return "checkpoint";
   if (std::holds_alternative<TagsCommand>(command)) return "tags_held";
+  if (std::holds_alternative<GrowFlowCommand>(command)) return "extend";
+  if (std::holds_alternative<JoinNodesCommand>(command)) return "join";
   return "cancel_held";
 }
 
@@ -29,6 +31,9 @@ std::string text_of(const Command& command) {
   std::string text = name_of(command);
   if (const auto* complete = std::get_if<CompleteCommand>(&command)) text += complete->request.result;
   if (const auto* delay = std::get_if<DelayCommand>(&command)) text += std::to_string(delay->delay_until);
+  if (const auto* join = std::get_if<JoinNodesCommand>(&command)) {
+    for (const std::string& name : join->names) text += " " + name;
+  }
   if (const auto* fail = std::get_if<FailCommand>(&command)) {
     text += fail->request.category + std::to_string(static_cast<int>(fail->request.retryable));
   }
@@ -41,6 +46,7 @@ bool is_end_by(const Command& command, const LeaseSpan& span) {
   if (span.ended_actor != span.instance) return false;
   if (std::holds_alternative<DelayCommand>(command)) return span.ended_by == EventType::delayed;
   if (std::holds_alternative<ReleaseHeldCommand>(command)) return span.ended_by == EventType::released;
+  if (std::holds_alternative<JoinNodesCommand>(command)) return span.ended_by == EventType::joining;
   if (std::holds_alternative<CancelHeldCommand>(command)) return span.ended_by == EventType::cancelled;
   return span.ended_by == EventType::failed || span.ended_by == EventType::retry_scheduled;
 }
@@ -175,7 +181,23 @@ void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& c
 
 // ---------------------------------------------------------------- holding
 
+// A node of a flow adds to it, and waits for what it has added.
+Command World::random_growth(const Held& held) {
+  std::vector<std::string> added;
+  const Execution& own = watcher_->find(held.fence.execution_id)->execution;
+  for (const IncomingEdge& edge : own.spec.member->incoming) {
+    const Shadow* child = watcher_->find(member_id(flow_of(own), edge.from));
+    if (edge.kind == EdgeKind::join && child != nullptr) added.push_back(child->execution.spec.member->node);
+  }
+  if (!added.empty() && random_.chance(600)) {
+    return JoinNodesCommand{held.fence, random_.chance(500) ? added : std::vector{random_.pick(added)}};
+  }
+  const auto flow = watcher_->flows().find(flow_key(FlowId{*held.claimed.flow_id}));
+  return GrowFlowCommand{{}, random_addition(flow->second.record, held.claimed.node), held.fence, {}};
+}
+
 Command World::random_fenced(const Held& held) {
+  if (held.claimed.flow_id && random_.chance(350)) return random_growth(held);
   switch (random_.below(10)) {
     case 0:
     case 1:
@@ -340,7 +362,13 @@ void World::judge_success(Process& process, const Held& held, const Command& com
   const LeaseSpan& span = shadow->life.leases().at(held.fence.lease_epoch);
   const auto* step = std::get_if<StepCommand>(&command);
   if (step != nullptr) note_step(held, step->request, std::get<StepReply>(reply));
-  const bool keeps = std::holds_alternative<RenewCommand>(command) || std::holds_alternative<ProgressCommand>(command);
+  const auto* added = std::get_if<FlowAdded>(&reply);
+  const auto* joined = std::get_if<FlowJoinReply>(&reply);
+  // These have written nothing.
+  if ((added != nullptr && added->added_nodes + added->added_edges == 0) || (joined != nullptr && joined->ended))
+    return;
+  const bool keeps = std::holds_alternative<RenewCommand>(command) ||
+                     std::holds_alternative<ProgressCommand>(command) || added != nullptr;
   // A repeated record of a step writes nothing: it is answered by what was read, perhaps before the lease ended.
   if (step != nullptr && std::get<StepReply>(reply).duplicate) return;
   if (keeps || step != nullptr || overwriting(command) != nullptr) {

@@ -180,6 +180,11 @@ class World final : public Environment {
   void create_something();
   void submit_some_flow();
   FlowRequest random_flow();
+  FlowNode random_node(std::string name, const std::string& name_space);
+  FlowAddition random_addition(const FlowRecord& flow, const std::string& adder);
+  void build_some_flow();
+  void seal_all_flows();
+  Command random_growth(const Held& held);
   void operate_on_flow();
   void check_created(const SentCreate& sent, const Created& created);
   void check_not_created(const SentCreate& sent, const Error& error);

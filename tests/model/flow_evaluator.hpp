@@ -1,0 +1,143 @@
+// The rules of docs/flows.md, written a second time and only from that document. Tests compare the engine with it.
+//
+// An evaluator is told what happens to a flow from outside: nodes are claimed and end, operators cancel, deadlines pass. After each
+// of these it knows how every node, edge and group must be once the engine has done everything that follows.
+//
+// Where the document leaves something open, the evaluator allows every answer: several things may follow from one event, and
+// their order is not defined. A node that can be skipped and cancelled by its flow after the same event may be either.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <flowfabric/flows.hpp>
+
+namespace flowfabric::test {
+
+class FlowEvaluator {
+ public:
+  enum class Life : std::uint8_t {
+    waiting,  // for its groups
+    ready,    // has not started; a worker may claim it
+    running,
+    paused,  // has started; waits for a retry, a delay or another worker
+    ended
+  };
+  struct Node {
+    std::string name{};
+    Life life = Life::waiting;
+    bool is_cleanup = false;
+    bool handles_failure = false;  // has an outgoing on_failure edge
+    bool has_started = false;
+    bool ended_by_flow = false;         // or skipped
+    std::set<Outcome> outcomes{};       // of an ended node: those that are allowed
+    std::size_t ended_in = 0;           // the event after which it ended
+    std::vector<std::size_t> groups{};  // of its incoming edges
+  };
+  struct Edge {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    EdgeKind kind = EdgeKind::on_success;
+    std::size_t group = 0;
+    EdgeState state = EdgeState::waiting;
+    std::size_t resolved_in = 0;
+  };
+  struct Group {
+    std::size_t node = 0;
+    std::string name{};
+    GroupPolicy policy = GroupPolicy::all;
+    GroupRest rest = GroupRest::let_run;
+    std::size_t needed = 0;
+    std::vector<std::size_t> edges{};
+    std::size_t satisfied = 0;
+    std::size_t unsatisfiable = 0;
+    GroupState state = GroupState::waiting;
+    std::size_t changed_in = 0;
+  };
+  // Whether the engine has cancelled this node. Asked only where both are allowed.
+  using Freedom = std::function<bool(std::size_t node)>;
+
+  explicit FlowEvaluator(const FlowRequest& request, Freedom freedom = {});
+
+  // ---- What happens
+  void claim(std::size_t node);
+  void pause(std::size_t node);  // its worker failed, delayed or lost it, and it will run again
+  // By a worker, by an operator who cancels it, or because its own deadline has passed.
+  void end(std::size_t node, Outcome outcome);
+  void cancel_flow(const FlowCancelRequest& request);
+  void pass_deadline();
+
+  // ---- What must be
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Edge>& edges() const { return edges_; }
+  const std::vector<Group>& groups() const { return groups_; }
+  std::size_t index_of(const std::string& name) const;
+  bool all_ended() const;
+  // The states that are allowed, as they are shown for a single flow.
+  std::set<FlowState> states() const;
+  std::size_t unhandled_failures() const { return unhandled_failures_; }
+  // The nodes of which one is the first unhandled failure.
+  const std::set<std::size_t>& first_failures() const { return first_failures_; }
+  bool has_cancelled_running() const { return has_cancelled_running_; }
+  // Upstream nodes, as a group of any or quorum that has fired may have them; empty: they may be like this.
+  std::string difference_of_winners(const Group& group, const std::vector<std::string>& winners) const;
+  // The names of the inputs of a node, given the winners of its groups.
+  std::vector<std::string> inputs(std::size_t node,
+                                  const std::function<std::vector<std::string>(const Group&)>& winners) const;
+
+ private:
+  struct Order {
+    std::size_t given_in = 0;  // the event
+    FlowCancelPolicy policy = FlowCancelPolicy::cancel_pending;
+    bool keeps_cleanup = false;
+    bool is_deadline = false;
+  };
+
+  void read(const FlowRequest& request);
+  std::size_t group_of(const FlowRequest& request, std::size_t node, const std::string& name);
+  void settle();
+  bool resolve_edges();
+  bool change_groups();
+  bool move_nodes();
+  bool count_failures();
+  bool carry_out_orders();
+  bool cancel_rests();
+  void allow_other_reasons();
+  bool is_covered(const Order& order, const Node& node) const;
+  bool is_unneeded(std::size_t node) const;
+  bool may_be_let_run(std::size_t node) const;
+  void end_by_flow(Node& node, Outcome outcome);
+
+  std::vector<Node> nodes_;
+  std::vector<Edge> edges_;
+  std::vector<Group> groups_;
+  FailurePolicy failure_policy_;
+  Freedom freedom_;
+  std::vector<Order> orders_;
+  std::vector<bool> counted_;  // as a failure, by node
+  std::set<std::size_t> first_failures_;
+  std::size_t unhandled_failures_ = 0;
+  std::size_t event_ = 0;
+  std::optional<FlowCancelPolicy> cancelled_;  // by an operator
+  bool deadline_has_passed_ = false;
+  bool has_cancelled_running_ = false;
+};
+
+// A node of a flow that has ended. Only its worker, its flow and the cancellation of the flow may have ended it.
+struct EndedNode {
+  std::string name{};
+  Outcome outcome = Outcome::none;
+  std::uint32_t attempt_count = 0;
+  Outcome planned = Outcome::success;  // how it ends if it runs
+};
+// What contradicts the document in any order of events; empty: nothing. With the cancellation by an operator, if there was one.
+std::string contradiction_of(const FlowRequest& request, const std::vector<EndedNode>& nodes,
+                             const std::optional<FlowCancelRequest>& cancelled = {});
+
+EdgeState resolved(EdgeKind kind, Outcome outcome, bool by_flow);
+
+}  // namespace flowfabric::test

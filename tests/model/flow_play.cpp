@@ -1,0 +1,537 @@
+#include "model/flow_play.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "engine/integrity.hpp"
+#include "engine/reads.hpp"
+#include "model/flow_evaluator.hpp"
+#include "support/driver.hpp"
+
+namespace flowfabric::test {
+namespace {
+
+using Life = FlowEvaluator::Life;
+
+constexpr std::uint32_t flow_page = 1000;
+constexpr std::uint32_t long_lease_ms = 3600 * 1000;
+constexpr int most_rounds = 1000;  // of the end of a play; each of them ends a node or passes a second
+
+struct Difference : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+Outcome outcome_of(PublicState state) {
+  switch (state) {
+    case PublicState::completed: return Outcome::success;
+    case PublicState::failed: return Outcome::failed;
+    case PublicState::cancelled: return Outcome::cancelled;
+    case PublicState::expired: return Outcome::expired;
+    case PublicState::skipped: return Outcome::skipped;
+    default: return Outcome::none;
+  }
+}
+
+bool is_claimable(PublicState state) { return state == PublicState::waiting || state == PublicState::resumable; }
+
+std::string_view show(Life life) {
+  constexpr std::string_view names[] = {"waiting", "ready", "running", "paused", "ended"};
+  return names[static_cast<std::size_t>(life)];
+}
+
+template <class T>
+std::string show_all(const std::set<T>& values) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : " or ") + std::string(to_string(value));
+  return text;
+}
+
+// No two nodes have the same deadline, and none has that of the flow.
+void add_times(FlowRequest& request, const FlowNumbers& numbers) {
+  for (std::size_t i = 0; i < numbers.nodes.size(); ++i) {
+    const std::string name = "n" + std::to_string(i);
+    const auto node =
+        std::find_if(request.nodes.begin(), request.nodes.end(), [&](const FlowNode& one) { return one.name == name; });
+    FF_CHECK(node != request.nodes.end());
+    const std::uint32_t number = numbers.nodes[i] / (36 * 36);
+    if (number % 10 == 1) node->request.deadline_ms = 2001 + 300 * static_cast<std::int64_t>(i);
+    if (number / 10 % 10 == 1) node->request.delay_ms = 100 + number % 1900;
+    if (number / 100 % 3 != 0) {
+      node->request.policy.retry = RetryPolicy{};
+      node->request.policy.retry->max_retries = number / 100 % 3;
+      node->request.policy.retry->initial_delay_ms = 200;
+    }
+  }
+  const std::uint32_t rules = numbers.rules / 64;
+  if (rules % 5 == 1) request.deadline_ms = 1050 + 100 * (rules % 97);
+}
+
+class FlowPlay {
+ public:
+  FlowPlay(TestDatabase& database, const FlowNumbers& numbers, FlowPlayFigures& figures)
+      : driver_(database.open({clock_.source(), true}), clock_),
+        request_(make(numbers)),
+        evaluator_(request_, [this](std::size_t node) { return is_cancelled(node); }),
+        submitted_at_(clock_.now_ms()),
+        figures_(figures) {
+    const auto created = driver_.submit_flow(request_);
+    if (!created) throw Difference("the flow was refused: " + created.error().message);
+    id_ = created->flow_id;
+    deadline_is_due_ = request_.deadline_ms.has_value();
+    compare("submitted");
+  }
+
+  void run(const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      if (evaluator_.all_ended()) break;
+      perform(step);
+    }
+    end_all(steps.empty() ? 0 : steps.front().a);
+    verify_end();
+  }
+
+ private:
+  static FlowRequest make(const FlowNumbers& numbers) {
+    FlowRequest request = flow_of(numbers);
+    add_times(request, numbers);
+    return request;
+  }
+
+  // ---- Steps
+  void perform(const Step& step) {
+    switch (step.verb) {
+      case 0:
+      case 1:
+      case 2: return claim(1 + step.a % 4);
+      case 3:
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+      case 8: return use(step);
+      case 9:
+        if (step.b % 4 == 0) cancel_node(step.a % evaluator_.nodes().size());
+        return;
+      case 10:
+        if (step.b % 2 == 0) cancel_flow(step);
+        return;
+      case 11: return use_lost_leases();
+      case 12:
+      case 13: return advance(step.a % 1500);
+      default: return use({step.verb, step.a, 0});
+    }
+  }
+
+  void claim(std::uint32_t count) {
+    ClaimRequest request;
+    request.worker_id = "worker";
+    request.worker_instance_id = "w-1";
+    request.max_executions = count;
+    request.lease_ttl_ms = long_lease_ms;
+    const auto claims = driver_.claim(request);
+    FF_CHECK(claims.has_value());
+    for (const ClaimedExecution& claimed : *claims) {
+      const std::size_t node = evaluator_.index_of(claimed.node);
+      const Life life = evaluator_.nodes()[node].life;
+      if (life != Life::ready && life != Life::paused) {
+        throw Difference(fmt::format("{} was claimed, but is {}", claimed.node, show(life)));
+      }
+      evaluator_.claim(node);
+      held_.insert_or_assign(node, claimed);
+    }
+    // Before the comparison, which reads the groups and their winners.
+    compare(fmt::format("claim of {}", count));
+    for (const ClaimedExecution& claimed : *claims) compare_inputs(claimed);
+    if (claims->size() < count) expect_nothing_claimable();
+  }
+
+  void use(const Step& step) {
+    if (held_.empty()) return claim(1 + step.a % 4);
+    const auto chosen = std::next(held_.begin(), static_cast<std::ptrdiff_t>(step.a % held_.size()));
+    const auto [node, claimed] = *chosen;
+    held_.erase(chosen);
+    const Fence fence = driver_.fence(claimed);
+    switch (step.b % 12) {
+      case 1:
+      case 2:
+      case 3: return fail(node, fence, step.b % 12 == 3);
+      case 4:
+        must(driver_.call(DelayCommand{fence, clock_.now_ms() + step.a % 700 + 1, {}}));
+        evaluator_.pause(node);
+        return compare("delay of " + claimed.node);
+      case 5: must(driver_.call(CancelHeldCommand{fence, "enough"})); return end(node, Outcome::cancelled);
+      default:
+        must(driver_.call(CompleteCommand{fence, {"result of " + claimed.node, "text"}}));
+        return end(node, Outcome::success);
+    }
+  }
+
+  void fail(std::size_t node, const Fence& fence, bool is_last) {
+    FailRequest request;
+    request.message = "it broke";
+    if (is_last) request.retryable = FailRequest::Retryable::never;
+    const Reply reply = must(driver_.call(FailCommand{fence, request}));
+    if (std::get<FailReply>(reply).decision == FailReply::Decision::failed) return end(node, Outcome::failed);
+    evaluator_.pause(node);
+    compare("retry of " + evaluator_.nodes()[node].name);
+  }
+
+  void end(std::size_t node, Outcome outcome) {
+    read_nodes();
+    evaluator_.end(node, outcome);
+    compare(fmt::format("{} ended: {}", evaluator_.nodes()[node].name, to_string(outcome)));
+  }
+
+  void cancel_node(std::size_t node) {
+    if (evaluator_.nodes()[node].life == Life::ended) return;
+    must(driver_.call(CancelCommand{execution_of(node), {"operator", "wanted"}}));
+    held_.erase(node);
+    end(node, Outcome::cancelled);
+  }
+
+  void cancel_flow(const Step& step) {
+    const FlowCancelRequest request{static_cast<FlowCancelPolicy>(step.a % 3), step.a / 3 % 2 == 0};
+    // One that has ended may refuse it; what counts is what becomes of the nodes.
+    const auto reply = driver_.call(CancelFlowCommand{id_, request, {"operator", ""}});
+    if (!reply && reply.error().code != Errc::already_terminal) throw Difference("cancel: " + reply.error().message);
+    read_nodes();
+    evaluator_.cancel_flow(request);
+    compare(fmt::format("flow cancelled: {}{}", to_string(request.policy), request.run_cleanup ? ", run_cleanup" : ""));
+  }
+
+  // Workers whose nodes were ended by the flow.
+  void use_lost_leases() {
+    for (const auto& [node, claimed] : lost_) {
+      const auto reply = driver_.call(CompleteCommand{driver_.fence(claimed), {"too late", "text"}});
+      if (reply) throw Difference(claimed.node + " was completed after it had been ended by its flow");
+      ++figures_.fenced;
+    }
+    lost_.clear();
+    compare("late workers");
+  }
+
+  // Passes one moment after the other, so that at most one thing happens between two comparisons.
+  void advance(std::int64_t ms) {
+    const TimestampMs target = clock_.now_ms() + ms;
+    for (;;) {
+      const auto [at, node] = next_deadline();
+      if (at > target) break;
+      driver_.advance(at - clock_.now_ms());
+      read_nodes();
+      if (node) {
+        held_.erase(*node);
+        end(*node, Outcome::expired);
+        continue;
+      }
+      deadline_is_due_ = false;
+      if (!evaluator_.all_ended()) ++figures_.deadlines;
+      evaluator_.pass_deadline();
+      compare("the deadline of the flow");
+    }
+    driver_.advance(target - clock_.now_ms());
+    compare(fmt::format("{} ms passed", ms));
+  }
+
+  // The next one of a node or, without a node, of the flow.
+  std::pair<TimestampMs, std::optional<std::size_t>> next_deadline() const {
+    TimestampMs at = std::numeric_limits<TimestampMs>::max();
+    std::optional<std::size_t> found;
+    if (deadline_is_due_) at = submitted_at_ + *request_.deadline_ms;
+    for (std::size_t i = 0; i < request_.nodes.size(); ++i) {
+      const auto deadline_ms = request_.nodes[i].request.deadline_ms;
+      if (!deadline_ms || evaluator_.nodes()[i].life == Life::ended || submitted_at_ + *deadline_ms > at) continue;
+      at = submitted_at_ + *deadline_ms;
+      found = i;
+    }
+    return {at, found};
+  }
+
+  void end_all(std::uint32_t number) {
+    for (int round = 0; !evaluator_.all_ended(); ++round) {
+      if (round == most_rounds) throw Difference("the flow does not end");
+      claim(2 + number % 5);
+      number = number * 1664525 + 1013904223;
+      if (held_.empty() || number >> 29 == 0) {
+        advance(1000);
+      } else {
+        use({0, number >> 8, number >> 20});
+      }
+    }
+  }
+
+  // ---- Comparisons
+  Reply must(Result<Reply> reply) {
+    if (!reply) throw Difference("refused: " + reply.error().message);
+    return std::move(*reply);
+  }
+
+  void read_nodes() {
+    const auto found = reads::flow_nodes(driver_.store(), id_, {}, flow_page);
+    FF_CHECK(found.has_value() && found->nodes.size() == evaluator_.nodes().size());
+    infos_ = found->nodes;
+  }
+  bool is_cancelled(std::size_t node) const {
+    return node < infos_.size() && infos_[node].public_state == PublicState::cancelled;
+  }
+  ExecutionId execution_of(std::size_t node) const { return infos_[node].execution_id; }
+
+  void compare(const std::string& after) {
+    log_ += "  " + after + "\n";
+    ++figures_.comparisons;
+    read_nodes();
+    for (std::size_t i = 0; i < infos_.size(); ++i) {
+      compare_life(i);
+      compare_groups(i);
+      if (evaluator_.nodes()[i].life != Life::ended || !held_.contains(i)) continue;
+      lost_.insert_or_assign(i, held_[i]);
+      held_.erase(i);
+    }
+    compare_edges();
+    compare_flow();
+  }
+
+  [[noreturn]] void differ(const std::string& what, const std::string& expected, const std::string& found) {
+    throw Difference(fmt::format("{}: must be {}, is {}\n{}{}", what, expected, found, show_graph(request_), log_));
+  }
+
+  void compare_life(std::size_t i) {
+    const FlowEvaluator::Node& node = evaluator_.nodes()[i];
+    const PublicState found = infos_[i].public_state;
+    const auto delay_ms = request_.nodes[i].request.delay_ms;
+    const bool is_delayed = delay_ms && clock_.now_ms() < submitted_at_ + *delay_ms;
+    bool agrees = false;
+    switch (node.life) {
+      case Life::waiting: agrees = found == PublicState::waiting_children; break;
+      case Life::ready: agrees = found == (is_delayed ? PublicState::delayed : PublicState::waiting); break;
+      case Life::running: agrees = found == PublicState::active; break;
+      case Life::paused: agrees = found == PublicState::delayed || is_claimable(found); break;
+      case Life::ended: agrees = node.outcomes.contains(outcome_of(found)); break;
+    }
+    if (!agrees) {
+      differ(node.name, node.life == Life::ended ? show_all(node.outcomes) : std::string(show(node.life)),
+             std::string(to_string(found)));
+    }
+  }
+
+  void compare_groups(std::size_t i) {
+    const FlowEvaluator::Node& node = evaluator_.nodes()[i];
+    if (infos_[i].groups.size() != node.groups.size()) differ(node.name, "its groups", "other groups");
+    for (const std::size_t number : node.groups) {
+      const FlowEvaluator::Group& group = evaluator_.groups()[number];
+      const FlowGroupInfo& info = info_of(group);
+      const auto text = [&](std::size_t satisfied, std::size_t unsatisfiable, std::size_t needed, GroupState state) {
+        return fmt::format("{} satisfied, {} unsatisfiable, {} needed, {}", satisfied, unsatisfiable, needed,
+                           to_string(state));
+      };
+      const std::string expected = text(group.satisfied, group.unsatisfiable, group.needed, group.state);
+      const std::string found = text(info.satisfied, info.unsatisfiable, info.needed, info.state);
+      const std::string what = fmt::format("group '{}' of {}", group.name, node.name);
+      if (expected != found) differ(what, expected, found);
+      if (group.policy == GroupPolicy::all || group.state != GroupState::fired) continue;
+      const std::string difference = evaluator_.difference_of_winners(group, info.winners);
+      if (!difference.empty()) differ(what, "other winners", difference);
+    }
+  }
+  const FlowGroupInfo& info_of(const FlowEvaluator::Group& group) const {
+    const auto& infos = infos_[group.node].groups;
+    const auto found =
+        std::find_if(infos.begin(), infos.end(), [&](const FlowGroupInfo& info) { return info.name == group.name; });
+    FF_CHECK(found != infos.end());
+    return *found;
+  }
+
+  void compare_edges() {
+    const auto found = reads::flow_edges(driver_.store(), id_, {}, flow_page);
+    FF_CHECK(found.has_value() && found->edges.size() == evaluator_.edges().size());
+    for (const FlowEdgeInfo& info : found->edges) {
+      const auto& edges = evaluator_.edges();
+      const auto edge = std::find_if(edges.begin(), edges.end(), [&](const FlowEvaluator::Edge& one) {
+        return evaluator_.nodes()[one.from].name == info.from && evaluator_.nodes()[one.to].name == info.to;
+      });
+      FF_CHECK(edge != edges.end());
+      if (edge->state == info.state) continue;
+      differ(info.from + " -> " + info.to, std::string(to_string(edge->state)), std::string(to_string(info.state)));
+    }
+  }
+
+  FlowCounts counts_of_nodes() const {
+    FlowCounts counts;
+    for (const FlowNodeInfo& info : infos_) {
+      ++counts.total;
+      switch (outcome_of(info.public_state)) {
+        case Outcome::none: ++counts.pending; break;
+        case Outcome::success: ++counts.succeeded; break;
+        case Outcome::failed: ++counts.failed; break;
+        case Outcome::cancelled: ++counts.cancelled; break;
+        case Outcome::expired: ++counts.expired; break;
+        case Outcome::skipped: ++counts.skipped; break;
+      }
+    }
+    return counts;
+  }
+
+  void compare_flow() {
+    const auto flow = reads::describe_flow(driver_.store(), id_);
+    FF_CHECK(flow.has_value());
+    const std::set<FlowState> states = evaluator_.states();
+    const FlowState state = flow->summary.state;
+    if (!states.contains(state)) differ("the flow", show_all(states), std::string(to_string(state)));
+    if (flow->summary.counts != counts_of_nodes())
+      differ("the counts", "those of the nodes", show_counts(flow->summary.counts));
+    if (flow->unhandled_failures != evaluator_.unhandled_failures()) {
+      differ("unhandled failures", std::to_string(evaluator_.unhandled_failures()),
+             std::to_string(flow->unhandled_failures));
+    }
+    compare_first_failure(flow->first_failure);
+    compare_events(state);
+  }
+  static std::string show_counts(const FlowCounts& counts) {
+    return fmt::format("{} of {} pending, {} succeeded, {} failed, {} cancelled, {} expired, {} skipped",
+                       counts.pending, counts.total, counts.succeeded, counts.failed, counts.cancelled, counts.expired,
+                       counts.skipped);
+  }
+
+  void compare_first_failure(const std::optional<FlowFailure>& found) {
+    const auto& expected = evaluator_.first_failures();
+    if (expected.empty() && !found) return;
+    const std::string name = found ? found->node : "none";
+    if (expected.empty() || !found || !expected.contains(evaluator_.index_of(found->node))) {
+      differ("first failure", expected.empty() ? "none" : evaluator_.nodes()[*expected.begin()].name, name);
+    }
+    if (!evaluator_.nodes()[evaluator_.index_of(found->node)].outcomes.contains(found->outcome)) {
+      differ("outcome of the first failure", "that of the node", std::string(to_string(found->outcome)));
+    }
+  }
+
+  void compare_events(FlowState state) {
+    std::vector<EventType> ends;
+    std::string cursor;
+    do {
+      const auto page = reads::flow_history(driver_.store(), id_, cursor, flow_page);
+      FF_CHECK(page.has_value());
+      for (const Event& event : page->events) {
+        if (ends_flow(event.type)) ends.push_back(event.type);
+      }
+      cursor = page->events.size() < flow_page ? std::string() : page->next_cursor;
+    } while (!cursor.empty());
+    const std::size_t expected = has_ended(state) ? 1 : 0;
+    if (ends.size() != expected) differ("events of the end", std::to_string(expected), std::to_string(ends.size()));
+    if (ends.empty()) return;
+    const EventType type = state == FlowState::completed ? EventType::flow_completed
+                           : state == FlowState::failed  ? EventType::flow_failed
+                                                         : EventType::flow_cancelled;
+    if (ends.front() != type)
+      differ("event of the end", std::string(to_string(type)), std::string(to_string(ends.front())));
+  }
+
+  void compare_inputs(const ClaimedExecution& claimed) {
+    const std::size_t node = evaluator_.index_of(claimed.node);
+    std::vector<std::string> expected =
+        evaluator_.inputs(node, [&](const FlowEvaluator::Group& group) { return info_of(group).winners; });
+    std::vector<std::string> found;
+    for (const FlowInput& input : claimed.inputs) {
+      found.push_back(input.name);
+      compare_input(claimed.node, input);
+    }
+    compare_order_of_winners(node, found);
+    std::sort(expected.begin(), expected.end());
+    std::sort(found.begin(), found.end());
+    if (expected != found)
+      differ("inputs of " + claimed.node, fmt::format("{}", fmt::join(expected, " ")),
+             fmt::format("{}", fmt::join(found, " ")));
+  }
+  void compare_input(const std::string& node, const FlowInput& input) {
+    const std::size_t from = evaluator_.index_of(input.name);
+    const std::string what = fmt::format("input {} of {}", input.name, node);
+    if (input.outcome != outcome_of(infos_[from].public_state)) {
+      differ(what, "with the outcome of the node", std::string(to_string(input.outcome)));
+    }
+    const std::string result = input.outcome == Outcome::success ? "result of " + input.name : "";
+    if (input.result != result) differ(what, result, input.result);
+    if (input.failure.has_value() != (input.outcome == Outcome::failed)) differ(what, "with the failure", "not so");
+  }
+  void compare_order_of_winners(std::size_t node, const std::vector<std::string>& found) {
+    for (const std::size_t number : evaluator_.nodes()[node].groups) {
+      const FlowEvaluator::Group& group = evaluator_.groups()[number];
+      if (group.policy == GroupPolicy::all) continue;
+      auto last = found.begin();
+      for (const std::string& winner : info_of(group).winners) {
+        const auto position = std::find(found.begin(), found.end(), winner);
+        if (position == found.end()) continue;  // an optional one that did not succeed
+        if (position < last) differ("inputs", "in the order of the winners", winner);
+        last = position;
+      }
+    }
+  }
+
+  // The worker wanted more than it was given.
+  void expect_nothing_claimable() {
+    for (std::size_t i = 0; i < infos_.size(); ++i) {
+      if (is_claimable(infos_[i].public_state)) differ(infos_[i].name, "claimed", "waiting");
+    }
+  }
+
+  void verify_end() {
+    use_lost_leases();
+    const auto record = reads::load_flow(driver_.store(), id_);
+    FF_CHECK(record.has_value());
+    const auto result = reads::flow_result(driver_.store(), *record);
+    FF_CHECK(result.has_value());
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < infos_.size(); ++i) {
+      const auto& edges = evaluator_.edges();
+      if (std::any_of(edges.begin(), edges.end(), [&](const auto& edge) { return edge.from == i; })) continue;
+      const bool agrees = next < result->outputs.size() && result->outputs[next].node == infos_[i].name &&
+                          result->outputs[next].outcome == outcome_of(infos_[i].public_state);
+      if (!agrees) differ("the result of the flow", "with " + infos_[i].name, "without it");
+      ++next;
+    }
+    if (next != result->outputs.size()) differ("the result of the flow", std::to_string(next), "more");
+    const auto findings = integrity_findings(driver_.store());
+    FF_CHECK(findings.has_value());
+    if (!findings->empty()) differ("integrity", "without findings", findings->front());
+    count(result->state);
+  }
+
+  void count(FlowState state) {
+    ++figures_.flows;
+    figures_.nodes += infos_.size();
+    for (const FlowNodeInfo& info : infos_) figures_.skipped += info.public_state == PublicState::skipped;
+    figures_.cancelled_running += evaluator_.has_cancelled_running();
+    figures_.completed += state == FlowState::completed;
+    figures_.failed += state == FlowState::failed;
+    figures_.cancelled += state == FlowState::cancelled;
+  }
+
+  ManualClock clock_;
+  Driver driver_;
+  FlowRequest request_;
+  std::vector<FlowNodeInfo> infos_;  // before the evaluator, which asks for them
+  FlowEvaluator evaluator_;
+  TimestampMs submitted_at_;
+  FlowPlayFigures& figures_;
+  FlowId id_{};
+  bool deadline_is_due_ = false;
+  std::map<std::size_t, ClaimedExecution> held_;
+  std::map<std::size_t, ClaimedExecution> lost_;
+  std::string log_;
+};
+
+}  // namespace
+
+std::string play_flow(StoreKindId kind, const FlowNumbers& numbers, const std::vector<Step>& steps,
+                      FlowPlayFigures& figures) {
+  const auto database = make_database(kind);
+  try {
+    FlowPlay(*database, numbers, figures).run(steps);
+  } catch (const Difference& difference) {
+    return difference.what();
+  }
+  return {};
+}
+
+}  // namespace flowfabric::test
