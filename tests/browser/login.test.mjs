@@ -30,7 +30,7 @@ describe('login and roles', () => {
     await page.getByRole('alert').getByText('unauthenticated').waitFor();
     await page.getByLabel('API key').fill(keys().operator);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Lanes' }).waitFor();
+    await page.getByRole('heading', { name: 'Lanes', exact: true }).waitFor();
     await page.getByText('olga · operator').waitFor();
     const cookie = (await context.cookies()).find((entry) => entry.name === 'flowfabric_session');
     assert.equal(cookie.httpOnly, true);
@@ -39,7 +39,7 @@ describe('login and roles', () => {
     assert.equal(kept.includes(keys().operator), false);
     assert.equal(cookie.value.includes(keys().operator), false);
     await page.reload();
-    await page.getByRole('heading', { name: 'Lanes' }).waitFor();
+    await page.getByRole('heading', { name: 'Lanes', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
     assert.equal((await context.cookies()).some((entry) => entry.name === 'flowfabric_session' && entry.value !== ''), false);
@@ -51,9 +51,10 @@ describe('login and roles', () => {
     const waiting = await here.api.create({ lane: 'mail', kind: 'send' });
     const failed = await here.api.failed({ lane: 'broken', kind: 'send' }, { message: 'no such user' });
     await here.api.post('/v1/workers', { worker_id: 'mailer', worker_instance_id: 'mailer-1', lanes: ['mail'] });
+    const { flow_id: flow } = await here.api.post('/v1/flows', { kind: 'media', nodes: [{ name: 'fetch', kind: 'fetch', lane: 'films' }] });
     await signIn(page, go, keys().viewer);
     const actions = /Cancel|Run again|Priority|Revoke|Actions on|Pause$|Resume$|Drain|Mark dead|Create key|Rotate|Edit|Add settings|Remove ended/;
-    for (const path of [`/ui/executions/${waiting}`, `/ui/executions/${failed}`, '/ui/executions', '/ui/lanes', '/ui/workers', '/ui/settings', '/ui/settings/namespaces']) {
+    for (const path of [`/ui/executions/${waiting}`, `/ui/executions/${failed}`, '/ui/executions', `/ui/flows/${flow}?node=fetch`, '/ui/flows', '/ui/lanes', '/ui/workers', '/ui/settings', '/ui/settings/namespaces']) {
       await go(path);
       await page.locator('h1').first().waitFor();
       await page.locator('.panel, .vtable-body .vrow, .wk').first().waitFor();

@@ -170,7 +170,7 @@ describe('pages', () => {
   }, { expected: [/404/] }));
 
   it('narrow screens lose no function', withTab(here, async (page, { go }) => {
-    for (const path of ['/', '/ui/executions', `/ui/executions/${here.scene.story}`, '/ui/lanes', '/ui/workers', '/ui/events', '/ui/settings']) {
+    for (const path of ['/', '/ui/executions', `/ui/executions/${here.scene.story}`, '/ui/flows', '/ui/lanes', '/ui/workers', '/ui/events', '/ui/settings']) {
       await go(path);
       await page.locator('h1').first().waitFor();
       await page.locator('.panel, .vtable-body .vrow, .wk, .empty').first().waitFor();
@@ -199,7 +199,7 @@ describe('pages', () => {
 describe('an empty store', () => {
   const here = stage();
   it('says what to do next on every page', withTab(here, async (page, { go }) => {
-    for (const [path, text] of [['/', 'There are no executions yet'], ['/ui/executions', 'flowfabric executions create'], ['/ui/lanes', 'There are no lanes yet'], ['/ui/workers', 'No worker is registered'],
+    for (const [path, text] of [['/', 'There are no executions yet'], ['/ui/executions', 'flowfabric executions create'], ['/ui/flows', 'There are no flows yet'], ['/ui/lanes', 'There are no lanes yet'], ['/ui/workers', 'No worker is registered'],
       ['/ui/events', 'Waiting for events'], ['/ui/settings/api-keys', 'There are no API keys'], ['/ui/settings/namespaces', 'No namespace has settings']]) {
       await go(path);
       await page.getByText(text).first().waitFor();

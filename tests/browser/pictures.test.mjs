@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { before, describe, it } from 'node:test';
+import { makeFlows } from './support/flows.mjs';
 import { makeScene, work } from './support/scene.mjs';
 import { stage, withTab } from './support/stage.mjs';
 
@@ -18,6 +19,7 @@ describe('pictures', () => {
   before(async () => {
     mkdirSync(target, { recursive: true });
     here.scene = await makeScene(here.url);
+    here.flows = await makeFlows(here.api);
     // Work goes on while the pictures are taken, so that the views are caught moving.
     let busy = true;
     const load = (async () => {
@@ -58,6 +60,7 @@ describe('pictures', () => {
   picture('executions', () => '/ui/executions', rows, { height: 620 });
   picture('execution', () => `/ui/executions/${here.scene.story}`, (page) => page.getByRole('region', { name: 'Why it failed' }).waitFor());
   picture('execution-dark', () => `/ui/executions/${here.scene.story}`, (page) => page.getByRole('region', { name: 'Why it failed' }).waitFor(), { dark: true });
+  picture('flow', () => `/ui/flows/${here.flows.running}?node=publish`, (page) => page.getByRole('complementary', { name: 'Node' }).waitFor());
   picture('lanes', () => '/ui/lanes', (page) => page.getByRole('link', { name: 'reports' }).waitFor(), { height: 420 });
   picture('workers', () => '/ui/workers', (page) => page.getByRole('article', { name: 'Worker mailer-2' }).waitFor(), { height: 620 });
   picture('events', () => '/ui/events', rows, { dark: true, height: 620 });

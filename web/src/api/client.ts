@@ -82,4 +82,5 @@ export async function call<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path:
   return (await response.json()) as T;
 }
 
+export const flowPath = (id: string): string => `/v1/flows/${encodeURIComponent(id)}`;
 export const executionPath = (id: string): string => `/v1/executions/${encodeURIComponent(id)}`;

@@ -295,7 +295,7 @@ export interface ErrorDetail {
 }
 
 export interface Event {
-  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened';
+  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back';
   at?: number;
   execution_id?: string;
   flow_id?: string;
@@ -416,6 +416,13 @@ export interface ExpiredLeasePage {
   next_cursor: string;
 }
 
+export interface ExtendBody {
+  handle: string;
+  nodes?: FlowNode[];
+  edges?: FlowEdge[];
+  groups?: FlowGroup[];
+}
+
 export interface FailBody {
   handle: string;
   category?: string;
@@ -455,6 +462,21 @@ export interface FailureFigures {
   count: number;
   last_category: string;
   last_at: number;
+}
+
+export interface FlowAdded {
+  flow_id: string;
+  state: 'building' | 'running' | 'blocked' | 'cancelling' | 'completed' | 'failed' | 'cancelled';
+  revision: number;
+  added_nodes: number;
+  added_edges: number;
+  nodes: FlowMember[];
+}
+
+export interface FlowAddition {
+  nodes?: FlowNode[];
+  edges?: FlowEdge[];
+  groups?: FlowGroup[];
 }
 
 export interface FlowCancelBody {
@@ -512,14 +534,14 @@ export interface FlowDescription {
 export interface FlowEdge {
   from: string;
   to: string;
-  kind?: 'on_success' | 'on_failure' | 'on_finish' | 'optional';
+  kind?: 'on_success' | 'on_failure' | 'on_finish' | 'optional' | 'join';
   group?: string;
 }
 
 export interface FlowEdgeInfo {
   from: string;
   to: string;
-  kind: 'on_success' | 'on_failure' | 'on_finish' | 'optional';
+  kind: 'on_success' | 'on_failure' | 'on_finish' | 'optional' | 'join';
   group?: string;
   state: 'waiting' | 'satisfied' | 'unsatisfiable';
 }
@@ -584,6 +606,15 @@ export interface FlowInputs {
   next_input: number;
 }
 
+export interface FlowJoinReply {
+  ended: boolean;
+}
+
+export interface FlowMember {
+  name: string;
+  execution_id: string;
+}
+
 export interface FlowNode {
   name: string;
   namespace?: string;
@@ -636,12 +667,24 @@ export interface FlowOutput {
   by_reference: boolean;
 }
 
+export interface FlowReplayBody {
+  node?: string;
+  descendants?: boolean;
+  reason?: string;
+}
+
+export interface FlowReplayReply {
+  state: 'building' | 'running' | 'blocked' | 'cancelling' | 'completed' | 'failed' | 'cancelled';
+  revision: number;
+}
+
 export interface FlowRequest {
   namespace?: string;
   kind: string;
-  nodes: FlowNode[];
+  nodes?: FlowNode[];
   edges?: FlowEdge[];
   groups?: FlowGroup[];
+  open?: boolean;
   failure_policy?: 'fail_fast' | 'continue';
   deadline_at?: number;
   deadline_ms?: number;
@@ -661,6 +704,12 @@ export interface FlowResult {
   finished_at?: number;
   first_failure?: FlowFailure;
   outputs: FlowOutput[];
+}
+
+export interface FlowSealed {
+  flow_id: string;
+  state: 'building' | 'running' | 'blocked' | 'cancelling' | 'completed' | 'failed' | 'cancelled';
+  already_sealed: boolean;
 }
 
 export interface FlowSummary {
@@ -748,6 +797,11 @@ export interface HeldLease {
 export interface HeldLeasePage {
   leases: HeldLease[];
   next_cursor: string;
+}
+
+export interface JoinBody {
+  handle: string;
+  names: string[];
 }
 
 export interface KeyRotation {
@@ -1192,6 +1246,10 @@ export const eventTypes: readonly Event['type'][] = [
   'flow_failed',
   'flow_cancelled',
   'flow_reopened',
+  'flow_extended',
+  'flow_sealed',
+  'joining',
+  'held_back',
 ];
 
 /** Every route of the server that this dashboard is built into. */
@@ -1246,11 +1304,16 @@ export const routes: readonly string[] = [
   'POST /v1/executions/{execution_id}/revoke-lease',
   'POST /v1/flows',
   'POST /v1/flows/{flow_id}/cancel',
+  'POST /v1/flows/{flow_id}/nodes',
+  'POST /v1/flows/{flow_id}/replay',
+  'POST /v1/flows/{flow_id}/seal',
   'POST /v1/leases/cancel',
   'POST /v1/leases/checkpoint',
   'POST /v1/leases/complete',
   'POST /v1/leases/delay',
+  'POST /v1/leases/extend',
   'POST /v1/leases/fail',
+  'POST /v1/leases/join',
   'POST /v1/leases/progress',
   'POST /v1/leases/release',
   'POST /v1/leases/renew',

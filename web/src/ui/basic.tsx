@@ -96,6 +96,7 @@ export function Tags({ tags, link }: { tags: Record<string, string>; link?: (tag
 const paths: Record<string, string> = {
   overview: 'M2 13V8m4 5V3m4 10V6m4 7v-3',
   executions: 'M2 4h12M2 8h12M2 12h8',
+  flows: 'M2 6h4v4H2zM10 2h4v4h-4zM10 10h4v4h-4zM6 7.500l4-3.500M6 8.500l4 3.500',
   lanes: 'M2 3h9l3 2-3 2H2zM2 9h6l3 2-3 2H2z',
   workers: 'M3 3h4v4H3zM9 3h4v4H9zM3 9h4v4H3zM9 9h4v4H9z',
   events: 'M1.500 8h3l2-5 3 10 2-5h3',

@@ -3,7 +3,8 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, session } from '../api/client';
 import type { LanesReply } from '../api/types';
 import { publicStates } from '../api/contract';
-import { filterLink, parseSearch } from '../core/filters';
+import { filterLink, parseSearch, textFields } from '../core/filters';
+import { flowLink, flowsLink, flowStates } from '../core/flows';
 import { rank } from '../core/palette';
 import { navigate } from '../live/router';
 import { savedViews, shownTheme, theme, utc } from '../live/preferences';
@@ -13,12 +14,16 @@ import { words } from './basic';
 import { Dialog, show } from './dialog';
 import { activeShortcuts } from './keyboard';
 
+/** Titles have colons, too: "Flows: failed". */
+const fieldPattern = new RegExp(`(^|\\s)(state|${textFields.join('|')}):\\S`);
+
 interface Command { title: string; hint: string; run: () => void }
 
 function commands(lanes: string[]): Command[] {
   return [
     ...visiblePages().map((page) => ({ title: page.title, hint: 'page', run: () => navigate(page.path) })),
     ...publicStates.map((state) => ({ title: `Executions: ${words(state)}`, hint: 'filter', run: () => navigate(filterLink({ state: [state] })) })),
+    ...flowStates.map((state) => ({ title: `Flows: ${words(state)}`, hint: 'filter', run: () => navigate(flowsLink({ state: [state] })) })),
     ...savedViews.value.map((view) => ({ title: view.name, hint: 'saved view', run: () => navigate(`/ui/executions${view.query}`) })),
     ...lanes.map((lane) => ({ title: `Lane ${lane}`, hint: 'executions of the lane', run: () => navigate(filterLink({ lane })) })),
     { title: shownTheme.value === 'dark' ? 'Light theme' : 'Dark theme', hint: 'view', run: switchTheme },
@@ -43,8 +48,8 @@ function Palette({ close }: { close: () => void }) {
   const all = useMemo(() => commands(lanes), [lanes]);
   const search = parseSearch(query);
   const direct: Command[] = query.trim() === '' ? []
-    : 'id' in search ? [{ title: `Open ${search.id}`, hint: 'execution', run: () => navigate(`/ui/executions/${encodeURIComponent(search.id)}`) }]
-      : query.includes(':') ? [{ title: `Executions with ${query.trim()}`, hint: 'filter', run: () => navigate(filterLink(search.filter)) }] : [];
+    : 'id' in search ? [{ title: `Open ${search.id}`, hint: 'execution', run: () => navigate(`/ui/executions/${encodeURIComponent(search.id)}`) }, { title: `Open ${search.id}`, hint: 'flow', run: () => navigate(flowLink(search.id)) }]
+      : fieldPattern.test(query) ? [{ title: `Executions with ${query.trim()}`, hint: 'filter', run: () => navigate(filterLink(search.filter)) }] : [];
   const found = [...direct, ...rank(query, all)];
   const chosen = Math.min(at, found.length - 1);
   const run = (command: Command | undefined): void => { if (command) { close(); command.run(); } };
@@ -59,7 +64,7 @@ function Palette({ close }: { close: () => void }) {
   return (
     <Dialog title="Command palette" class="palette" onClose={close}>
       <input role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant={found[chosen] ? `palette-${chosen}` : undefined} aria-label="Command"
-        placeholder="Go to a page, a lane, an execution id …" value={query} autofocus autoComplete="off" spellcheck={false}
+        placeholder="Go to a page, a lane, the id of an execution or a flow …" value={query} autofocus autoComplete="off" spellcheck={false}
         onInput={(event) => { setQuery(event.currentTarget.value); setAt(0); }} onKeyDown={onKey} />
       <ul id="palette-list" role="listbox" aria-label="Commands" ref={list}>
         {found.map((command, index) => (

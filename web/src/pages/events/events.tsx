@@ -6,6 +6,7 @@ import { eventTypes, type EventType } from '../../api/contract';
 import { asCli, asCurl } from '../../core/commands';
 import { count, rate, shortId } from '../../core/format';
 import { addToFeed, emptyFeed } from '../../core/feed';
+import { flowLink } from '../../core/flows';
 import { useEvents, useResource } from '../../live/hooks';
 import { streamStatus } from '../../live/stream';
 import { navigate, place } from '../../live/router';
@@ -16,7 +17,8 @@ import { Menu } from '../../ui/menu';
 import { VTable, type Column } from '../../ui/vtable';
 
 const named: { title: string; types: EventType[] }[] = [
-  { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'step_recorded', 'completed', 'failed', 'cancelled', 'expired', 'replayed', 'priority_changed', 'tags_changed'] },
+  { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'step_recorded', 'completed', 'failed', 'cancelled', 'expired', 'skipped', 'replayed', 'priority_changed', 'tags_changed'] },
+  { title: 'Flows', types: ['flow_submitted', 'flow_cancelling', 'flow_completed', 'flow_failed', 'flow_cancelled', 'flow_reopened'] },
   { title: 'Leases', types: ['lease_expired', 'lease_revoked', 'lease_reclaimed', 'grant_issued', 'grant_expired'] },
   { title: 'Workers', types: ['worker_registered', 'worker_refreshed', 'worker_draining', 'worker_marked_dead', 'worker_ttl_swept'] },
   { title: 'Administration', types: ['lane_changed', 'namespace_changed', 'keys_rotated', 'api_key_created', 'api_key_revoked', 'retention_run'] },
@@ -34,7 +36,7 @@ const columns: Column<Event>[] = [
   { name: 'at', title: 'at', width: '112px', cell: (event) => <Time at={event.at} ms /> },
   { name: 'type', title: 'event', width: '118px', cell: (event) => <b>{words(event.type)}</b> },
   { name: 'state', title: 'state after', width: '104px', cell: (event) => (event.state_after ? <StateBadge state={event.state_after} /> : <span class="muted">–</span>) },
-  { name: 'subject', title: 'subject', width: '146px', cell: (event) => (event.execution_id ? <a class="mono" href={`/ui/executions/${encodeURIComponent(event.execution_id)}`} title={event.execution_id}>{shortId(event.execution_id)}</a> : <Text>{event.worker_instance_id ?? event.lane ?? event.namespace ?? '–'}</Text>) },
+  { name: 'subject', title: 'subject', width: '146px', cell: (event) => (event.flow_id && !event.execution_id ? <a class="mono" href={flowLink(event.flow_id)} title={event.flow_id}>{shortId(event.flow_id)}</a> : event.execution_id ? <a class="mono" href={`/ui/executions/${encodeURIComponent(event.execution_id)}`} title={event.execution_id}>{shortId(event.execution_id)}</a> : <Text>{event.worker_instance_id ?? event.lane ?? event.namespace ?? '–'}</Text>) },
   { name: 'kind', title: 'kind', width: 'minmax(110px, 1.2fr)', cell: (event) => <Text>{event.kind}</Text> },
   { name: 'lane', title: 'lane', width: 'minmax(76px, 1fr)', cell: (event) => <Text>{event.lane}</Text> },
   { name: 'actor', title: 'actor', width: 'minmax(76px, 1fr)', cell: (event) => <Text>{event.actor}</Text> },
@@ -92,7 +94,7 @@ export function Events() {
       {streamStatus.value.state === 'refused' ? <div class="note error" role="alert">{streamStatus.value.problem}</div> : null}
       {old.error ? <Problem error={old.error} retry={old.reload} /> : null}
       <VTable label="Events" columns={narrow.value ? columns.filter((column) => narrowColumns.has(column.name)) : columns} rows={rows} keyOf={(event) => event.cursor}
-        onOpen={(event) => { if (event.execution_id) navigate(`/ui/executions/${encodeURIComponent(event.execution_id)}`); }}
+        onOpen={(event) => { if (event.execution_id) navigate(`/ui/executions/${encodeURIComponent(event.execution_id)}`); else if (event.flow_id) navigate(flowLink(event.flow_id)); }}
         onScroll={(atTop) => setHeld(atTop ? undefined : feed.events)}
         foot={held && !fromStart ? 'The list stands still while it is scrolled down; scroll to the top to follow.' : undefined}
         empty={<Empty title={paused.value ? 'Live updates are paused' : 'Waiting for events'}><p>New events appear here as they happen. What happened before is in the history of each execution, and under “Oldest first”.</p></Empty>} />

@@ -1,4 +1,4 @@
 import type { Page } from '../../page';
 import { Events } from './events';
 
-export const pages: Page[] = [{ path: '/ui/events', title: 'Events', component: Events, nav: { icon: 'events', order: 5, key: 'v' } }];
+export const pages: Page[] = [{ path: '/ui/events', title: 'Events', component: Events, nav: { icon: 'events', order: 6, key: 'v' } }];

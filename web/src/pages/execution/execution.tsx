@@ -4,16 +4,17 @@ import './execution.css';
 import { executionPath, get, getBytes, session } from '../../api/client';
 import { allows, endedStates, hasRoute, type Step } from '../../api/contract';
 import type { Attempt, Event, EventPage, ExecutionDescription, Failure } from '../../api/types';
-import { duration, plural } from '../../core/format';
+import { duration, plural, shortId } from '../../core/format';
 import { filterLink } from '../../core/filters';
+import { flowLink } from '../../core/flows';
 import { visible } from '../../core/bytes';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { now } from '../../live/visibility';
 import type { PageProps } from '../../page';
 import { Copy, Empty, Panel, Problem, StateBadge, Tags, Text, Time, words } from '../../ui/basic';
-import { Dialog, show } from '../../ui/dialog';
 import { useShortcuts } from '../../ui/keyboard';
-import { BytesView, download, JsonText } from '../../ui/viewer';
+import { showRaw } from '../../ui/raw';
+import { BytesView, JsonText } from '../../ui/viewer';
 import { Actions, editTags, replay } from './actions';
 import { Timeline } from './timeline';
 
@@ -75,13 +76,13 @@ export function Execution({ params }: PageProps) {
 }
 
 const Missing = ({ id }: { id: string }) => (
-  <Empty title="This execution cannot be shown"><p class="mono"><Text>{id}</Text></p><p>It may have been removed by retention, or the id is wrong. <a href="/ui/executions">Show all executions</a>.</p></Empty>
+  <Empty title="This execution cannot be shown"><p class="mono"><Text>{id}</Text></p><p>It may have been removed by retention, or the id is wrong. <a href="/ui/executions">Show all executions</a>. If it is the id of a flow, <a href={flowLink(id)}>open the flow</a>.</p></Empty>
 );
 
 function Run({ loaded, reload, problem }: { loaded: Loaded; reload: () => void; problem: preact.ComponentChildren }) {
   const { about, events, steps } = loaded;
   const { summary } = about;
-  const raw = (): void => show((close) => <RawDialog about={about} close={close} />);
+  const raw = (): void => showRaw(about, summary.execution_id);
   return (
     <div class="page">
       <header class="run-head">
@@ -263,6 +264,8 @@ function Facts({ about }: { about: ExecutionDescription }) {
       {fact('lane', <a href={filterLink({ lane: summary.lane })}><Text>{summary.lane}</Text></a>)}
       {fact('namespace', <a href={filterLink({ namespace: summary.namespace })}><Text>{summary.namespace}</Text></a>)}
       {fact('kind', <a href={filterLink({ kind: summary.kind })}><Text>{summary.kind}</Text></a>)}
+      {summary.flow_id ? fact('flow', <a class="mono" href={flowLink(summary.flow_id)} title={summary.flow_id}>{shortId(summary.flow_id)}</a>) : null}
+      {summary.flow_id && summary.node !== undefined ? fact('node', <a href={flowLink(summary.flow_id, summary.node)}><Text>{summary.node}</Text></a>) : null}
       {fact('priority', summary.priority)}
       {fact('created', <Time at={summary.created_at} ms />)}
       {about.creator ? fact('creator', <Text>{about.creator}</Text>) : null}
@@ -292,22 +295,5 @@ function Policy({ about }: { about: ExecutionDescription }) {
       {fact('lost lease', policy.on_lease_lost)}
       {fact('replays allowed', policy.max_replays)}
     </dl>
-  );
-}
-
-function RawDialog({ about, close }: { about: ExecutionDescription; close: () => void }) {
-  const text = JSON.stringify(about);
-  const pretty = JSON.stringify(about, null, 2);
-  return (
-    <Dialog title="Raw JSON" wide onClose={close}>
-      <div class="dialog-body">
-        <h2>Raw JSON</h2>
-        <pre class="code" tabIndex={0} aria-label="Raw JSON"><JsonText text={text} /></pre>
-        <div class="dialog-actions">
-          <span class="grow row"><Copy text={pretty} what="JSON" label="Copy" /><button type="button" class="button plain small" onClick={() => download(new TextEncoder().encode(pretty), `${about.summary.execution_id}.json`)}>Download</button></span>
-          <button type="button" class="button" onClick={close}>Close</button>
-        </div>
-      </div>
-    </Dialog>
   );
 }

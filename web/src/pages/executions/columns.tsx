@@ -3,6 +3,7 @@ import type { ExecutionSummary } from '../../api/types';
 import { endedStates } from '../../api/contract';
 import { duration, shortId } from '../../core/format';
 import { filterLink } from '../../core/filters';
+import { flowLink } from '../../core/flows';
 import { remembered } from '../../live/preferences';
 import { now } from '../../live/visibility';
 import { StateBadge, Tags, Text, Time } from '../../ui/basic';
@@ -23,6 +24,7 @@ export const allColumns: Column<Row>[] = [
   { name: 'id', title: 'id', width: '146px', cell: (row) => <a class="mono" href={open(row)} title={row.execution_id}>{shortId(row.execution_id)}</a> },
   { name: 'lane', title: 'lane', width: 'minmax(80px, 0.8fr)', cell: (row) => <a class="muted" href={filterLink({ lane: row.lane })}><Text>{row.lane}</Text></a> },
   { name: 'namespace', title: 'namespace', width: 'minmax(80px, 140px)', cell: (row) => <Text>{row.namespace}</Text> },
+  { name: 'node', title: 'node of a flow', width: 'minmax(90px, 0.8fr)', cell: (row) => (row.flow_id ? <a href={flowLink(row.flow_id, row.node)}><Text>{row.node}</Text></a> : <span class="muted">–</span>) },
   { name: 'priority', title: 'priority', width: '56px', right: true, cell: (row) => row.priority },
   { name: 'attempts', title: 'attempts', width: '56px', right: true, cell: (row) => row.attempt_count },
   { name: 'created', title: 'created', width: '118px', cell: (row) => <Time at={row.created_at} /> },

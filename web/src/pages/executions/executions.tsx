@@ -1,14 +1,14 @@
 // The list of executions: filtered by the address, extended while it is scrolled, kept current by events.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import './executions.css';
-import { get, session, withQuery, type ApiError } from '../../api/client';
+import { get, session, withQuery } from '../../api/client';
 import { allows } from '../../api/contract';
 import type { CountsReply, ExecutionPage } from '../../api/types';
 import { asCli, asCurl, filterOptions } from '../../core/commands';
 import { count, plural } from '../../core/format';
 import { applyEvent, entersFilter, filterLink, filterQuery, isEmpty, parseFilter, type Filter } from '../../core/filters';
-import { toApiError, useEvents, useResource, useSoon } from '../../live/hooks';
-import { generation } from '../../live/stream';
+import { useEvents, useResource } from '../../live/hooks';
+import { applyAll, useRows } from '../../live/rows';
 import { navigate, place } from '../../live/router';
 import { narrow, savedViews } from '../../live/preferences';
 import { copyText, Empty, Icon, Problem } from '../../ui/basic';
@@ -20,76 +20,30 @@ import { showBulk, type BulkAction, type Selection } from './bulk';
 import { allColumns, chosenColumns, narrowColumns, usualColumns, type Row } from './columns';
 import { FilterBar } from './filter-bar';
 
-const pageSize = 100;
-const mostRefreshed = 1000;
-const refreshMs = 2000;
+const idOf = (row: Row): string => row.execution_id;
 
-/** The rows that were loaded, and how to get more. */
-function useRows(filter: Filter) {
-  const key = filterQuery(filter).toString();
-  const [state, setState] = useState<{ key: string; rows: Row[]; cursor: string; done: boolean; loaded: boolean }>({ key, rows: [], cursor: '', done: false, loaded: false });
-  const [error, setError] = useState<ApiError>();
-  const busy = useRef<AbortController>();
-  const [fresh, setFresh] = useState(0);
-
-  const load = (from: string, keep: Row[]): void => {
-    if (from !== '' && busy.current) return;
-    busy.current?.abort();
-    const abort = new AbortController();
-    busy.current = abort;
+function useExecutions(filter: Filter) {
+  const list = useRows<Row>(filterQuery(filter).toString(), idOf, async (limit, cursor, abort) => {
     const query = filterQuery(filter);
-    query.set('limit', String(pageSize));
-    if (from) query.set('cursor', from);
-    get<ExecutionPage>('/v1/executions', query, abort.signal).then((page) => {
-      const known = new Set(keep.map((row) => row.execution_id));
-      busy.current = undefined;
-      setError(undefined);
-      setState({ key, rows: [...keep, ...page.executions.filter((row) => !known.has(row.execution_id))], cursor: page.next_cursor, done: page.next_cursor === '', loaded: true });
-    }, (problem: unknown) => {
-      if (abort.signal.aborted) return;
-      busy.current = undefined;
-      setError(toApiError(problem));
-    });
-  };
-  const reload = (): void => { setFresh(0); load('', []); };
-  useEffect(() => { reload(); return () => busy.current?.abort(); }, [key, generation.value]);
-  const more = (): void => { if (state.key === key && state.loaded && !state.done && !error) load(state.cursor, state.rows); };
-  // A sample of the events leaves rows behind; they are read again, in place.
-  const refreshSoon = useSoon(() => {
-    const query = filterQuery(filter);
-    query.set('limit', String(Math.max(1, Math.min(mostRefreshed, state.rows.length))));
-    get<ExecutionPage>('/v1/executions', query).then((page) => {
-      const current = new Map(page.executions.map((row) => [row.execution_id, row]));
-      setState((old) => (old.key === key ? { ...old, rows: old.rows.map((row) => current.get(row.execution_id) ?? row) } : old));
-    }, () => undefined);
-  }, refreshMs);
-  useEvents({ namespace: filter.namespace, lane: filter.lane }, (events, received) => {
-    setState((old) => {
-      const byId = new Map(old.rows.map((row, index) => [row.execution_id, index] as const));
-      let rows: Row[] | undefined;
-      for (const event of events) {
-        const index = event.execution_id ? byId.get(event.execution_id) : undefined;
-        if (index === undefined) continue;
-        const before = (rows ?? old.rows)[index] as Row;
-        const after = applyEvent(before, event);
-        if (after === before) continue;
-        rows ??= [...old.rows];
-        rows[index] = after;
-      }
-      return rows ? { ...old, rows } : old;
-    });
-    const entered = events.filter((event) => entersFilter(filter, event)).length;
-    if (received > events.length) refreshSoon();
-    // Of a sample only a part was looked at; the number is scaled to what came.
-    if (entered > 0) setFresh((old) => old + Math.round((entered * received) / events.length));
+    query.set('limit', String(limit));
+    if (cursor) query.set('cursor', cursor);
+    const page = await get<ExecutionPage>('/v1/executions', query, abort);
+    return { rows: page.executions, next: page.next_cursor };
   });
-  const own = state.key === key;
-  return { rows: own ? state.rows : [], loaded: own && state.loaded, done: own && state.done, error, reload, more, fresh };
+  useEvents({ namespace: filter.namespace, lane: filter.lane }, (events, received) => {
+    list.change((rows) => applyAll(rows, events, idOf, (event) => event.execution_id, applyEvent));
+    // A sample of the events leaves rows behind; they are read again, in place.
+    if (received > events.length) list.refreshSoon();
+    // Of a sample only a part was looked at; the number is scaled to what came.
+    const entered = events.filter((event) => entersFilter(filter, event)).length;
+    list.addFresh(Math.round((entered * received) / Math.max(1, events.length)));
+  });
+  return list;
 }
 
 export function Executions() {
   const filter = useMemo(() => parseFilter(place.value.search), [place.value.search]);
-  const list = useRows(filter);
+  const list = useExecutions(filter);
   const counts = useResource(`counts ${filter.namespace ?? ''}`, (abort) => get<CountsReply>('/v1/counts', { namespace: filter.namespace }, abort), { every: 5000, live: true });
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const operator = allows(session.value, 'operator');
@@ -108,7 +62,7 @@ export function Executions() {
         <h1>Executions</h1>
         <Views />
         <div class="grow" />
-        <button type="button" class="button ex-new" onClick={list.reload} title="Load the list again (r)">{list.fresh > 0 ? `${count(list.fresh)} new, show` : 'Refresh'}</button>
+        <button type="button" class="button list-new" onClick={list.reload} title="Load the list again (r)">{list.fresh > 0 ? `${count(list.fresh)} new, show` : 'Refresh'}</button>
         {operator ? <BulkMenu selection={selection} marked={marked.size} onDone={() => { setMarked(new Set()); list.reload(); counts.reload(); }} /> : null}
         <ListMenu filter={filter} />
       </div>
@@ -143,7 +97,7 @@ function Views() {
   const here = place.value.search;
   const same = (query: string): boolean => filterQuery(parseFilter(query)).toString() === filterQuery(parseFilter(here)).toString();
   return (
-    <nav class="ex-views" aria-label="Views">
+    <nav class="list-views" aria-label="Views">
       {[...builtIn, ...savedViews.value].map((view) => <a key={view.name} href={`/ui/executions${view.query}`} aria-current={same(view.query) ? 'page' : undefined}>{view.name}</a>)}
     </nav>
   );
