@@ -21,6 +21,7 @@
 #include "churn.hpp"
 #include "figures.hpp"
 #include "fleet.hpp"
+#include "flows.hpp"
 #include "http.hpp"
 #include "load.hpp"
 #include "processes.hpp"
@@ -307,6 +308,17 @@ void run_steps(const Settings& settings) {
       raw_postgres_inserts(server.url()), options);
 }
 
+void run_flows(const Settings& settings) {
+  const test::TempDir folder;
+  bench_flows(
+      "SQLite, synchronous=FULL", [&](const std::string& name) { return "sqlite:" + folder.file(name + ".db"); },
+      settings.rounds);
+  const auto server = start_warm_server();
+  bench_flows(
+      "PostgreSQL, synchronous_commit=on", [&](const std::string& name) { return server.url() + "?schema=" + name; },
+      settings.rounds);
+}
+
 // ---- The command line
 
 struct Part {
@@ -321,6 +333,7 @@ constexpr Part all_parts[] = {
     {"postgres", "cycles on PostgreSQL compared with the raw limit", bench_postgres},
     {"http", "the server: requests, parked claims, submit to start", run_http},
     {"steps", "durable steps and the worker of the SDK", run_steps},
+    {"flows", "flows beside the same number of independent executions", run_flows},
     {"heartbeats", "the cost of the heartbeats of 10,000 workers", run_heartbeats},
     {"lapse", "10,000 workers whose TTL ends at once", run_lapse},
     {"expiry", "100,000 leases that end at once", run_expiry},
