@@ -223,6 +223,13 @@ void reset_members(Workspace& workspace, Slot& slot, const Context& context) {
   if (replay.next == flow.facts.members) begin_stage(replay, Stage::arrive);
 }
 
+// Between its reset and this stage it may have expired or been cancelled.
+void start_root(Slot& slot, const Context& context) {
+  settle(slot, context);
+  const Facts& facts = slot.execution()->facts;
+  if (facts.phase != Phase::terminal && (facts.gates & dependency_gate) != 0) open_gate(slot, context);
+}
+
 // Stages take_back and arrive.
 void cross_edges(Workspace& workspace, Slot& slot, const Context& context) {
   FlowRecord& flow = *slot.flow();
@@ -232,7 +239,7 @@ void cross_edges(Workspace& workspace, Slot& slot, const Context& context) {
     Slot& from = *member_slot(workspace, flow.id, crossing.from);
     if (!crossing.edge) {
       workspace.tie(slot, from);
-      open_gate(from, context);
+      start_root(from, context);
       continue;
     }
     const Execution& upstream = *from.execution();

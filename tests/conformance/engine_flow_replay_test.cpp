@@ -50,6 +50,29 @@ class FlowReplays : public EngineSuite {
     }
     return all;
   }
+  void pump() {
+    Runtime& runtime = engine().runtime();
+    for (std::size_t i = 0; i < runtime.writers(); ++i) {
+      while (runtime.pump(i)) {
+      }
+    }
+  }
+  // Replays what has not succeeded, and stops in the middle of the preparation.
+  template <class Reached>
+  void prepare_until(const FlowId& flow, const Reached& reached) {
+    bool begun = false;
+    engine().runtime().submit(ReplayFlowCommand{flow, std::nullopt, true, {"ops", {}}},
+                              [&](const auto& reply) { begun = !!reply; });
+    pump();
+    ASSERT_TRUE(begun);
+    const auto load = [&] { return value_of(reads::load_flow(engine().store(), flow)).facts.replay; };
+    auto replay = load();
+    for (; replay && !reached(*replay); replay = load()) {
+      engine().runtime().tick();
+      pump();
+    }
+    ASSERT_TRUE(replay);
+  }
   int count_of(const FlowId& flow, EventType type) {
     int count = 0;
     for (const Event& event : value_of(reads::flow_history(engine().store(), flow, {}, 1000)).events) {
@@ -235,22 +258,8 @@ TEST_P(FlowReplays, NothingIsAddedOrCancelledWhileAReplayIsBeingPrepared) {
   EXPECT_EQ(flow_state(flow), FlowState::failed);
 
   Runtime& runtime = engine().runtime();
-  const auto load = [&] { return value_of(reads::load_flow(engine().store(), flow)).facts.replay; };
-  const auto pump = [&] {
-    for (std::size_t i = 0; i < runtime.writers(); ++i) {
-      while (runtime.pump(i)) {
-      }
-    }
-  };
-  bool begun = false;
-  runtime.submit(ReplayFlowCommand{flow, std::nullopt, true, {"ops", {}}}, [&](const auto& reply) { begun = !!reply; });
-  pump();
-  ASSERT_TRUE(begun);
-  while (load() && !(load()->stage == FlowReplay::Stage::arrive && load()->next > 0)) {
-    runtime.tick();
-    pump();
-  }
-  ASSERT_TRUE(load());
+  prepare_until(flow,
+                [](const FlowReplay& replay) { return replay.stage == FlowReplay::Stage::arrive && replay.next > 0; });
   std::vector<ClaimedExecution> claims;
   runtime.submit_claim(ask(), [&](Result<Claims> reply) { claims = value_of(std::move(reply)); });
   pump();
@@ -269,6 +278,28 @@ TEST_P(FlowReplays, NothingIsAddedOrCancelledWhileAReplayIsBeingPrepared) {
   run();
   EXPECT_EQ(flow_state(flow), FlowState::completed);
   EXPECT_EQ(describe(flow).summary.counts.succeeded, names.size() + 1);
+}
+
+// It has been reset, and its edges have not been counted yet.
+TEST_P(FlowReplays, ANodeThatEndsWhileTheReplayIsBeingPreparedStaysEnded) {
+  FlowRequest request = named({"a", "b"}, {});
+  request.nodes[1].request.deadline_ms = 60'000;
+  request.failure_policy = FailurePolicy::continue_others;
+  const FlowId flow = submit(std::move(request));
+  run({"a", "b"});
+  prepare_until(flow, [](const FlowReplay& replay) { return replay.stage == FlowReplay::Stage::arrive; });
+  const ExecutionId cancelled = member_id(flow, 0);
+  std::optional<Result<Reply>> reply;
+  engine().runtime().submit(CancelCommand{cancelled, {"ops", "not again"}},
+                            [&](Result<Reply> answer) { reply = std::move(answer); });
+  pump();
+  ASSERT_TRUE(reply && *reply);
+  engine().jump(60'001);
+  engine().settle();
+  EXPECT_EQ(run(), Names{});
+  EXPECT_EQ(states(flow),
+            (std::map<std::string, PublicState>{{"a", PublicState::cancelled}, {"b", PublicState::expired}}));
+  EXPECT_EQ(flow_state(flow), FlowState::failed);
 }
 
 TEST_P(FlowReplays, WhatCannotBeReplayedIsRefusedAndNothingChanges) {

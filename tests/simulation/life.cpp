@@ -102,8 +102,7 @@ void Life::take_queue_event(const Event& event) {
       gated_ = false;
       break;
     case EventType::held_back:
-      require(stage_ == Stage::queued && !gated_ && attempts_ == 0, event,
-              "it has started, or waits for nodes already");
+      require(stage_ == Stage::queued && !gated_ && !started_, event, "it has started, or waits for nodes already");
       require(!reservation_, event, "a grant holds it");
       gated_ = true;
       break;
@@ -111,6 +110,8 @@ void Life::take_queue_event(const Event& event) {
       require(stage_ == Stage::ended, event, "only what has ended is replayed");
       ++replays_;
       retries_ = reclaims_ = 0;
+      started_ = false;
+      replayed_epoch_ = epoch_;
       outcome_ = Outcome::none;
       queue(event, AttemptType::replay);
       break;
@@ -181,6 +182,7 @@ void Life::lease(const Event& event, std::uint64_t commit) {
   require(event.attempt_index == attempts_ - 1, event, "attempt indexes are not dense");
   expect_epoch(event, epoch_ + 1);
   stage_ = Stage::held;
+  started_ = true;
   delayed_ = false;
   LeaseSpan& span = leases_[epoch_];
   span.attempt_index = *event.attempt_index;

@@ -57,6 +57,8 @@ class Life {
   bool was_granted(const std::string& grant_id) const { return granted_.contains(grant_id); }
   std::uint64_t epoch() const { return epoch_; }
   std::uint32_t replays() const { return replays_; }
+  // The epoch at its last replay: leases with higher ones came after it.
+  std::uint64_t replayed_epoch() const { return replayed_epoch_; }
   int cancellations() const { return cancellations_; }
   std::map<std::uint64_t, LeaseSpan>& leases() { return leases_; }
   const std::map<std::uint64_t, LeaseSpan>& leases() const { return leases_; }
@@ -90,6 +92,8 @@ class Life {
   std::uint32_t retries_ = 0;
   std::uint32_t reclaims_ = 0;
   std::uint32_t replays_ = 0;
+  std::uint64_t replayed_epoch_ = 0;
+  bool started_ = false;  // it was claimed since its creation or its last replay
   int cancellations_ = 0;
   TimestampMs last_at_ = 0;
   std::optional<Reservation> reservation_;

@@ -29,14 +29,16 @@ constexpr int most_failures = 10;
 
 // Seeds that once found a defect. They are run whenever no range is chosen.
 constexpr std::uint64_t kept_seeds[] = {
-    5012322,   5047891,  // retention by a change to the namespace that was not committed
-    5020858,   5033481,   5052468,
-    678840833,                      // a pause because what was read ahead was stale; the visit came a day later
-    5034103,   5053963,   5007884,  // the same pause, seen at once
-    91006530,                       // the watcher took answers of one commit for those of another
-    920003051, 410039395,  // a batch failed and nobody told other engines that the work it had reserved was free again
-    920042532, 920059414,  // the watcher took the answer to a repeated step for a write
-    410052749,             // the watcher let a key come back when the clock went back
+    5012322,     5047891,  // retention by a change to the namespace that was not committed
+    5020858,     5033481,     5052468,
+    678840833,                          // a pause because what was read ahead was stale; the visit came a day later
+    5034103,     5053963,     5007884,  // the same pause, seen at once
+    91006530,                           // the watcher took answers of one commit for those of another
+    920003051,   410039395,  // a batch failed and nobody told other engines that the work it had reserved was free again
+    920042532,   920059414,    // the watcher took the answer to a repeated step for a write
+    410052749,                 // the watcher let a key come back when the clock went back
+    61000002624, 83000004088,  // a node that ended while the replay of its flow was being prepared ran again
+    61000014342, 83000000506,  // the watcher did not know that a replayed node has not started, and may lose its steps
 };
 
 // Printed by the signal handler when a run ends the process.

@@ -250,6 +250,9 @@ Command World::random_step(const Held& held) {
 // A step that was acknowledged is there in every later run, with its value, and no second value was taken for it.
 void World::note_step(const Held& held, const StepRequest& request, const StepReply& reply) {
   if (reply.duplicate) return;
+  const Shadow* shadow = watcher_->find(held.fence.execution_id);
+  if (shadow != nullptr && shadow->life.replays() > 0 && held.fence.lease_epoch <= shadow->life.replayed_epoch())
+    return;
   const auto key = std::tuple(held.fence.execution_id, held.incarnation, request.position);
   const AcknowledgedStep step{request.result, held.fence.lease_epoch};
   if (steps_.try_emplace(key, step).first->second.result != request.result) {
@@ -257,9 +260,28 @@ void World::note_step(const Held& held, const StepRequest& request, const StepRe
   }
 }
 
+// A replay of a flow drops the steps of a node whose inputs may differ: all or none.
+void World::forget_steps_before_replay(const ClaimedExecution& claimed, int incarnation,
+                                       const std::map<std::uint32_t, std::string>& brought) {
+  const Shadow* shadow = watcher_->find(claimed.execution_id);
+  if (!claimed.flow_id || shadow == nullptr || shadow->life.replays() == 0) return;
+  const std::uint64_t replayed = shadow->life.replayed_epoch();
+  if (claimed.lease.lease_epoch <= replayed) return;
+  const auto is_older = [&](const auto& step) {
+    const auto& [id, life, position] = step.first;
+    return id == claimed.execution_id && life == incarnation && step.second.lease_epoch <= replayed;
+  };
+  const bool kept = std::any_of(steps_.begin(), steps_.end(), [&](const auto& step) {
+    const auto found = brought.find(std::get<2>(step.first));
+    return is_older(step) && found != brought.end() && found->second == step.second.result;
+  });
+  if (!kept) std::erase_if(steps_, is_older);
+}
+
 void World::check_steps(const ClaimedExecution& claimed, int incarnation) {
   std::map<std::uint32_t, std::string> brought;
   for (const Step& step : claimed.steps) brought[step.position] = step.result;
+  forget_steps_before_replay(claimed, incarnation, brought);
   const auto first = steps_.lower_bound(std::tuple(claimed.execution_id, incarnation, std::uint32_t{0}));
   for (auto step = first; step != steps_.end(); ++step) {
     const auto& [id, life, position] = step->first;

@@ -205,6 +205,8 @@ class World final : public Environment {
   Command random_step(const Held& held);
   void note_step(const Held& held, const StepRequest& request, const StepReply& reply);
   void check_steps(const ClaimedExecution& claimed, int incarnation);
+  void forget_steps_before_replay(const ClaimedExecution& claimed, int incarnation,
+                                  const std::map<std::uint32_t, std::string>& brought);
   LastValues& values_of(const Held& held, const Command& command);
   bool note_sent_value(const Held& held, const Command& command);
   void note_answered_value(const Held& held, const Command& command, std::uint64_t sent, const Result<Reply>& reply);
