@@ -213,6 +213,10 @@ void note_incoming(Slot& slot, const MemberGrowth& growth, const Context& contex
   transition.record(EventType::held_back, "flow", "edge_added");
 }
 
+std::string counted(std::size_t number, const std::string& noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
 class Growing {
  public:
   Growing(Workspace& workspace, Slot& flow, const GrowFlowCommand& command, const Context& context)
@@ -250,8 +254,7 @@ class Growing {
     facts.sinks = sinks_after(plan);
     ++facts.revision;
     record_flow_event(slot_, EventType::flow_extended, actor,
-                      std::to_string(plan.created.size()) + " nodes, " + std::to_string(plan.added_edges) + " edges",
-                      context_);
+                      counted(plan.created.size(), "node") + ", " + counted(plan.added_edges, "edge"), context_);
   }
 
  private:

@@ -108,6 +108,13 @@ class EngineFlowGrowth : public EngineSuite {
     }
     return types;
   }
+  std::vector<std::string> reasons_of(const FlowId& flow, EventType type) {
+    std::vector<std::string> reasons;
+    for (const Event& event : value_of(reads::flow_history(engine().store(), flow, {}, 100)).events) {
+      if (event.type == type) reasons.push_back(event.reason);
+    }
+    return reasons;
+  }
   // What the flow has counted is what its members are, every edge is counted once, and the graph is consistent.
   void expect_exact(const FlowId& flow) {
     const FlowGraph all = value_of(reads::flow_graph(engine().store(), flow));
@@ -172,6 +179,8 @@ TEST_P(EngineFlowGrowth, AnOpenFlowRunsItsNodesAndEndsOnceItIsSealed) {
   EXPECT_EQ(value_of(waiting.get()).outputs[0].node, "c");
   EXPECT_EQ(flow_events(flow), (Events{EventType::flow_submitted, EventType::flow_extended, EventType::flow_extended,
                                        EventType::flow_sealed, EventType::flow_completed}));
+  EXPECT_EQ(reasons_of(flow, EventType::flow_extended),
+            (std::vector<std::string>{"2 nodes, 1 edge", "1 node, 1 edge"}));
   EXPECT_TRUE(seal(flow).already_sealed);
   expect_exact(flow);
 }
