@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <sstream>
 
 #include <fmt/core.h>
 
@@ -51,9 +53,18 @@ Result<Number> whole_number(const Arguments& arguments, const std::string& name,
   return value;
 }
 
+std::vector<std::string> operand_names(const OperandSpec& operands) {
+  std::istringstream words(operands.name);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 Result<void> check_operands(const CommandSpec& spec, const std::vector<std::string>& given) {
   const OperandSpec& wanted = spec.operands;
-  if (given.size() < wanted.min) return refuse(spec, wanted.name + " is missing", wanted.name);
+  if (given.size() < wanted.min) {
+    const auto names = operand_names(wanted);
+    const std::string& missing = names[std::min(given.size(), names.size() - 1)];
+    return refuse(spec, missing + " is missing", missing);
+  }
   if (given.size() > wanted.max) {
     return refuse(spec, "unexpected argument \"" + given[wanted.max] + "\"", wanted.name);
   }
@@ -110,7 +121,7 @@ Result<Arguments> parse_arguments(const CommandSpec& spec, const std::vector<std
 std::string synopsis(const CommandSpec& spec) {
   const OperandSpec& operands = spec.operands;
   if (operands.max == 0) return spec.name;
-  const std::string words = operands.name + (operands.max > 1 ? "..." : "");
+  const std::string words = operands.name + (operands.max > operand_names(operands).size() ? "..." : "");
   return spec.name + " " + (operands.min == 0 ? "[" + words + "]" : words);
 }
 

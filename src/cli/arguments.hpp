@@ -22,7 +22,7 @@ inline constexpr std::size_t any_number = SIZE_MAX;
 
 // The words after the command that are not options.
 struct OperandSpec {
-  std::string name{};
+  std::string name{};  // one word for all of them, or one for each: "ID FILE"
   std::size_t min = 0;
   std::size_t max = 0;
 };

@@ -57,6 +57,15 @@ TEST(Arguments, OperandsMayBeManyOrMissing) {
   EXPECT_NE(refusal(at_most_one, {"a", "b"}).find("unexpected argument \"b\""), std::string::npos);
 }
 
+TEST(Arguments, OperandsMayHaveANameEach) {
+  const CommandSpec with_two{"flows add", {"ID FILE", 2, 2}, "", "", {}};
+  EXPECT_TRUE(parse_arguments(with_two, {"a", "-"}));
+  EXPECT_EQ(refusal(with_two, {}), "ID is missing; see flowfabric help flows add");
+  EXPECT_EQ(refusal(with_two, {"a"}), "FILE is missing; see flowfabric help flows add");
+  EXPECT_NE(refusal(with_two, {"a", "b", "c"}).find("unexpected argument \"c\""), std::string::npos);
+  EXPECT_EQ(synopsis(with_two), "flows add ID FILE");
+}
+
 TEST(Arguments, SynopsisShowsWhatIsOptional) {
   EXPECT_EQ(synopsis(with_options), "demo");
   EXPECT_EQ(synopsis(with_operand), "migrate URL");

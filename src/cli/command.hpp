@@ -29,7 +29,7 @@ std::vector<Command> store_commands();      // migrate, integrity
 std::vector<Command> execution_commands();  // executions list, show, ...: one at a time
 std::vector<Command> create_commands();     // executions create
 std::vector<Command> flow_commands();       // flows list, show, nodes, ...: reading
-std::vector<Command> flow_act_commands();   // flows submit, wait, cancel
+std::vector<Command> flow_act_commands();   // flows submit, add, seal, wait, cancel, replay
 std::vector<Command> event_commands();      // events
 std::vector<Command> namespace_commands();  // namespaces list, show, set
 std::vector<Command> about_commands();      // version, completion, man

@@ -1,4 +1,4 @@
-// flows submit, wait, cancel, replay.
+// flows submit, add, seal, wait, cancel, replay.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -106,7 +106,8 @@ Result<int> run_flows_wait(const Arguments& arguments) {
 
 std::string shown_name(const std::string& file) { return file == "-" ? "stdin" : file; }
 
-Result<FlowRequest> read_flow_file(const std::string& file) {
+template <class T>
+Result<T> read_flow_file(const std::string& file) {
   std::string content;
   if (file == "-") {
     content.assign(std::istreambuf_iterator<char>(std::cin), {});
@@ -115,9 +116,9 @@ Result<FlowRequest> read_flow_file(const std::string& file) {
     if (!read) return fail(Errc::invalid_argument, "FILE: " + read.error().message, "FILE");
     content = std::move(*read);
   }
-  auto request = wire::from_json<FlowRequest>(content);
-  if (request) return request;
-  return fail(request.error().code, shown_name(file) + ": " + request.error().message, request.error().field);
+  auto document = wire::from_json<T>(content);
+  if (document) return document;
+  return fail(document.error().code, shown_name(file) + ": " + document.error().message, document.error().field);
 }
 
 Result<FlowRequest> read_flow_request(const Arguments& arguments) {
@@ -131,7 +132,7 @@ Result<FlowRequest> read_flow_request(const Arguments& arguments) {
     return fail(Errc::invalid_argument, "--timeout: is only for --wait", "--timeout");
   }
   FF_TRY_VOID(read_wait_timeout(arguments));
-  FF_TRY(request, read_flow_file(arguments.operands.front()));
+  FF_TRY(request, read_flow_file<FlowRequest>(arguments.operands.front()));
   if (id) request.id = id;
   request.idempotency_key = arguments.text("--idempotency-key", request.idempotency_key);
   return request;
@@ -161,7 +162,40 @@ Result<int> run_flows_submit(const Arguments& arguments) {
   return waits ? wait_and_report(*target, created->flow_id, arguments) : Result<int>(0);
 }
 
-// ---- Cancelling
+// ---- Building step by step
+
+std::string added_text(const FlowAdded& reply) {
+  const std::string id = to_string(reply.flow_id);
+  if (reply.added_nodes == 0 && reply.added_edges == 0) {
+    return fmt::format("{} has all of it already, revision {}\n", id, reply.revision);
+  }
+  return fmt::format("{} got {} and {}, revision {}\n", id, counted(reply.added_nodes, "node"),
+                     counted(reply.added_edges, "edge"), reply.revision);
+}
+
+Result<int> run_flows_add(const Arguments& arguments) {
+  FF_TRY(id, parse_flow_id(arguments.operands.front(), "ID"));
+  const std::string& file = arguments.operands.back();
+  FF_TRY(addition, read_flow_file<FlowAddition>(file));
+  FF_TRY(target, find_target(arguments));
+  const auto added = target->add_to_flow(id, std::move(addition), acting_operator(arguments));
+  if (!added) return Unexpected(about_file(added.error(), file));
+  fmt::print("{}", arguments.has("--json") ? to_json(*added) + "\n" : added_text(*added));
+  return 0;
+}
+
+Result<int> run_flows_seal(const Arguments& arguments) {
+  FF_TRY(id, parse_flow_id(arguments.operands.front(), "ID"));
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(sealed, target->seal_flow(id, acting_operator(arguments)));
+  fmt::print("{}", arguments.has("--json")
+                       ? to_json(sealed) + "\n"
+                       : fmt::format("{} {} and is {}\n", to_string(id),
+                                     sealed.already_sealed ? "was not open" : "is sealed", to_string(sealed.state)));
+  return 0;
+}
+
+// ---- Cancelling and replaying
 
 Result<FlowCancelRequest> read_cancel_request(const Arguments& arguments) {
   FlowCancelRequest request;
@@ -239,6 +273,25 @@ std::vector<Command> flow_act_commands() {
                             {"--wait", "", "wait for its end"},
                             {"--timeout", "DURATION", "with --wait: how long, like 30s (without end)"}})},
        run_flows_submit},
+      {{"flows add",
+        {"ID FILE", 2, 2},
+        "add to an open flow",
+        "Adds the nodes, edges and groups in a JSON file, - for stdin, to a flow that was submitted with \"open\": "
+        "true. The\n"
+        "document is that of POST /v1/flows/{flow_id}/nodes: {\"nodes\": [...], \"edges\": [...], \"groups\": "
+        "[...]}.\n"
+        "Everything is added, or nothing. What exists with equal content is left as it is, so the command can be "
+        "repeated.",
+        options_of_reading({operator_options().front()})},
+       run_flows_add},
+      {{"flows seal",
+        {"ID", 1, 1},
+        "seal an open flow",
+        "Seals an open flow: nothing more can be added from outside, and it ends when its nodes have. Sealing a flow "
+        "that\n"
+        "is not open changes nothing.",
+        options_of_acting({})},
+       run_flows_seal},
       {{"flows wait",
         {"ID", 1, 1},
         "wait for the end of a flow",

@@ -90,6 +90,8 @@ std::string to_json(const ListExpiredLeasesReply& reply) { return wire::to_json(
 std::string to_json(const KeyRotation& rotation) { return wire::to_json(rotation); }
 
 std::string to_json(const FlowCreated& created) { return wire::to_json(created); }
+std::string to_json(const FlowAdded& added) { return wire::to_json(added); }
+std::string to_json(const FlowSealed& sealed) { return wire::to_json(sealed); }
 std::string to_json(const ListFlowsReply& reply) { return wire::to_json(reply); }
 std::string to_json(const FlowNodesReply& reply) { return wire::to_json(reply); }
 std::string to_json(const FlowEdgesReply& reply) { return wire::to_json(reply); }

@@ -63,6 +63,8 @@ std::string to_json(const KeyRotation& rotation);
 std::string to_json(const TopSnapshot& snapshot);
 std::string to_json(const DeployReport& report);
 std::string to_json(const FlowCreated& created);
+std::string to_json(const FlowAdded& added);
+std::string to_json(const FlowSealed& sealed);
 std::string to_json(const ListFlowsReply& reply);
 std::string to_json(const ShownFlow& shown);
 std::string to_json(const FlowNodesReply& reply);

@@ -168,6 +168,12 @@ class ServerTarget final : public Target {
   Result<FlowCreated> submit_flow(FlowRequest request) override {
     return caller_->send<FlowCreated>("POST", "/v1/flows", request);
   }
+  Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition, const Operator&) override {
+    return caller_->send<FlowAdded>("POST", flow_path(id) + "/nodes", addition);
+  }
+  Result<FlowSealed> seal_flow(const FlowId& id, const Operator& by) override {
+    return caller_->send<FlowSealed>("POST", flow_path(id) + "/seal", bodies::ReasonBody{by.reason});
+  }
   Result<FlowCancelReply> cancel_flow(const FlowId& id, const FlowCancelRequest& request, const Operator& by) override {
     return caller_->send<FlowCancelReply>("POST", flow_path(id) + "/cancel",
                                           bodies::FlowCancelBody{request.policy, request.run_cleanup, by.reason});

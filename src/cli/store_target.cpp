@@ -152,6 +152,14 @@ class StoreTarget final : public Target {
     FF_TRY(engine, opened_engine());
     return engine->submit_flow(std::move(request));
   }
+  Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->add_to_flow(id, std::move(addition), by);
+  }
+  Result<FlowSealed> seal_flow(const FlowId& id, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->seal_flow(id, by);
+  }
   Result<FlowCancelReply> cancel_flow(const FlowId& id, const FlowCancelRequest& request, const Operator& by) override {
     FF_TRY(engine, opened_engine());
     FF_TRY(reply, engine->cancel_flow(id, request, by));

@@ -76,6 +76,8 @@ class Target {
   // ---- Acting. A server knows by itself who calls; it takes only the reason.
   virtual Result<Created> create(CreateRequest request) = 0;
   virtual Result<FlowCreated> submit_flow(FlowRequest request) = 0;
+  virtual Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition, const Operator& by) = 0;
+  virtual Result<FlowSealed> seal_flow(const FlowId& id, const Operator& by) = 0;
   // Returns when its nodes are ended, as far as the policy wants it, or on a server at once.
   virtual Result<FlowCancelReply> cancel_flow(const FlowId& id, const FlowCancelRequest& request,
                                               const Operator& by) = 0;

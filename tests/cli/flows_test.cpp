@@ -14,6 +14,9 @@ const std::string media = R"({"kind": "media", "tags": {"app.team": "video"},
             {"name": "large", "kind": "resize"}, {"name": "publish", "kind": "publish"}],
   "edges": [{"from": "fetch", "to": "small"}, {"from": "fetch", "to": "large"},
             {"from": "small", "to": "publish"}, {"from": "large", "to": "publish"}]})";
+const std::string open_media = R"({"kind": "media", "open": true, "nodes": [{"name": "fetch", "kind": "fetch"}]})";
+const std::string resizing = R"({"nodes": [{"name": "small", "kind": "resize"}, {"name": "large", "kind": "resize"}],
+  "edges": [{"from": "fetch", "to": "small"}, {"from": "fetch", "to": "large"}]})";
 const std::string some_id = "fp7-01890000-0000-7000-8000-000000000001";
 
 class Flows : public OnAStore {
@@ -266,6 +269,77 @@ TEST_P(Flows, AreReplayed) {
   EXPECT_EQ(run_json({"flows", "show", flow}).at("summary").at("counts").at("pending").as_int64(), 1);
 }
 
+TEST_P(Flows, AreBuiltStepByStep) {
+  const std::string flow = submit(open_media);
+  EXPECT_EQ(state_of(flow), "building");
+  EXPECT_TRUE(contains(run({"flows", "show", flow}).out, "It is open: nodes can be added until it is sealed."));
+  const std::string more = file(resizing);
+  const Finished added = run(Words{"flows", "add", flow, more} + by("ada"));
+  EXPECT_EQ(added.code, 0) << added.err;
+  EXPECT_EQ(added.out, flow + " got 2 nodes and 2 edges, revision 2\n");
+  EXPECT_EQ(run({"flows", "add", flow, more}).out, flow + " has all of it already, revision 2\n");
+
+  const auto reply = run_json({"flows", "add", flow, file(R"({"nodes": [{"name": "publish", "kind": "publish"}],
+      "edges": [{"from": "small", "to": "publish", "group": "first"}, {"from": "large", "to": "publish", "group": "first"}],
+      "groups": [{"node": "publish", "name": "first", "policy": "any"}]})")});
+  EXPECT_EQ(text(reply.at("flow_id")), flow);
+  EXPECT_EQ(text(reply.at("state")), "building");
+  EXPECT_EQ(reply.at("added_nodes").as_int64(), 1);
+  EXPECT_EQ(reply.at("added_edges").as_int64(), 2);
+  const std::string node = text(reply.at("nodes").as_array().at(0).at("execution_id"));
+  EXPECT_TRUE(contains(run({"executions", "show", node}).out, "node             publish\n"));
+
+  const auto sealed = run_json(Words{"flows", "seal", flow, "--reason", "nothing more comes"} + by("ada"));
+  EXPECT_EQ(text(sealed.at("flow_id")), flow);
+  EXPECT_EQ(text(sealed.at("state")), "running");
+  EXPECT_FALSE(sealed.at("already_sealed").as_bool());
+  const auto log = run_json({"flows", "events", flow}).at("events").as_array();
+  ASSERT_EQ(log.size(), 4u);
+  EXPECT_EQ(text(log[1].at("reason")), "2 nodes, 2 edges");
+  EXPECT_EQ(text(log[1].at("actor")), actor("ada"));
+  EXPECT_EQ(text(log[2].at("reason")), "1 node, 2 edges");
+  EXPECT_EQ(text(log[3].at("type")), "flow_sealed");
+  EXPECT_EQ(text(log[3].at("actor")), actor("ada"));
+  EXPECT_EQ(text(log[3].at("reason")), "nothing more comes");
+  work_off(flow);
+  EXPECT_EQ(state_of(flow), "completed");
+}
+
+TEST_P(Flows, ThatAreSealedTakeNothingMore) {
+  const std::string flow = submit(open_media);
+  const std::string more = file(resizing);
+  ASSERT_EQ(run({"flows", "add", flow, more}).code, 0);
+  EXPECT_EQ(run({"flows", "seal", flow}).out, flow + " is sealed and is running\n");
+  const Finished again = run({"flows", "seal", flow});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.out, flow + " was not open and is running\n");
+
+  const std::string late = file(R"({"nodes": [{"name": "publish", "kind": "publish"}]})");
+  const Finished refused = run({"flows", "add", flow, late});
+  EXPECT_EQ(refused.code, 4) << refused.out;
+  EXPECT_TRUE(contains(refused.err, "flow " + flow + " is sealed; only its running nodes can add to it"))
+      << refused.err;
+  work_off(flow);
+  const Finished ended = run({"flows", "add", flow, late});
+  EXPECT_EQ(ended.code, 4) << ended.out;
+  EXPECT_TRUE(contains(ended.err, "flow " + flow + " has ended: completed")) << ended.err;
+  EXPECT_EQ(run({"flows", "add", flow, more}).code, 0) << "a repetition is answered";
+  EXPECT_EQ(run({"flows", "seal", flow}).out, flow + " was not open and is completed\n");
+}
+
+TEST_P(Flows, GrowFromStdin) {
+  std::ofstream(folder_.path() / "open.json") << open_media;
+  std::ofstream(folder_.path() / "more.json") << resizing;
+  const Finished finished = run_script(
+      "flow=$(flowfabric flows submit - <open.json)\n"
+      "flowfabric flows add \"$flow\" - <more.json\n"
+      "! echo '{' | flowfabric flows add \"$flow\" -\n",
+      folder_.file(""), {"FLOWFABRIC_STORE=" + place()});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(contains(finished.out, " got 2 nodes and 2 edges, revision 2\n")) << finished.out;
+  EXPECT_TRUE(contains(finished.err, "flowfabric flows add: stdin: ")) << finished.err;
+}
+
 TEST_P(Flows, OnATerminalFitItAndShowTheirProgress) {
   const std::string flow = submit(media);
   const Words there = {"--store", place()};
@@ -309,7 +383,39 @@ TEST_P(Flows, MistakesAreNamed) {
     refused({"flows", verb, some_id}, "there is no flow " + some_id, 3);
   }
   refused({"flows", "cancel", some_id, "--yes"}, "there is no flow " + some_id, 3);
+  refused({"flows", "seal", some_id}, "there is no flow " + some_id, 3);
+  refused({"flows", "add", some_id, file(resizing)}, "there is no flow " + some_id, 3);
   EXPECT_EQ(run({"flows", "list"}).out, "this store has no flows yet\n") << "nothing was left behind";
+}
+
+TEST_P(Flows, MistakesInAdditionsAreNamed) {
+  const std::string flow = submit(open_media);
+  const auto refused = [&](const Words& words, const std::string& said, int code = 2) {
+    const Finished finished = run(words);
+    EXPECT_EQ(finished.code, code) << finished.err;
+    EXPECT_TRUE(contains(finished.err, said)) << finished.err;
+    EXPECT_EQ(lines(finished.err), 1u) << finished.err;
+  };
+  const auto refused_addition = [&](const std::string& content, const std::string& said, int code = 2) {
+    const std::string path = file(content);
+    refused({"flows", "add", flow, path}, (code == 2 ? path + ": " : "flows add: ") + said, code);
+  };
+  refused_addition("{", "");
+  refused_addition(R"({"kind": "media"})", "kind");
+  refused_addition(R"({"nodes": [{"name": "a", "kind": "k", "colour": "red"}]})", "nodes[0].colour");
+  refused_addition("{}", "nodes: is empty, and so is edges; give at least one of them");
+  refused_addition(R"({"nodes": [{"name": "a", "kind": "k"}], "edges": [{"from": "a", "to": "nobody"}]})",
+                   "edges[0].to: there is no node \"nobody\" in this flow");
+  refused_addition(R"({"nodes": [{"name": "a", "kind": "k"}, {"name": "b", "kind": "k"}],
+      "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "a"}]})",
+                   "edges: the nodes depend on each other in a cycle: \"");
+  refused_addition(R"({"nodes": [{"name": "fetch", "kind": "other"}]})",
+                   "nodes[0].name: node \"fetch\" exists and was made by a different request", 4);
+  refused({"flows", "add", flow}, "FILE is missing");
+  refused({"flows", "add", flow, (folder_.path() / "none.json").string()}, "FILE: ");
+  refused({"flows", "add", "nonsense", file(resizing)}, "ID: is not a flow id like fp7-<uuid>: \"nonsense\"");
+  refused({"flows", "seal", "nonsense"}, "ID: is not a flow id like fp7-<uuid>: \"nonsense\"");
+  EXPECT_EQ(run_json({"flows", "nodes", flow}).at("nodes").as_array().size(), 1u) << "nothing was left behind";
 }
 
 }  // namespace
