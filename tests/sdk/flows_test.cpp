@@ -82,6 +82,50 @@ TEST_P(FlowsOfClients, AreListedAndRead) {
   EXPECT_EQ(events.events[0].type, EventType::flow_submitted);
 }
 
+TEST_P(FlowsOfClients, AreOpenUntilTheyAreSealed) {
+  Worker worker(client_, quick());
+  teach(worker);
+  must(worker.start());
+  const FlowId flow = must(client_.open_flow(FlowBuilder("sum").build())).flow_id;
+  const FlowRequest sum = sum_of({1, 2});
+  const FlowAdded added = must(client_.add_to_flow(flow, {.nodes = sum.nodes, .edges = sum.edges}));
+  EXPECT_EQ(added.flow_id, flow);
+  EXPECT_EQ(added.state, FlowState::building);
+  EXPECT_EQ(added.added_nodes, 3u);
+  EXPECT_EQ(added.added_edges, 2u);
+  EXPECT_EQ(ended(added.nodes.at(2).execution_id).result, "5") << "its nodes run while it is open";
+
+  const auto unknown = client_.add_to_flow(flow, {.edges = {{"total", "mean"}}});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Errc::invalid_argument);
+  EXPECT_EQ(unknown.error().field, "edges[0].to");
+
+  ASSERT_TRUE(eventually([&] { return must(client_.get_flow(flow)).summary.counts.pending == 0; }));
+  const FlowSealed sealed = must(client_.seal_flow(flow, "nothing more comes"));
+  EXPECT_EQ(sealed, (FlowSealed{flow, FlowState::completed, false}));
+  EXPECT_EQ(must(client_.seal_flow(flow)), (FlowSealed{flow, FlowState::completed, true}));
+  const auto late = client_.add_to_flow(flow, {.nodes = {{"mean", Client::make_request("total", {})}}});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Errc::already_terminal);
+  EventFilter filter;
+  filter.flow_id = flow;
+  filter.types = {EventType::flow_sealed};
+  const auto events = must(client_.events(filter, "earliest", 10, 0ms));
+  ASSERT_EQ(events.events.size(), 1u);
+  EXPECT_EQ(events.events[0].reason, "nothing more comes");
+}
+
+TEST_P(FlowsOfClients, ThatAreSealedRefuseAdditions) {
+  const FlowId flow = must(client_.open_flow(sum_of({1}))).flow_id;
+  EXPECT_EQ(must(client_.seal_flow(flow)).state, FlowState::running);
+  const auto late = client_.add_to_flow(flow, {.nodes = {{"mean", Client::make_request("total", {})}}});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Errc::conflict);
+  const auto nowhere = client_.seal_flow(FlowId{flow.partition, {}});
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code, Errc::not_found);
+}
+
 TEST_P(FlowsOfClients, AFailureIsNamed) {
   Worker worker(client_, quick());
   teach(worker);
