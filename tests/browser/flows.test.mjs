@@ -1,4 +1,4 @@
-// Flows: the list, the graph, the gates of a node, live changes, cancelling, replaying, flows of two thousand nodes, hostile names.
+// Flows: the list, the graph, the gates of a node, live changes, growing and sealing, cancelling, replaying, flows of two thousand nodes, hostile names.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { checkAccessibility } from './support/browser.mjs';
@@ -254,6 +254,35 @@ describe('the page of a flow', () => {
     await finishNode(here.api, 'stop', 'cleanup');
     await title(page, 'cancelled').waitFor();
     await page.getByRole('button', { name: 'Cancel …', exact: true }).waitFor({ state: 'detached' });
+  }));
+
+  it('shows an open flow as it grows, and seals it with a reason', withTab(here, async (page, { go }) => {
+    const flow = await submit(here.api, { kind: 'growing', open: true });
+    await open(page, go, flow);
+    await title(page, 'building').waitFor();
+    const why = page.getByRole('region', { name: 'About its state', exact: true });
+    await why.getByText('It is open: nodes can be added until it is sealed.').waitFor();
+    await page.locator('.fl-progress').getByText('no nodes', { exact: true }).waitFor();
+    const { nodes, edges } = chain('grow', ['first', 'second']);
+    await here.api.post(`/v1/flows/${flow}/nodes`, { nodes, edges });
+    await drawn(page, 'second').waitFor();
+    await finishNode(here.api, 'grow', 'first');
+    await page.locator('.fl-progress').getByText('1 succeeded, 1 not ended of 2 nodes').waitFor();
+    await page.getByRole('button', { name: 'Seal …', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Seal this flow' });
+    await dialog.getByText(/1 node has not ended; the flow ends with the last of them\./).waitFor();
+    await dialog.getByLabel(/^Reason/).fill('nothing more comes');
+    await dialog.getByRole('button', { name: 'Copy as CLI', exact: true }).click();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), new RegExp(`^flowfabric flows seal ${flow} --reason 'nothing more comes' --store`));
+    await checkAccessibility(page, 'seal');
+    await dialog.getByRole('button', { name: 'Seal flow', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await title(page, 'running').waitFor();
+    await page.getByRole('button', { name: 'Seal …', exact: true }).waitFor({ state: 'detached' });
+    const events = (await here.api.get(`/v1/flows/${flow}/history`)).events;
+    assert.deepEqual(events.filter((event) => event.type !== 'flow_submitted').map((event) => [event.type, event.reason]), [['flow_extended', '2 nodes, 1 edge'], ['flow_sealed', 'nothing more comes']]);
+    await finishNode(here.api, 'grow', 'second');
+    await title(page, 'completed').waitFor();
   }));
 
   it('replays an ended flow from its failure, and from a node', withTab(here, async (page, { go }) => {

@@ -55,6 +55,9 @@ describe('events', () => {
     expect(applyFlowEvent(summary, event({ type: 'flow_completed' }))).toMatchObject({ state: 'completed', finished_at: 50 });
     expect(applyFlowEvent(summary, event({ type: 'flow_completed', flow_id: 'other' }))).toBe(summary);
     expect(applyFlowEvent(summary, event({ type: 'claimed' }))).toBe(summary);
+    const open: FlowSummary = { ...summary, state: 'building' };
+    expect(applyFlowEvent(open, event({ type: 'flow_submitted' }))).toBe(open);
+    expect(applyFlowEvent(open, event({ type: 'flow_sealed' }))).toMatchObject({ state: 'running' });
     expect(applyFlowEvent({ ...summary, state: 'failed', finished_at: 3 }, event({ type: 'flow_reopened' }))).not.toHaveProperty('finished_at');
   });
   it('change the states of nodes, and nothing else is made anew', () => {

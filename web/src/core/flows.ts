@@ -4,7 +4,7 @@ import { timeFields } from './filters';
 
 export type FlowState = FlowSummary['state'];
 /** The states by which flows are listed; `blocked` is only shown for a single flow. */
-export const flowStates = ['running', 'cancelling', 'completed', 'failed', 'cancelled'] as const satisfies readonly FlowState[];
+export const flowStates = ['building', 'running', 'cancelling', 'completed', 'failed', 'cancelled'] as const satisfies readonly FlowState[];
 export const endedFlow = (state: string): boolean => ['completed', 'failed', 'cancelled'].includes(state);
 
 export interface FlowFilter {
@@ -96,9 +96,10 @@ export function progress(counts: FlowCounts): number {
 }
 
 const flowStateAfter: Partial<Record<Event['type'], FlowState>> = {
-  flow_submitted: 'running', flow_cancelling: 'cancelling', flow_completed: 'completed', flow_failed: 'failed', flow_cancelled: 'cancelled', flow_reopened: 'running',
+  flow_sealed: 'running', flow_cancelling: 'cancelling', flow_completed: 'completed', flow_failed: 'failed', flow_cancelled: 'cancelled', flow_reopened: 'running',
 };
-export const flowEventTypes = Object.keys(flowStateAfter).join(',');
+/** A submission tells of a new flow. It is no change of state: the flow may be open. */
+export const flowEventTypes = ['flow_submitted', ...Object.keys(flowStateAfter)].join(',');
 
 /** A flow that was just submitted belongs into the list. Tags are not in events, so a tag never matches. */
 export function submittedInto(filter: FlowFilter, event: Event): boolean {

@@ -1,7 +1,7 @@
 // What can be done to a flow.
 import { call, flowPath, get, session } from '../../api/client';
 import { allows } from '../../api/contract';
-import type { FlowCancelReply, FlowDescription, FlowGraphReply, FlowReplayReply } from '../../api/types';
+import type { FlowCancelReply, FlowDescription, FlowGraphReply, FlowReplayReply, FlowSealed } from '../../api/types';
 import { asCli, asCurl, quote } from '../../core/commands';
 import { endedFlow } from '../../core/flows';
 import { plural } from '../../core/format';
@@ -50,6 +50,22 @@ function cancelFlow({ about, done }: Props): void {
   });
 }
 
+function sealFlow({ about, done }: Props): void {
+  const id = about.summary.flow_id;
+  const { pending } = about.summary.counts;
+  confirm({
+    title: 'Seal this flow',
+    text: <>Nothing more can be added from outside; running nodes still can. {pending > 0 ? `${plural(pending, 'node has', 'nodes have')} not ended; the flow ends with the last of them.` : 'All nodes have ended, so the flow ends at once.'} A sealed flow cannot be opened again.</>,
+    action: 'Seal flow', reason: true,
+    command: (values) => asCli(['flows', 'seal', id, ...(values['reason'] ? ['--reason', values['reason']] : [])], window.location.origin),
+    run: async (values) => {
+      const reply = await call<FlowSealed>('POST', `${flowPath(id)}/seal`, withReason(values));
+      done();
+      return reply.already_sealed ? `Nothing was changed; the flow is ${words(reply.state)}` : `The flow is sealed and ${words(reply.state)}`;
+    },
+  });
+}
+
 /** Whether nodes of the flow can run again. */
 export const canReplay = (about: FlowDescription): boolean => allows(session.value, 'operator') && endedFlow(about.summary.state) && about.summary.counts.pending === 0;
 
@@ -93,8 +109,10 @@ export function FlowActions(props: Props) {
   const origin = window.location.origin;
   // A flow that is being cancelled can be cancelled with a stronger policy.
   const canCancel = allows(session.value, 'operator') && !endedFlow(summary.state);
+  const canSeal = allows(session.value, 'worker') && summary.state === 'building';
   return (
     <div class="run-actions">
+      {canSeal ? <button type="button" class="button" onClick={() => sealFlow(props)}>Seal …</button> : null}
       {canCancel ? <button type="button" class="button danger" onClick={() => cancelFlow(props)}>Cancel …</button> : null}
       {canReplay(props.about) && summary.counts.succeeded < summary.counts.total ? <button type="button" class="button" onClick={() => replayFlow(props.about, props.done)}>Replay …</button> : null}
       <Menu label={<Icon name="more" />} name="More">

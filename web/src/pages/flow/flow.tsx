@@ -113,7 +113,7 @@ function Head({ loaded: { about, graph }, reload }: { loaded: Loaded; reload: ()
       </div>
       <div class="fl-progress">
         <FlowBar counts={counts} />
-        <span><b>{progress(counts)} %</b> · {segments(counts).map((part) => `${count(part.value)} ${part.name}`).join(', ')} of {plural(counts.total, 'node')}</span>
+        {counts.total === 0 ? <span>no nodes</span> : <span><b>{progress(counts)} %</b> · {segments(counts).map((part) => `${count(part.value)} ${part.name}`).join(', ')} of {plural(counts.total, 'node')}</span>}
       </div>
       <dl class="fl-facts">
         {fact('namespace', <a href={flowsLink({ namespace: summary.namespace })}><Text>{summary.namespace}</Text></a>)}
