@@ -93,6 +93,10 @@ class FlowBuilder {
     return node(std::move(name), Client::make_request(std::move(kind), encode_value(input), std::move(options)));
   }
 
+  // A node that is a flow: the nodes of the other builder, which are named `name/...` in this one. Of the builder its nodes, edges,
+  // groups and failure policy count, and its deadline and tags, which become those of the node.
+  NodeBuilder node(std::string name, const FlowBuilder& inner);
+
   // ---- The flow itself
   FlowBuilder& name_space(std::string name);
   // The other branches go on after a failure that no edge takes up; without it nodes that have not started are cancelled.

@@ -24,9 +24,18 @@ enum class EdgeKind : std::uint8_t {
   on_finish,   // any outcome, also skipped
   optional,    // any outcome, but the downstream node gets an input only from a success
   join,        // any outcome; from a node to the running node that has added it and waits for it (`join_nodes`)
+  // Edges that the engine makes for a node that is a flow; requests cannot have them.
+  within,  // from its begin to each node in it: success
+  part,    // from its begin and from each node in it to the node itself: anything but an unhandled failure
+  output   // the same, from a node in it that has no other outgoing edges
 };
 // When a group of incoming edges fires. Values are stored; append only.
-enum class GroupPolicy : std::uint8_t { all, any, quorum };
+enum class GroupPolicy : std::uint8_t {
+  all,
+  any,
+  quorum,
+  gather  // of a node that is a flow: when all edges are resolved, whatever they are
+};
 // What happens to the other upstream nodes of a group once it has fired or become impossible. Values are stored.
 enum class GroupRest : std::uint8_t { let_run, cancel_remaining };
 // What an unhandled failure of a node does. Values are stored; append only.
@@ -57,12 +66,6 @@ Result<FlowState> parse_flow_state(std::string_view text);
 Result<FlowCancelPolicy> parse_flow_cancel_policy(std::string_view text);
 bool has_ended(FlowState state);
 
-struct FlowNode {
-  std::string name{};  // unique within the flow; names the input of downstream nodes
-  // The namespace is that of the flow. Neither an id nor an idempotency key may be given: the flow has them.
-  CreateRequest request{};
-};
-
 struct FlowEdge {
   std::string from{};
   std::string to{};
@@ -77,6 +80,24 @@ struct FlowGroup {
   GroupPolicy policy = GroupPolicy::all;
   std::uint32_t k = 0;  // only of a quorum: how many edges must be satisfied
   GroupRest rest = GroupRest::let_run;
+};
+
+struct FlowNode;
+
+// The flow that a node is. Its nodes become nodes of the outer flow, with the name of the node and a slash in front.
+struct InnerFlow {
+  std::vector<FlowNode> nodes;    // no initializer: the type is incomplete here
+  std::vector<FlowEdge> edges{};  // between these nodes
+  std::vector<FlowGroup> groups{};
+  FailurePolicy failure_policy = FailurePolicy::fail_fast;
+};
+
+struct FlowNode {
+  std::string name{};  // unique within the flow; names the input of downstream nodes
+  // The namespace is that of the flow. Neither an id nor an idempotency key may be given: the flow has them. A node that is a
+  // flow has no kind; it can have tags and a deadline.
+  CreateRequest request{};
+  std::optional<InnerFlow> flow{};
 };
 
 struct FlowRequest {

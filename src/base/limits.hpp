@@ -69,6 +69,7 @@ inline constexpr std::uint32_t max_max_replays = 1000000;
 inline constexpr std::size_t max_node_name_bytes = 128;
 inline constexpr std::size_t max_flow_nodes = 10000;             // in one request
 inline constexpr std::size_t max_flow_edges = 50000;             // in one request
+inline constexpr std::size_t max_flow_depth = 8;                 // flows within flows
 inline constexpr std::size_t max_flow_bytes = 64 * 1024 * 1024;  // of all payloads in one request
 inline constexpr std::size_t max_flow_fan = 10000;               // edges that lead to one node, or away from one
 inline constexpr std::uint32_t max_flow_members = 100000;        // of a flow that grows

@@ -119,7 +119,9 @@ Slot& create_execution(Workspace& workspace, const ExecutionId& id, const Create
     execution.spec.member = *member;
     execution.facts.member.emplace();
     execution.facts.member->groups.resize(member->groups.size());
-    if (!member->groups.empty()) execution.facts.gates = dependency_gate;
+    const bool begins_at_once = is_begin(*member) && member->groups.empty();
+    if (!member->groups.empty() || begins_at_once) execution.facts.gates = dependency_gate;
+    if (begins_at_once) execution.facts.member->work_at = context.now;
   }
   Transition transition(slot, context);
   Facts& facts = transition.facts();

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "core/decide_parts.hpp"
+#include "core/flow_graph.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -54,9 +55,8 @@ FlowSpec make_flow_spec(Workspace& workspace, const SubmitFlowCommand& command, 
   spec.request_digest = command.request_digest;
   spec.edge_count = static_cast<std::uint32_t>(request.edges.size());
   spec.traceparent = request.traceparent;
-  for (const Membership& member : command.members) {
-    if (member.outgoing.empty() && spec.sinks.size() < limits::max_flow_outputs) spec.sinks.push_back(member.ordinal);
-  }
+  spec.sinks = sinks_among(command.members);
+  if (spec.sinks.size() > limits::max_flow_outputs) spec.sinks.resize(limits::max_flow_outputs);
   return spec;
 }
 

@@ -7,6 +7,7 @@
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
 #include "core/decide_parts.hpp"
+#include "core/flow_graph.hpp"
 #include "core/flow_growth.hpp"
 #include "core/state.hpp"
 
@@ -290,8 +291,8 @@ class Growing {
       const auto grown = plan.grown.find(ordinal);
       return grown != plan.grown.end() && !grown->second.outgoing.empty();
     });
-    for (const Membership& member : plan.created) {
-      if (member.outgoing.empty() && sinks.size() < limits::max_flow_outputs) sinks.push_back(member.ordinal);
+    for (const std::uint32_t ordinal : sinks_among(plan.created)) {
+      if (sinks.size() < limits::max_flow_outputs) sinks.push_back(ordinal);
     }
     return sinks;
   }

@@ -167,7 +167,7 @@ Result<void> Planner::check_groups() {
     for (IncomingGroup& group : member.groups) {
       const std::string text = "group " + quoted(group.name) + " of node " + quoted(member.node);
       if (group.edges == 0) return refuse_graph("groups", text + " has no edges");
-      if (group.policy == GroupPolicy::all) group.needed = group.edges;
+      if (wants_all(group.policy)) group.needed = group.edges;
       if (group.policy == GroupPolicy::any) group.needed = 1;
       if (group.needed == 0 || group.needed > group.edges) {
         return refuse_graph("groups", text + " wants " + std::to_string(group.needed) + " of its " +
@@ -236,5 +236,22 @@ Result<void> check_node_name(const std::string& name, const std::string& field) 
 }
 
 Result<std::vector<Membership>> plan_flow(const FlowRequest& request) { return Planner(request).run(); }
+
+std::vector<std::uint32_t> sinks_among(const std::vector<Membership>& members) {
+  std::unordered_map<std::uint32_t, const Membership*> by_ordinal;
+  for (const Membership& member : members) by_ordinal.emplace(member.ordinal, &member);
+  const auto is_last = [&](const Membership& member) {
+    const Membership* at = &member;
+    while (at->outgoing.size() == 1 && at->outgoing.front().kind == EdgeKind::output) {
+      at = by_ordinal.at(at->outgoing.front().to);
+    }
+    return at->outgoing.empty();
+  };
+  std::vector<std::uint32_t> sinks;
+  for (const Membership& member : members) {
+    if (!is_flow_node(member) && is_last(member)) sinks.push_back(member.ordinal);
+  }
+  return sinks;
+}
 
 }  // namespace flowfabric

@@ -12,6 +12,9 @@ namespace flowfabric {
 // by the names of the nodes.
 Result<std::vector<Membership>> plan_flow(const FlowRequest& request);
 
+// The members whose results are those of the flow: nothing is behind them. Of a node that is a flow, these are nodes in it.
+std::vector<std::uint32_t> sinks_among(const std::vector<Membership>& members);
+
 Result<void> check_node_name(const std::string& name, const std::string& field);
 
 }  // namespace flowfabric

@@ -222,6 +222,11 @@ Result<void> GrowthPlanner::take_edge(const FlowEdge& edge, std::size_t i) {
   if (from == to) {
     return refuse_growth(Errc::invalid_argument, field, "node " + in_quotes(edge.to) + " cannot depend on itself");
   }
+  if (to->existing != nullptr && is_flow_node(to->member) && !is_inner_group(edge.group)) {
+    return refuse_growth(
+        Errc::conflict, field,
+        "node " + in_quotes(edge.to) + " is a flow and gets its edges together with the nodes in it (" + text + ")");
+  }
   const bool joins = edge.kind == EdgeKind::join;
   if (joins && (graph_.adder != to->member.ordinal || !edge.group.empty() || edge.group == join_group)) {
     return refuse_growth(Errc::invalid_argument, item("edges", i, "kind"),
@@ -254,7 +259,7 @@ Result<void> GrowthPlanner::take_edge(const FlowEdge& edge, std::size_t i) {
   to->member.incoming.push_back({from->member.ordinal, edge.kind, group});
   IncomingGroup& counted = to->member.groups[group];
   ++counted.edges;
-  if (counted.policy == GroupPolicy::all) ++counted.needed;
+  if (wants_all(counted.policy)) ++counted.needed;
   ++plan_.added_edges;
   return {};
 }
@@ -328,7 +333,7 @@ GrowthPlan GrowthPlanner::take_plan() {
     growth.incoming = rest(node.member.incoming, node.incoming_before);
     growth.groups = rest(node.member.groups, node.groups_before);
     for (IncomingGroup& group : growth.groups) {
-      if (group.policy == GroupPolicy::all) group.needed = 0;
+      if (wants_all(group.policy)) group.needed = 0;
       group.edges = 0;
     }
     if (!growth.outgoing.empty() || !growth.incoming.empty()) plan_.grown.emplace(ordinal, std::move(growth));

@@ -147,12 +147,12 @@ void spread_to_descendants(Workspace& workspace, FlowRecord& flow) {
 }
 
 // The edge is counted again when its upstream node has ended again. Its group stays as it is.
-void take_back(Slot& slot, const OutgoingEdge& edge, std::uint32_t from, Ending ending, const Context& context) {
+void take_back(Slot& slot, const OutgoingEdge& edge, const Membership& from, Ending ending, const Context& context) {
   MemberFacts& facts = *slot.execution()->facts.member;
-  if (edge.kind == EdgeKind::join && facts.growth) std::erase(facts.growth->joined, from);
+  if (edge.kind == EdgeKind::join && facts.growth) std::erase(facts.growth->joined, from.ordinal);
   GroupTally& tally = facts.groups[edge.group];
   std::uint32_t& count =
-      edge_verdict(edge.kind, ending) == EdgeState::satisfied ? tally.satisfied : tally.unsatisfiable;
+      edge_verdict(from, edge.kind, ending) == EdgeState::satisfied ? tally.satisfied : tally.unsatisfiable;
   if (count > 0) --count;
   Transition(slot, context).touch();
 }
@@ -249,9 +249,14 @@ void cross_edges(Workspace& workspace, Slot& slot, const Context& context) {
     workspace.tie(slot, *downstream);
     const Ending ending = ending_of(upstream);
     if (replay.stage == Stage::take_back) {
-      take_back(*downstream, edge, crossing.from, ending, context);
+      take_back(*downstream, edge, *upstream.spec.member, ending, context);
     } else {
-      arrive(*downstream, edge, edge_verdict(edge.kind, ending), *upstream.spec.member, ending, context);
+      const Membership& member = *upstream.spec.member;
+      arrive(*downstream, edge, edge_verdict(member, edge.kind, ending), member, ending, context);
+      // A failure that is not replayed cancels nothing, as one of the outer flow does not.
+      if (is_flow_node(*downstream->execution()->spec.member)) {
+        downstream->execution()->facts.member->sibling_cancels.clear();
+      }
     }
   }
   replay.next = crossings.next;
@@ -310,7 +315,14 @@ Result<Reply> decide_one(Workspace& workspace, const ReplayFlowCommand& command,
     Slot* member = member_slot(workspace, command.id, *command.ordinal);
     if (member == nullptr) return fail(Errc::not_found, "the flow has no such node", "node");
     FF_TRY_VOID(check_replays(*member->execution()));
-    set_bit(replay.chosen, *command.ordinal);
+    const Membership& chosen = *member->execution()->spec.member;
+    if (is_flow_node(chosen) && !command.descendants) {
+      return fail(Errc::invalid_argument,
+                  "descendants: is false, and node \"" + chosen.node +
+                      "\" is a flow: it is replayed with the nodes in it and those behind it",
+                  "descendants");
+    }
+    set_bit(replay.chosen, is_flow_node(chosen) ? begin_of(chosen) : *command.ordinal);
     replay.stage = command.descendants ? Stage::spread : Stage::take_back;
   }
   facts.replay = std::move(replay);

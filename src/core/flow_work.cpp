@@ -17,6 +17,7 @@ namespace {
 const std::string flow_actor = "flow";
 const std::string flow_clock_actor = "clock";
 const std::string deadline_reason = "deadline";
+const std::string node_failed_category = "node_failed";
 
 std::string group_text(const Membership& member, std::uint32_t group) {
   const std::string& name = member.groups[group].name;
@@ -26,10 +27,17 @@ std::string group_text(const Membership& member, std::uint32_t group) {
 
 // ---- Resolving edges
 
+// A node that is a flow, and all nodes in it have ended.
+bool has_gathered(const Execution& execution) {
+  return is_flow_node(*execution.spec.member) && execution.facts.phase != Phase::terminal &&
+         execution.facts.member->groups.front().state == GroupState::fired;
+}
+
 std::vector<Key> edge_keys(const Execution& execution) {
   const MemberFacts& facts = *execution.facts.member;
-  if (!facts.unresolved) return {};
   const FlowId flow = flow_of(execution);
+  if (has_gathered(execution)) return {flow_key(flow)};
+  if (!facts.unresolved) return {};
   const auto& outgoing = execution.spec.member->outgoing;
   std::vector<Key> keys = {flow_key(flow)};
   const std::size_t end = std::min<std::size_t>(facts.resolved + std::size_t{limits::max_flow_step}, outgoing.size());
@@ -105,7 +113,7 @@ void resolve_edges(Workspace& workspace, Slot& slot, const Context& context) {
     Slot* downstream = member_slot(workspace, flow, edge.to);
     if (downstream == nullptr) continue;
     workspace.tie(slot, *downstream);
-    arrive(*downstream, edge, edge_verdict(edge.kind, ending), member, ending, context);
+    arrive(*downstream, edge, edge_verdict(member, edge.kind, ending), member, ending, context);
   }
   if (facts.resolved < member.outgoing.size()) return;
   facts.unresolved = false;
@@ -148,12 +156,13 @@ std::vector<Key> sibling_keys(Workspace& workspace, const Execution& execution) 
   return keys;
 }
 
-// Another group that has not fired counts on it.
+// Another group that has not fired counts on it. The node whose part it is does not: it waits for any end.
 bool is_needed(Workspace& workspace, const Execution& sibling, std::uint32_t by, std::uint32_t group) {
   const FlowId flow = flow_of(sibling);
   const auto& outgoing = sibling.spec.member->outgoing;
   return std::any_of(outgoing.begin(), outgoing.end(), [&](const OutgoingEdge& edge) {
     if (edge.to == by && edge.group == group) return false;
+    if (edge.kind == EdgeKind::part || edge.kind == EdgeKind::output) return false;
     const Slot* slot = member_slot(workspace, flow, edge.to);
     if (slot == nullptr || slot->execution()->facts.phase == Phase::terminal) return false;
     return slot->execution()->facts.member->groups[edge.group].state == GroupState::waiting;
@@ -172,12 +181,37 @@ void withdraw(Slot& slot, Outcome outcome, EventType type, const std::string& by
   finish(transition, outcome, type, AttemptState::ended_cancelled, by, reason);
 }
 
+// A node in a flow node that has ended, or in which another node has failed: then only those that have not started are
+// cancelled, and a flow node in it does the same with the nodes in it.
+void cancel_part(Workspace& workspace, Slot& flow_node, Slot& part, const Context& context) {
+  const Execution& whole = *flow_node.execution();
+  const Execution& execution = *part.execution();
+  if (execution.facts.phase == Phase::terminal) return;
+  if (whole.facts.phase == Phase::terminal) {
+    workspace.tie(flow_node, part);
+    return withdraw(part, Outcome::cancelled, EventType::cancelled, flow_actor,
+                    "node \"" + whole.spec.member->node + "\" has ended", context);
+  }
+  if (has_started(execution.facts) || is_cleanup(*execution.spec.member)) return;
+  workspace.tie(flow_node, part);
+  if (is_flow_node(*execution.spec.member)) {
+    MemberFacts& facts = *part.execution()->facts.member;
+    facts.withdrawn = true;  // that is how it ends, unless a node in it fails
+    facts.sibling_cancels.push_back({0, 0});
+    note_work(facts, context.now);
+    return Transition(part, context).touch();
+  }
+  withdraw(part, Outcome::cancelled, EventType::cancelled, flow_actor,
+           "a node of \"" + whole.spec.member->node + "\" has failed", context);
+}
+
 void cancel_siblings(Workspace& workspace, Slot& slot, const Context& context) {
   Execution& execution = *slot.execution();
   MemberFacts& facts = *execution.facts.member;
   if (facts.sibling_cancels.empty() || !all_known(workspace, sibling_keys(workspace, execution))) return;
   const Membership& member = *execution.spec.member;
   SiblingCancel& cancel = facts.sibling_cancels.front();
+  const bool of_parts = member.groups[cancel.group].policy == GroupPolicy::gather;
   const std::string reason =
       group_text(member, cancel.group) +
       (facts.groups[cancel.group].state == GroupState::fired ? " has fired without it" : " cannot fire any more");
@@ -186,6 +220,10 @@ void cancel_siblings(Workspace& workspace, Slot& slot, const Context& context) {
     Slot* sibling = member_slot(workspace, flow_of(execution), member.incoming[position].from);
     if (sibling == nullptr) continue;
     settle(*sibling, context);
+    if (of_parts) {
+      cancel_part(workspace, slot, *sibling, context);
+      continue;
+    }
     if (!may_be_cancelled(*sibling->execution())) continue;
     if (is_needed(workspace, *sibling->execution(), member.ordinal, cancel.group)) continue;
     workspace.tie(slot, *sibling);
@@ -252,6 +290,7 @@ void cancel_members(Workspace& workspace, Slot& slot, const Context& context) {
     settle(*member, context);
     const Execution& execution = *member->execution();
     if (execution.facts.phase == Phase::terminal || is_spared(cancel, execution)) continue;
+    if (is_flow_node(*execution.spec.member)) continue;  // it ends with the nodes in it
     workspace.tie(slot, *member);
     if (expires) {
       withdraw(*member, Outcome::expired, EventType::expired, flow_clock_actor, deadline_reason, context);
@@ -268,6 +307,31 @@ void extend_to_all(FlowCancel& cancel) {
   cancel.run_cleanup = false;
   cancel.next = 0;
   cancel.done = false;
+}
+
+// All nodes in a flow node have ended: it ends, too.
+void end_flow_node(Workspace& workspace, Slot& slot, const Context& context) {
+  Execution& execution = *slot.execution();
+  if (!has_gathered(execution) || !all_known(workspace, edge_keys(execution))) return;
+  if (execution.facts.member->groups.front().unsatisfiable > 0) {
+    Transition transition(slot, context);
+    return finish(transition, Outcome::failed, EventType::failed, AttemptState::ended_failure, flow_actor,
+                  node_failed_category);
+  }
+  const Slot* of_flow = workspace.find(flow_key(flow_of(execution)));
+  const FlowRecord* flow = of_flow == nullptr || of_flow->erased ? nullptr : of_flow->flow();
+  const bool cancelling = flow != nullptr && flow->facts.state == FlowState::cancelling;
+  if (!execution.facts.member->groups.front().winners.empty()) {
+    if (cancelling && deadline_has_passed(*flow)) {
+      return withdraw(slot, Outcome::expired, EventType::expired, flow_clock_actor, deadline_reason, context);
+    }
+    if (cancelling || execution.facts.member->withdrawn) {
+      return withdraw(slot, Outcome::cancelled, EventType::cancelled, flow_actor, "nodes in it were cancelled",
+                      context);
+    }
+  }
+  Transition transition(slot, context);
+  finish(transition, Outcome::success, EventType::completed, AttemptState::ended_success, flow_actor, {});
 }
 
 void remove_members(Workspace& workspace, Slot& slot, const Context& context) {
@@ -315,6 +379,10 @@ Slot* member_slot(Workspace& workspace, const FlowId& flow, std::uint32_t ordina
 void open_gate(Slot& slot, const Context& context) {
   Transition transition(slot, context);
   Facts& facts = transition.facts();
+  if (is_begin(*transition.spec().member)) {
+    return finish(transition, Outcome::success, EventType::completed, AttemptState::ended_success, flow_actor,
+                  "dependencies_satisfied");
+  }
   facts.gates &= ~dependency_gate;
   if (facts.delay_until != 0) {
     transition.record(EventType::delayed, flow_actor, "dependencies_satisfied", facts.delay_until);
@@ -346,9 +414,43 @@ static void arrive_joined(Slot& slot, const OutgoingEdge& edge, const Membership
   if (awaited && facts.growth->awaits.empty()) open_gate(slot, context);
 }
 
+static std::string ending_text(Ending ending) {
+  static constexpr std::string_view endings[] = {"succeeded",     "failed",  "was cancelled",
+                                                 "was cancelled", "expired", "was skipped"};
+  return std::string(endings[static_cast<std::size_t>(ending)]);
+}
+
+// A node in the flow that the downstream node is has ended, or its begin.
+static void arrive_part(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Membership& from, Ending ending,
+                        const Context& context) {
+  settle(slot, context);
+  Execution& execution = *slot.execution();
+  const IncomingGroup& group = execution.spec.member->groups[edge.group];
+  MemberFacts& facts = *execution.facts.member;
+  GroupTally& tally = facts.groups[edge.group];
+  const bool first_failure = verdict == EdgeState::unsatisfiable && tally.unsatisfiable == 0;
+  count_edge(group, tally, verdict, from.ordinal);
+  if (ending == Ending::withdrawn && tally.winners.empty()) tally.winners.push_back(from.ordinal);
+  Transition(slot, context).touch();
+  if (execution.facts.phase == Phase::terminal) return;
+  if (is_begin(from) && from.ordinal == begin_of(*execution.spec.member) && ending == Ending::skipped) {
+    Transition transition(slot, context);
+    return finish(transition, Outcome::skipped, EventType::skipped, AttemptState::ended_cancelled, flow_actor,
+                  "node \"" + from.node + "\" was skipped");
+  }
+  if (first_failure) {
+    execution.facts.failure = Failure{node_failed_category, "node \"" + from.node + "\" " + ending_text(ending), {}};
+    if (group.rest == GroupRest::cancel_remaining) facts.sibling_cancels.push_back({edge.group, 0});
+  }
+  if (!facts.sibling_cancels.empty() || has_gathered(execution)) note_work(facts, context.now);
+}
+
 void arrive(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Membership& from, Ending ending,
             const Context& context) {
   if (edge.kind == EdgeKind::join) return arrive_joined(slot, edge, from, context);
+  if (edge.kind == EdgeKind::part || edge.kind == EdgeKind::output) {
+    return arrive_part(slot, edge, verdict, from, ending, context);
+  }
   settle(slot, context);
   Execution& execution = *slot.execution();
   const Membership& member = *execution.spec.member;
@@ -365,11 +467,8 @@ void arrive(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Membe
   if (execution.facts.phase == Phase::terminal || (execution.facts.gates & dependency_gate) == 0) return;
   if (after == GroupState::impossible) {
     Transition transition(slot, context);
-    static constexpr std::string_view endings[] = {"succeeded",     "failed",  "was cancelled",
-                                                   "was cancelled", "expired", "was skipped"};
     finish(transition, Outcome::skipped, EventType::skipped, AttemptState::ended_cancelled, flow_actor,
-           group_text(member, edge.group) + " cannot fire: node \"" + from.node + "\" " +
-               std::string(endings[static_cast<std::size_t>(ending)]));
+           group_text(member, edge.group) + " cannot fire: node \"" + from.node + "\" " + ending_text(ending));
     return;
   }
   if (may_start(member, facts)) open_gate(slot, context);
@@ -398,7 +497,7 @@ void resolve_late_edge(Workspace& workspace, Slot& from, const OutgoingEdge& edg
   Slot* downstream = member_slot(workspace, flow_of(execution), edge.to);
   if (downstream == nullptr) return;
   workspace.tie(from, *downstream);
-  arrive(*downstream, edge, edge_verdict(edge.kind, ending), member, ending, context);
+  arrive(*downstream, edge, edge_verdict(member, edge.kind, ending), member, ending, context);
 }
 
 void record_flow_event(Slot& slot, EventType type, const std::string& actor, const std::string& reason,
@@ -484,9 +583,13 @@ void resolve_at_once(Workspace& workspace, Slot& slot, const Context& context) {
 void member_due(Workspace& workspace, Slot& slot, const Context& context) {
   MemberFacts& facts = *slot.execution()->facts.member;
   if (facts.work_at == 0 || facts.work_at > context.now) return;
+  const Execution& execution = *slot.execution();
+  const bool begins = is_begin(*execution.spec.member) && execution.spec.member->groups.empty();
+  if (begins && execution.facts.phase != Phase::terminal) open_gate(slot, context);
   cancel_siblings(workspace, slot, context);
+  end_flow_node(workspace, slot, context);
   resolve_edges(workspace, slot, context);
-  facts.work_at = facts.unresolved || !facts.sibling_cancels.empty() ? context.now : 0;
+  facts.work_at = facts.unresolved || !facts.sibling_cancels.empty() || has_gathered(execution) ? context.now : 0;
 }
 
 void flow_due(Workspace& workspace, Slot& slot, const Context& context) {

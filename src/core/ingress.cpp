@@ -5,6 +5,8 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "core/changes.hpp"
+#include "core/flow_nesting.hpp"
+#include "core/membership.hpp"
 
 namespace flowfabric {
 namespace {
@@ -330,8 +332,52 @@ Result<void> admit_without_id(const CreateRequest& request) {
   return {};
 }
 
-Result<void> admit_node(FlowNode& node, const FlowRequest& flow, const IngressLimits& limits) {
-  CreateRequest& request = node.request;
+// The engine makes nodes that are flows run without a worker, so nothing that concerns workers can be given.
+Result<void> admit_flow_node(CreateRequest& request) {
+  const CreateRequest untouched;
+  const auto given = [](const char* field) { return refuse("is given; a node that is a flow has none", field); };
+  if (!request.kind.empty() && request.kind != inner_flow_kind) return given("kind");
+  if (!request.payload.empty()) return given("payload");
+  if (request.lane != untouched.lane) return given("lane");
+  if (request.priority != 0) return given("priority");
+  if (!request.required_capabilities.empty()) return given("required_capabilities");
+  if (request.delay_until != 0) return given("delay_until");
+  if (request.delay_ms) return given("delay_ms");
+  if (request.policy != untouched.policy) return given("policy");
+  request.kind = inner_flow_kind;
+  return {};
+}
+
+// The same error with a place in front of the field.
+Error placed(Error error, const std::string& place) {
+  error.message = place + error.message;
+  error.field = place + error.field;
+  return error;
+}
+
+// Admits the create requests of nodes, and of the nodes in those that are flows; adds up their payloads.
+template <class AdmitNode>
+Result<void> admit_nodes(std::vector<FlowNode>& nodes, const AdmitNode& admit_node, std::size_t& bytes,
+                         std::size_t depth = 0) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    FlowNode& node = nodes[i];
+    const std::string place = "nodes[" + std::to_string(i) + "].";
+    Result<void> admitted = node.flow ? admit_flow_node(node.request) : Result<void>{};
+    if (admitted) admitted = admit_node(node.request);
+    if (!admitted) {
+      Error error = placed(admitted.error(), place);
+      error.message += " (node \"" + node.name + "\")";
+      return Unexpected(std::move(error));
+    }
+    bytes += node.request.payload.size();
+    if (!node.flow || depth > limits::max_flow_depth) continue;
+    auto inner = admit_nodes(node.flow->nodes, admit_node, bytes, depth + 1);
+    if (!inner) return Unexpected(placed(inner.error(), place + "flow."));
+  }
+  return {};
+}
+
+Result<void> admit_node(CreateRequest& request, const FlowRequest& flow, const IngressLimits& limits) {
   if (request.name_space != flow.name_space && request.name_space != default_namespace) {
     return refuse(
         "is \"" + request.name_space + "\"; a node is in the namespace of its flow, \"" + flow.name_space + "\"",
@@ -342,14 +388,6 @@ Result<void> admit_node(FlowNode& node, const FlowRequest& flow, const IngressLi
   if (request.creator.empty()) request.creator = flow.creator;
   if (request.traceparent.empty()) request.traceparent = flow.traceparent;
   return admit(request, limits);
-}
-
-// The same error with the node in front of the field.
-Error of_node(Error error, const FlowNode& node, std::size_t i) {
-  const std::string place = "nodes[" + std::to_string(i) + "].";
-  error.message = place + error.message + " (node \"" + node.name + "\")";
-  error.field = place + error.field;
-  return error;
 }
 
 }  // namespace
@@ -374,26 +412,22 @@ Result<void> admit(FlowRequest& request, const IngressLimits& limits) {
       admit_text(request.idempotency_key, "idempotency_key", 0, limits::max_idempotency_key_bytes, Content::any_text));
   FF_TRY_VOID(admit_count(request.nodes.size(), "nodes", request.open ? 0 : 1, limits::max_flow_nodes));
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < request.nodes.size(); ++i) {
-    if (auto admitted = admit_node(request.nodes[i], request, limits); !admitted) {
-      return Unexpected(of_node(admitted.error(), request.nodes[i], i));
-    }
-    bytes += request.nodes[i].request.payload.size();
-  }
-  return admit_bytes_of_flow(bytes);
+  FF_TRY_VOID(
+      admit_nodes(request.nodes, [&](CreateRequest& node) { return admit_node(node, request, limits); }, bytes));
+  FF_TRY_VOID(admit_bytes_of_flow(bytes));
+  return unfold_flows(request);
 }
 
 Result<void> admit(FlowAddition& addition, const IngressLimits& limits) {
   FF_TRY_VOID(admit_count(addition.nodes.size(), "nodes", 0, limits::max_flow_nodes));
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < addition.nodes.size(); ++i) {
-    CreateRequest& request = addition.nodes[i].request;
-    auto admitted = admit_without_id(request);
-    if (admitted) admitted = admit(request, limits);
-    if (!admitted) return Unexpected(of_node(admitted.error(), addition.nodes[i], i));
-    bytes += request.payload.size();
-  }
-  return admit_bytes_of_flow(bytes);
+  const auto admit_added = [&](CreateRequest& request) -> Result<void> {
+    FF_TRY_VOID(admit_without_id(request));
+    return admit(request, limits);
+  };
+  FF_TRY_VOID(admit_nodes(addition.nodes, admit_added, bytes));
+  FF_TRY_VOID(admit_bytes_of_flow(bytes));
+  return unfold_flows(addition);
 }
 
 Result<void> admit_node_names(const std::vector<std::string>& names) {

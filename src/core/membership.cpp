@@ -40,19 +40,19 @@ void get_graph(Decoder& in, Graph& graph) {
   graph.outgoing.resize(in.count());
   for (OutgoingEdge& edge : graph.outgoing) {
     edge.to = in.u32();
-    edge.kind = in.enumerator(EdgeKind::join);
+    edge.kind = in.enumerator(EdgeKind::output);
     edge.group = in.u32();
   }
   graph.incoming.resize(in.count());
   for (IncomingEdge& edge : graph.incoming) {
     edge.from = in.u32();
-    edge.kind = in.enumerator(EdgeKind::join);
+    edge.kind = in.enumerator(EdgeKind::output);
     edge.group = in.u32();
   }
   graph.groups.resize(in.count());
   for (IncomingGroup& group : graph.groups) {
     group.name = in.text();
-    group.policy = in.enumerator(GroupPolicy::quorum);
+    group.policy = in.enumerator(GroupPolicy::gather);
     group.needed = in.u32();
     group.edges = in.u32();
     group.rest = in.enumerator(GroupRest::cancel_remaining);
@@ -100,7 +100,7 @@ bool grow(Membership& member, const MemberGrowth& growth) {
     member.incoming.push_back(edge);
     IncomingGroup& group = member.groups[edge.group];
     ++group.edges;
-    if (group.policy == GroupPolicy::all) ++group.needed;
+    if (wants_all(group.policy)) ++group.needed;
   }
   return true;
 }
@@ -167,20 +167,45 @@ Ending ending_of(Outcome outcome, bool withdrawn) {
   return Ending::failed;
 }
 
-EdgeState edge_verdict(EdgeKind kind, Ending ending) {
+namespace {
+
+bool has_outgoing(const Membership& member, std::initializer_list<EdgeKind> kinds) {
+  return std::any_of(member.outgoing.begin(), member.outgoing.end(), [&](const OutgoingEdge& edge) {
+    return std::find(kinds.begin(), kinds.end(), edge.kind) != kinds.end();
+  });
+}
+
+}  // namespace
+
+EdgeState edge_verdict(const Membership& from, EdgeKind kind, Ending ending) {
+  bool satisfied = true;
   switch (kind) {
-    case EdgeKind::on_success: return ending == Ending::success ? EdgeState::satisfied : EdgeState::unsatisfiable;
-    case EdgeKind::on_failure: return is_failure(ending) ? EdgeState::satisfied : EdgeState::unsatisfiable;
+    case EdgeKind::on_success:
+    case EdgeKind::within: satisfied = ending == Ending::success; break;
+    case EdgeKind::on_failure: satisfied = is_failure(ending); break;
     case EdgeKind::on_finish:
     case EdgeKind::optional:
-    case EdgeKind::join: return EdgeState::satisfied;
+    case EdgeKind::join: break;
+    case EdgeKind::part:
+    case EdgeKind::output:
+      satisfied = !is_failure(ending) || has_outgoing(from, {EdgeKind::on_failure, EdgeKind::join});
+      break;
   }
-  return EdgeState::unsatisfiable;
+  return satisfied ? EdgeState::satisfied : EdgeState::unsatisfiable;
 }
 
 bool passes_input(EdgeKind kind, Ending ending) {
-  if (kind == EdgeKind::optional) return ending == Ending::success;
-  return edge_verdict(kind, ending) == EdgeState::satisfied;
+  switch (kind) {
+    case EdgeKind::on_success:
+    case EdgeKind::optional:
+    case EdgeKind::output: return ending == Ending::success;
+    case EdgeKind::on_failure: return is_failure(ending);
+    case EdgeKind::on_finish:
+    case EdgeKind::join: return true;
+    case EdgeKind::within:
+    case EdgeKind::part: return false;
+  }
+  return false;
 }
 
 bool is_failure(Ending ending) {
@@ -188,14 +213,36 @@ bool is_failure(Ending ending) {
 }
 
 bool is_handled(const Membership& member) {
-  return std::any_of(member.outgoing.begin(), member.outgoing.end(), [](const OutgoingEdge& edge) {
-    return edge.kind == EdgeKind::on_failure || edge.kind == EdgeKind::join;
-  });
+  return has_outgoing(member, {EdgeKind::on_failure, EdgeKind::join, EdgeKind::part, EdgeKind::output});
 }
 
+bool is_begin(const Membership& member) { return has_outgoing(member, {EdgeKind::within}); }
+
+bool is_flow_node(const Membership& member) {
+  return !member.groups.empty() && member.groups.front().policy == GroupPolicy::gather;
+}
+
+std::uint32_t begin_of(const Membership& flow_node) {
+  FF_CHECK(is_flow_node(flow_node));
+  return flow_node.incoming.front().from;
+}
+
+std::optional<std::uint32_t> inherits_inputs_from(const Membership& member) {
+  std::optional<std::uint32_t> begin;
+  for (const IncomingEdge& edge : member.incoming) {
+    if (edge.kind == EdgeKind::join) continue;  // from nodes that it has added itself
+    if (edge.kind != EdgeKind::within) return std::nullopt;
+    begin = edge.from;
+  }
+  return begin;
+}
+
+bool wants_all(GroupPolicy policy) { return policy == GroupPolicy::all || policy == GroupPolicy::gather; }
+
 bool is_cleanup(const Membership& member) {
-  return std::any_of(member.incoming.begin(), member.incoming.end(),
-                     [](const IncomingEdge& edge) { return edge.kind == EdgeKind::on_finish; });
+  return std::any_of(member.incoming.begin(), member.incoming.end(), [&](const IncomingEdge& edge) {
+    return edge.kind == EdgeKind::on_finish || member.groups[edge.group].name == inner_cleanup_group;
+  });
 }
 
 std::vector<IncomingEdge> input_edges(const Membership& member, const MemberFacts& facts) {
@@ -207,6 +254,7 @@ std::vector<IncomingEdge> input_edges(const Membership& member, const MemberFact
     if (seen.insert(edge.from).second) all.push_back(edge);
   };
   for (std::size_t group = 0; group < member.groups.size(); ++group) {
+    if (is_inner_group(member.groups[group].name)) continue;
     if (member.groups[group].policy == GroupPolicy::all) {
       for (const IncomingEdge& edge : by_group[group]) add(edge);
       continue;
@@ -226,11 +274,15 @@ GroupState count_edge(const IncomingGroup& group, GroupTally& tally, EdgeState v
   const bool open = tally.state == GroupState::waiting;
   if (verdict == EdgeState::satisfied) {
     ++tally.satisfied;
-    if (open && group.policy != GroupPolicy::all) tally.winners.push_back(from);
+    if (open && !wants_all(group.policy)) tally.winners.push_back(from);
   } else {
     ++tally.unsatisfiable;
   }
   if (!open) return tally.state;
+  if (group.policy == GroupPolicy::gather) {
+    if (tally.satisfied + tally.unsatisfiable == group.edges) tally.state = GroupState::fired;
+    return tally.state;
+  }
   if (tally.satisfied >= group.needed) tally.state = GroupState::fired;
   if (tally.unsatisfiable > group.edges - group.needed) tally.state = GroupState::impossible;
   return tally.state;

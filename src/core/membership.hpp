@@ -56,7 +56,8 @@ struct GroupTally {
   std::uint32_t satisfied = 0;
   std::uint32_t unsatisfiable = 0;
   GroupState state = GroupState::waiting;
-  std::vector<std::uint32_t> winners;  // of any and quorum: at most as many as are needed, in order of resolution
+  // Of any and quorum: at most as many as are needed, in order of resolution. Of gather: the first node that the flow ended.
+  std::vector<std::uint32_t> winners;
 
   friend bool operator==(const GroupTally&, const GroupTally&) = default;
 };
@@ -107,6 +108,15 @@ MemberGrowth decode_member_growth(Decoder& in);
 // The group into which the join edges of a node lead.
 inline constexpr std::string_view join_group = "(joined)";
 
+// The groups into which the edges lead that the engine makes for a node that is a flow: one of the node itself, and one of each
+// node in it. If the node is a cleanup node, they have the second name.
+inline constexpr std::string_view inner_flow_group = "(flow)";
+inline constexpr std::string_view inner_cleanup_group = "(cleanup)";
+inline bool is_inner_group(std::string_view name) { return name == inner_flow_group || name == inner_cleanup_group; }
+
+// The kind of the executions of a node that is a flow. No worker gets them.
+inline constexpr const char* inner_flow_kind = "flow";
+
 // Adds edges and groups to a Membership. False if they do not fit: the numbers of groups are out of range.
 bool grow(Membership& member, const MemberGrowth& growth);
 
@@ -117,13 +127,22 @@ enum class Ending : std::uint8_t { success, failed, cancelled, withdrawn, expire
 
 Ending ending_of(Outcome outcome, bool withdrawn);
 
-// Never `waiting`.
-EdgeState edge_verdict(EdgeKind kind, Ending ending);
+// What becomes of an edge of this kind that leads away from `from`. Never `waiting`.
+EdgeState edge_verdict(const Membership& from, EdgeKind kind, Ending ending);
 // Whether the downstream node gets an input from the edge.
 bool passes_input(EdgeKind kind, Ending ending);
-// Whether this end makes the flow fail, unless an on_failure edge takes it up.
+// Whether this end makes the flow fail, unless an edge takes it up.
 bool is_failure(Ending ending);
+// Whether its failure is no failure of its flow: an on_failure or a join edge takes it up, or it fails the node whose part it is.
 bool is_handled(const Membership& member);
+// A node that is a flow is two members: its begin, and the node itself, which ends with the nodes in it.
+bool is_begin(const Membership& member);
+bool is_flow_node(const Membership& member);
+std::uint32_t begin_of(const Membership& flow_node);
+// The begin from which it takes its inputs: it lies within a flow and has no incoming edges of its own.
+std::optional<std::uint32_t> inherits_inputs_from(const Membership& member);
+// A group for which all edges count.
+bool wants_all(GroupPolicy policy);
 // Whether it is kept when the flow is cancelled and its cleanup nodes are to run.
 bool is_cleanup(const Membership& member);
 

@@ -17,26 +17,40 @@ TEST(FlowTables, WhichOutcomesSatisfyAnEdge) {
     EdgeState success, failed, cancelled, withdrawn, expired, skipped;
   };
   const Row table[] = {
-      {EdgeKind::on_success, yes, no, no, no, no, no},
-      {EdgeKind::on_failure, no, yes, yes, no, yes, no},
-      {EdgeKind::on_finish, yes, yes, yes, yes, yes, yes},
-      {EdgeKind::optional, yes, yes, yes, yes, yes, yes},
+      {EdgeKind::on_success, yes, no, no, no, no, no},     {EdgeKind::on_failure, no, yes, yes, no, yes, no},
+      {EdgeKind::on_finish, yes, yes, yes, yes, yes, yes}, {EdgeKind::optional, yes, yes, yes, yes, yes, yes},
+      {EdgeKind::join, yes, yes, yes, yes, yes, yes},      {EdgeKind::within, yes, no, no, no, no, no},
+      {EdgeKind::part, yes, no, no, yes, no, yes},         {EdgeKind::output, yes, no, no, yes, no, yes},
   };
   for (const Row& row : table) {
     const std::string_view name = to_string(row.kind);
-    EXPECT_EQ(edge_verdict(row.kind, Ending::success), row.success) << name;
-    EXPECT_EQ(edge_verdict(row.kind, Ending::failed), row.failed) << name;
-    EXPECT_EQ(edge_verdict(row.kind, Ending::cancelled), row.cancelled) << name;
-    EXPECT_EQ(edge_verdict(row.kind, Ending::withdrawn), row.withdrawn) << name;
-    EXPECT_EQ(edge_verdict(row.kind, Ending::expired), row.expired) << name;
-    EXPECT_EQ(edge_verdict(row.kind, Ending::skipped), row.skipped) << name;
+    EXPECT_EQ(edge_verdict({}, row.kind, Ending::success), row.success) << name;
+    EXPECT_EQ(edge_verdict({}, row.kind, Ending::failed), row.failed) << name;
+    EXPECT_EQ(edge_verdict({}, row.kind, Ending::cancelled), row.cancelled) << name;
+    EXPECT_EQ(edge_verdict({}, row.kind, Ending::withdrawn), row.withdrawn) << name;
+    EXPECT_EQ(edge_verdict({}, row.kind, Ending::expired), row.expired) << name;
+    EXPECT_EQ(edge_verdict({}, row.kind, Ending::skipped), row.skipped) << name;
     for (const Ending ending :
          {Ending::success, Ending::failed, Ending::cancelled, Ending::withdrawn, Ending::expired, Ending::skipped}) {
-      const bool input =
-          row.kind == EdgeKind::optional ? ending == Ending::success : edge_verdict(row.kind, ending) == yes;
+      bool input = edge_verdict({}, row.kind, ending) == yes;
+      if (row.kind == EdgeKind::optional || row.kind == EdgeKind::output) input = ending == Ending::success;
+      if (row.kind == EdgeKind::within || row.kind == EdgeKind::part) input = false;
       EXPECT_EQ(passes_input(row.kind, ending), input) << name;
     }
   }
+}
+
+TEST(FlowTables, AFailureThatIsHandledWithinAFlowDoesNotFailIt) {
+  for (const EdgeKind handling : {EdgeKind::on_failure, EdgeKind::join}) {
+    Membership member;
+    member.outgoing = {{1, EdgeKind::part, 0}, {2, handling, 0}};
+    EXPECT_EQ(edge_verdict(member, EdgeKind::part, Ending::failed), yes);
+    EXPECT_TRUE(is_handled(member));
+  }
+  Membership unhandled;
+  unhandled.outgoing = {{1, EdgeKind::part, 0}, {2, EdgeKind::on_finish, 0}};
+  EXPECT_EQ(edge_verdict(unhandled, EdgeKind::part, Ending::failed), no);
+  EXPECT_TRUE(is_handled(unhandled)) << "it fails the node whose part it is, not the flow";
 }
 
 TEST(FlowTables, HowAMemberEnded) {

@@ -89,8 +89,9 @@ constexpr std::array<Names, 43> event_types = {"",
                                                "flow_sealed",
                                                "joining",
                                                "held_back"};
-constexpr std::array<Names, 5> edge_kinds = {"on_success", "on_failure", "on_finish", "optional", "join"};
-constexpr std::array<Names, 3> group_policies = {"all", "any", "quorum"};
+constexpr std::array<Names, 8> edge_kinds = {"on_success", "on_failure", "on_finish", "optional",
+                                             "join",       "within",     "part",      "output"};
+constexpr std::array<Names, 4> group_policies = {"all", "any", "quorum", "gather"};
 constexpr std::array<Names, 2> group_rests = {"let_run", "cancel_remaining"};
 constexpr std::array<Names, 2> failure_policies = {"fail_fast", "continue"};
 constexpr std::array<Names, 7> flow_states = {"building",  "running", "blocked",  "cancelling",

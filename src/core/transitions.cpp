@@ -202,6 +202,10 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
     facts.gates = 0;
     facts.member->unresolved = true;
     facts.member->work_at = transition.now();
+    // It is a flow that ends before the nodes in it: they are cancelled.
+    const bool is_first = is_flow_node(*transition.spec().member) &&
+                          facts.member->groups.front().state == GroupState::waiting && outcome != Outcome::skipped;
+    if (is_first) facts.member->sibling_cancels.assign(1, {0, 0});
   } else {
     facts.retain_until =
         transition.now() + retention_ms(transition.spec().policy, transition.spec().namespace_retention, outcome,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/decide.hpp"
+#include "engine/flow_inputs.hpp"
 #include "engine/runtime.hpp"
 
 namespace flowfabric {
@@ -85,6 +86,7 @@ class Batch {
   // batch_flows.cpp
   void add_keys_of_offers(std::vector<Key>& keys);
   Result<void> load_inputs();
+  InputPage input_page_of(const Execution& execution);
   Result<void> commit();
   std::size_t size() const { return commands_.size() + clock_commands_.size() + claims_.size(); }
   std::optional<Verdict> verdict_on(const Slot& slot) const;

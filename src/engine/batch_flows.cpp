@@ -3,7 +3,6 @@
 
 #include "base/check.hpp"
 #include "engine/batch.hpp"
-#include "engine/flow_inputs.hpp"
 
 namespace flowfabric {
 namespace {
@@ -31,29 +30,45 @@ void Batch::add_keys_of_offers(std::vector<Key>& keys) {
   }
 }
 
+InputPage Batch::input_page_of(const Execution& execution) {
+  return input_page(execution, 0, limits::max_claimed_inputs,
+                    [&](std::uint32_t ordinal) -> std::optional<const Execution*> {
+                      const Key key = execution_key(member_id(flow_of(execution), ordinal));
+                      if (!workspace_.knows(key)) return std::nullopt;
+                      const Slot* slot = workspace_.find(key);
+                      return slot == nullptr ? nullptr : slot->execution();
+                    });
+}
+
 Result<void> Batch::load_inputs() {
   struct Wanted {
     ClaimedExecution* claim;
     InputPage page;
   };
   std::vector<Wanted> wanted;
-  ReadRequest request;
   for (ClaimedExecution* claim : given_out()) {
     const Execution& execution = *workspace_.at(execution_key(claim->execution_id)).execution();
     if (!execution.spec.member || execution.spec.member->groups.empty()) continue;
-    wanted.push_back({claim, input_page(execution, 0, limits::max_claimed_inputs)});
-    for (const IncomingEdge& edge : wanted.back().page.edges) {
-      const Key key = execution_key(member_id(flow_of(execution), edge.from));
-      if (!workspace_.knows(key)) request.keys.push_back(key);
-    }
+    wanted.push_back({claim, {}});
   }
   if (wanted.empty()) return {};
-  std::sort(request.keys.begin(), request.keys.end());
-  request.keys.erase(std::unique(request.keys.begin(), request.keys.end()), request.keys.end());
-  if (!request.keys.empty()) {
+  // The records that are read may tell of others that are needed.
+  do {
+    ReadRequest request;
+    for (Wanted& one : wanted) {
+      const Execution& execution = *workspace_.at(execution_key(one.claim->execution_id)).execution();
+      one.page = input_page_of(execution);
+      for (const std::uint32_t ordinal : one.page.unknown) {
+        request.keys.push_back(execution_key(member_id(flow_of(execution), ordinal)));
+      }
+    }
+    if (request.keys.empty()) break;
+    std::sort(request.keys.begin(), request.keys.end());
+    request.keys.erase(std::unique(request.keys.begin(), request.keys.end()), request.keys.end());
     FF_TRY(reply, session_.read(request));
     for (const Record& record : reply.records) take(record);
-  }
+    for (const Key& key : request.keys) workspace_.note_looked_up(key);
+  } while (true);
   std::vector<Upstream> upstream;
   std::vector<SatelliteName> names;
   for (const Wanted& one : wanted) {

@@ -35,15 +35,35 @@ void put_result(FlowInput& input, std::string result, std::size_t& bytes) {
   input.result = std::move(result);
 }
 
+// The edge, and behind a node that is a flow the edges of its outputs, as far as they have room.
+void add_with_outputs(InputPage& page, const IncomingEdge& edge, std::size_t limit, const MemberLookup& lookup) {
+  page.edges.push_back(edge);
+  const auto found = lookup(edge.from);
+  if (!found) page.unknown.push_back(edge.from);
+  if (!found || *found == nullptr || !is_flow_node(*(*found)->spec.member)) return;
+  for (const IncomingEdge& output : (*found)->spec.member->incoming) {
+    if (output.kind == EdgeKind::output && page.edges.size() < limit) add_with_outputs(page, output, limit, lookup);
+  }
+}
+
 }  // namespace
 
-InputPage input_page(const Execution& execution, std::uint32_t from, std::uint32_t limit) {
+InputPage input_page(const Execution& execution, std::uint32_t from, std::uint32_t limit, const MemberLookup& lookup) {
   InputPage page;
   if (!execution.spec.member) return page;
   std::vector<IncomingEdge> all = input_edges(*execution.spec.member, *execution.facts.member);
+  const Execution* heir = &execution;
+  while (const auto begin = inherits_inputs_from(*heir->spec.member)) {
+    const auto found = lookup(*begin);
+    if (!found) page.unknown.push_back(*begin);
+    if (!found || *found == nullptr) break;
+    heir = *found;
+    const std::vector<IncomingEdge> more = input_edges(*heir->spec.member, *heir->facts.member);
+    all.insert(all.begin(), more.begin(), more.end());
+  }
   const std::size_t first = std::min<std::size_t>(from, all.size());
   const std::size_t end = std::min<std::size_t>(first + limit, all.size());
-  page.edges.assign(all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(end));
+  for (std::size_t i = first; i < end; ++i) add_with_outputs(page, all[i], limit, lookup);
   if (end < all.size()) page.next = static_cast<std::uint32_t>(end);
   return page;
 }

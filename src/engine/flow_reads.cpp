@@ -71,7 +71,8 @@ bool is_open(const Execution& upstream, const Execution& downstream, std::uint32
 EdgeState edge_state(const Execution& upstream, std::size_t position) {
   if (!is_resolved(upstream, position)) return EdgeState::waiting;
   const Ending ending = ending_of(upstream.facts.outcome, upstream.facts.member->withdrawn);
-  return edge_verdict(upstream.spec.member->outgoing[position].kind, ending);
+  const Membership& member = *upstream.spec.member;
+  return edge_verdict(member, member.outgoing[position].kind, ending);
 }
 
 bool waits(const Execution& execution) { return (execution.facts.gates & dependency_gate) != 0; }
@@ -93,6 +94,7 @@ void add_named(const Execution& execution, std::set<std::uint32_t>& ordinals) {
 FlowGroupInfo group_info(const IncomingGroup& group, const GroupTally& tally, const Members& members) {
   FlowGroupInfo info{group.name,          group.policy, group.needed, group.edges, tally.satisfied,
                      tally.unsatisfiable, tally.state,  group.rest,   {}};
+  if (group.policy == GroupPolicy::gather) return info;
   for (std::size_t i = 0; i < std::min(tally.winners.size(), max_named_winners); ++i) {
     info.winners.push_back(name_of(members, tally.winners[i]));
   }
@@ -432,11 +434,20 @@ Result<FlowInputsReply> flow_inputs(Store& store, const ExecutionId& id, std::ui
   FF_TRY_VOID(admit_limit(limit));
   FF_TRY(execution, load_execution(store, id));
   if (!execution.spec.member) return FlowInputsReply{};
-  const InputPage page = input_page(execution, from, limit);
-  std::set<std::uint32_t> ordinals;
-  for (const IncomingEdge& edge : page.edges) ordinals.insert(edge.from);
   Members members;
-  FF_TRY_VOID(load_members(store, flow_of(execution), ordinals, members));
+  std::set<std::uint32_t> looked_up;
+  const MemberLookup lookup = [&](std::uint32_t ordinal) -> std::optional<const Execution*> {
+    if (!looked_up.contains(ordinal)) return std::nullopt;
+    const auto found = members.find(ordinal);
+    return found == members.end() ? nullptr : &found->second;
+  };
+  InputPage page = input_page(execution, from, limit, lookup);
+  while (!page.unknown.empty()) {
+    const std::set<std::uint32_t> ordinals(page.unknown.begin(), page.unknown.end());
+    FF_TRY_VOID(load_members(store, flow_of(execution), ordinals, members));
+    looked_up.insert(ordinals.begin(), ordinals.end());
+    page = input_page(execution, from, limit, lookup);
+  }
   Upstream upstream;
   for (const auto& [ordinal, one] : members) upstream.emplace(ordinal, &one);
   std::map<SatelliteName, std::string> large;

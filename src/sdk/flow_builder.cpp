@@ -47,7 +47,19 @@ NodeBuilder NodeBuilder::all_of(const std::vector<std::string>& upstream, GroupO
 }
 
 NodeBuilder FlowBuilder::node(std::string name, CreateRequest request) {
-  request_.nodes.push_back({std::move(name), std::move(request)});
+  request_.nodes.push_back({std::move(name), std::move(request), {}});
+  return {*this, request_.nodes.size() - 1};
+}
+
+NodeBuilder FlowBuilder::node(std::string name, const FlowBuilder& inner) {
+  const FlowRequest& flow = inner.request_;
+  FlowNode node;
+  node.name = std::move(name);
+  node.request.tags = flow.tags;
+  node.request.deadline_at = flow.deadline_at;
+  node.request.deadline_ms = flow.deadline_ms;
+  node.flow = InnerFlow{flow.nodes, flow.edges, flow.groups, flow.failure_policy};
+  request_.nodes.push_back(std::move(node));
   return {*this, request_.nodes.size() - 1};
 }
 

@@ -8,9 +8,9 @@
 namespace flowfabric::wire {
 
 template <>
-struct EnumRange<EdgeKind> : Range<EdgeKind, EdgeKind::on_success, EdgeKind::join> {};
+struct EnumRange<EdgeKind> : Range<EdgeKind, EdgeKind::on_success, EdgeKind::output> {};
 template <>
-struct EnumRange<GroupPolicy> : Range<GroupPolicy, GroupPolicy::all, GroupPolicy::quorum> {};
+struct EnumRange<GroupPolicy> : Range<GroupPolicy, GroupPolicy::all, GroupPolicy::gather> {};
 template <>
 struct EnumRange<GroupRest> : Range<GroupRest, GroupRest::let_run, GroupRest::cancel_remaining> {};
 template <>
@@ -24,37 +24,6 @@ template <>
 struct EnumRange<EdgeState> : Range<EdgeState, EdgeState::waiting, EdgeState::unsatisfiable> {};
 template <>
 struct EnumRange<GroupState> : Range<GroupState, GroupState::waiting, GroupState::impossible> {};
-
-// The same as FlowNode with its fields side by side.
-struct FlatFlowNode : CreateRequest {
-  std::string node_name{};
-};
-template <>
-struct Shape<FlatFlowNode> {
-  static constexpr std::string_view name = "FlowNode";
-  static constexpr auto fields =
-      std::tuple_cat(std::tuple{required("name", &FlatFlowNode::node_name,
-                                         "Unique within the flow; names the input of nodes behind it.")
-                                    .within(1, limits::max_node_name_bytes)},
-                     Shape<CreateRequest>::fields);
-};
-template <>
-struct Codec<FlowNode> {
-  static Result<void> read(const Value& value, const At& at, FlowNode& out) {
-    FlatFlowNode flat;
-    FF_TRY_VOID(Codec<FlatFlowNode>::read(value, at, flat));
-    out.name = std::move(flat.node_name);
-    out.request = std::move(static_cast<CreateRequest&>(flat));
-    return {};
-  }
-  static void write(Writer& writer, const FlowNode& node) {
-    FlatFlowNode flat;
-    static_cast<CreateRequest&>(flat) = node.request;
-    flat.node_name = node.name;
-    Codec<FlatFlowNode>::write(writer, flat);
-  }
-  static std::string schema(Schemas& schemas) { return Codec<FlatFlowNode>::schema(schemas); }
-};
 
 template <>
 struct Shape<FlowEdge> {
@@ -79,6 +48,67 @@ struct Shape<FlowGroup> {
       field("k", &G::k, "Of a quorum: how many edges must be satisfied.").up_to(limits::max_flow_fan),
       field("rest", &G::rest, "What happens to the other upstream nodes once it has fired or cannot fire (let_run)."),
   };
+};
+
+// The same as FlowNode with its fields side by side.
+struct FlatFlowNode : CreateRequest {
+  std::string node_name{};
+  std::optional<InnerFlow> flow{};
+};
+
+// Fields of a create request as a node has them: one that is a flow has no kind.
+template <class Object, class Member>
+constexpr Field<Object, Member> field_of_node(Field<Object, Member> field) {
+  if (field.name == "kind") field.required = false;
+  return field;
+}
+template <class Other>
+constexpr Other field_of_node(Other field) {
+  return field;
+}
+
+template <>
+struct Shape<InnerFlow> {
+  using F = InnerFlow;
+  static constexpr std::string_view name = "InnerFlow";
+  static constexpr auto fields = std::tuple{
+      required("nodes", &F::nodes, "Its nodes: at least one.").within(1, limits::max_flow_nodes),
+      field("edges", &F::edges, "Edges between its nodes.").up_to(limits::max_flow_edges),
+      field("groups", &F::groups, "Groups of edges other than the default ones.").up_to(limits::max_flow_edges),
+      field("failure_policy", &F::failure_policy, "What an unhandled failure of a node in it does (fail_fast)."),
+  };
+};
+template <>
+struct Shape<FlatFlowNode> {
+  static constexpr std::string_view name = "FlowNode";
+  static constexpr auto fields = std::tuple_cat(
+      std::tuple{
+          required("name", &FlatFlowNode::node_name, "Unique within the flow; names the input of nodes behind it.")
+              .within(1, limits::max_node_name_bytes),
+          field("flow", &FlatFlowNode::flow,
+                "Instead of `kind`: the node is a flow. Of the other fields it can have only `tags` and a deadline.")},
+      std::apply([](const auto&... fields) { return std::tuple{field_of_node(fields)...}; },
+                 Shape<CreateRequest>::fields));
+};
+template <>
+struct Codec<FlowNode> {
+  static Result<void> read(const Value& value, const At& at, FlowNode& out) {
+    FlatFlowNode flat;
+    FF_TRY_VOID(Codec<FlatFlowNode>::read(value, at, flat));
+    if (flat.kind.empty() && !flat.flow) return refuse(At{&at, "kind", 0}, "is missing, and so is flow; give one");
+    out.name = std::move(flat.node_name);
+    out.flow = std::move(flat.flow);
+    out.request = std::move(static_cast<CreateRequest&>(flat));
+    return {};
+  }
+  static void write(Writer& writer, const FlowNode& node) {
+    FlatFlowNode flat;
+    static_cast<CreateRequest&>(flat) = node.request;
+    flat.node_name = node.name;
+    flat.flow = node.flow;
+    Codec<FlatFlowNode>::write(writer, flat);
+  }
+  static std::string schema(Schemas& schemas) { return Codec<FlatFlowNode>::schema(schemas); }
 };
 
 template <>

@@ -65,10 +65,10 @@ void Watcher::check_start(const Shadow& shadow, const std::vector<Event>& events
     std::uint32_t satisfied = 0;
     for (const IncomingEdge& edge : own.incoming) {
       if (edge.group != group) continue;
-      const Facts& upstream = member(flow_of(execution), edge.from)->execution.facts;
-      if (upstream.phase != Phase::terminal) continue;
-      const Ending ending = ending_of(upstream.outcome, upstream.member->withdrawn);
-      satisfied += edge_verdict(edge.kind, ending) == EdgeState::satisfied ? 1U : 0U;
+      const Execution& upstream = member(flow_of(execution), edge.from)->execution;
+      if (upstream.facts.phase != Phase::terminal) continue;
+      const Ending ending = ending_of(upstream.facts.outcome, upstream.facts.member->withdrawn);
+      satisfied += edge_verdict(*upstream.spec.member, edge.kind, ending) == EdgeState::satisfied ? 1U : 0U;
     }
     if (satisfied < own.groups[group].needed) {
       violated("no member starts before its groups fire", "{}", to_string(execution.id));
@@ -87,7 +87,7 @@ void Watcher::check_groups_of(const Shadow& shadow) const {
     for (std::size_t i = 0; i < std::min<std::size_t>(upstream.facts.member->resolved, outgoing.size()); ++i) {
       if (outgoing[i].to != own.ordinal || outgoing[i].group != edge.group) continue;
       const Ending ending = ending_of(upstream.facts.outcome, upstream.facts.member->withdrawn);
-      const bool satisfied = edge_verdict(edge.kind, ending) == EdgeState::satisfied;
+      const bool satisfied = edge_verdict(*upstream.spec.member, edge.kind, ending) == EdgeState::satisfied;
       ++(satisfied ? recount[edge.group].satisfied : recount[edge.group].unsatisfiable);
     }
   }
