@@ -29,8 +29,11 @@ Ending ending_of(const Execution& execution) {
   return ending_of(execution.facts.outcome, execution.facts.member->withdrawn);
 }
 
+// Failures that were counted before the mark existed have none.
 bool is_unhandled_failure(const Execution& execution) {
-  return is_failure(ending_of(execution)) && !is_handled(*execution.spec.member);
+  const Membership& member = *execution.spec.member;
+  if (is_part(member)) return false;
+  return execution.facts.member->unhandled || (is_failure(ending_of(execution)) && !is_handled(member));
 }
 
 std::vector<std::uint32_t> next_members(const FlowRecord& flow) {
@@ -147,12 +150,11 @@ void spread_to_descendants(Workspace& workspace, FlowRecord& flow) {
 }
 
 // The edge is counted again when its upstream node has ended again. Its group stays as it is.
-void take_back(Slot& slot, const OutgoingEdge& edge, const Membership& from, Ending ending, const Context& context) {
+void take_back(Slot& slot, const OutgoingEdge& edge, std::uint32_t from, EdgeState verdict, const Context& context) {
   MemberFacts& facts = *slot.execution()->facts.member;
-  if (edge.kind == EdgeKind::join && facts.growth) std::erase(facts.growth->joined, from.ordinal);
+  if (edge.kind == EdgeKind::join && facts.growth) std::erase(facts.growth->joined, from);
   GroupTally& tally = facts.groups[edge.group];
-  std::uint32_t& count =
-      edge_verdict(from, edge.kind, ending) == EdgeState::satisfied ? tally.satisfied : tally.unsatisfiable;
+  std::uint32_t& count = verdict == EdgeState::satisfied ? tally.satisfied : tally.unsatisfiable;
   if (count > 0) --count;
   Transition(slot, context).touch();
 }
@@ -195,6 +197,7 @@ void reset_member(Slot& slot, const FlowReplay& replay, const Context& context) 
   arm_groups(*transition.spec().member, *facts.member, replay);
   facts.member->resolved = 0;
   facts.member->withdrawn = false;
+  facts.member->unhandled = false;
   facts.member->sibling_cancels.clear();
   facts.member->work_at = 0;
   if (starts_afresh) facts.has_checkpoint = false;
@@ -248,11 +251,11 @@ void cross_edges(Workspace& workspace, Slot& slot, const Context& context) {
     if (downstream == nullptr) continue;
     workspace.tie(slot, *downstream);
     const Ending ending = ending_of(upstream);
+    const EdgeState verdict = edge_verdict(edge.kind, ending, upstream.facts.member->unhandled);
     if (replay.stage == Stage::take_back) {
-      take_back(*downstream, edge, *upstream.spec.member, ending, context);
+      take_back(*downstream, edge, crossing.from, verdict, context);
     } else {
-      const Membership& member = *upstream.spec.member;
-      arrive(*downstream, edge, edge_verdict(member, edge.kind, ending), member, ending, context);
+      arrive(*downstream, edge, verdict, *upstream.spec.member, ending, context);
       // A failure that is not replayed cancels nothing, as one of the outer flow does not.
       if (is_flow_node(*downstream->execution()->spec.member)) {
         downstream->execution()->facts.member->sibling_cancels.clear();

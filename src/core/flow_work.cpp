@@ -76,11 +76,10 @@ void start_retention(FlowRecord& flow, const Context& context) {
 void count_member(Slot& slot, const Execution& execution, const Context& context) {
   FlowRecord& flow = *slot.flow();
   FlowFacts& facts = flow.facts;
-  const Ending ending = ending_of(execution.facts.outcome, execution.facts.member->withdrawn);
   count_outcome(facts, execution.facts.outcome);
   facts.last_mutation_at = context.now;
   slot.changed = true;
-  if (is_failure(ending) && !is_handled(*execution.spec.member)) {
+  if (execution.facts.member->unhandled && !is_part(*execution.spec.member)) {
     const Membership& member = *execution.spec.member;
     ++facts.unhandled;
     const std::string category = execution.facts.failure ? execution.facts.failure->category : "";
@@ -108,12 +107,13 @@ void resolve_edges(Workspace& workspace, Slot& slot, const Context& context) {
   const Membership& member = *execution.spec.member;
   const FlowId flow = flow_of(execution);
   const Ending ending = ending_of(execution.facts.outcome, facts.withdrawn);
+  if (facts.resolved == 0) facts.unhandled = is_failure(ending) && !is_handled(member);
   for (std::uint32_t step = 0; step < limits::max_flow_step && facts.resolved < member.outgoing.size(); ++step) {
     const OutgoingEdge& edge = member.outgoing[facts.resolved++];
     Slot* downstream = member_slot(workspace, flow, edge.to);
     if (downstream == nullptr) continue;
     workspace.tie(slot, *downstream);
-    arrive(*downstream, edge, edge_verdict(member, edge.kind, ending), member, ending, context);
+    arrive(*downstream, edge, edge_verdict(edge.kind, ending, facts.unhandled), member, ending, context);
   }
   if (facts.resolved < member.outgoing.size()) return;
   facts.unresolved = false;
@@ -497,7 +497,8 @@ void resolve_late_edge(Workspace& workspace, Slot& from, const OutgoingEdge& edg
   Slot* downstream = member_slot(workspace, flow_of(execution), edge.to);
   if (downstream == nullptr) return;
   workspace.tie(from, *downstream);
-  arrive(*downstream, edge, edge_verdict(member, edge.kind, ending), member, ending, context);
+  const bool unhandled = execution.facts.member->unhandled;
+  arrive(*downstream, edge, edge_verdict(edge.kind, ending, unhandled), member, ending, context);
 }
 
 void record_flow_event(Slot& slot, EventType type, const std::string& actor, const std::string& reason,

@@ -124,7 +124,7 @@ void encode_into(Encoder& out, const MemberFacts& facts) {
   }
   out.boolean(facts.unresolved);
   out.unsigned_number(facts.resolved);
-  out.boolean(facts.withdrawn);
+  out.u8(static_cast<std::uint8_t>((facts.withdrawn ? 1 : 0) + (facts.unhandled ? 2 : 0)));
   out.unsigned_number(facts.sibling_cancels.size());
   for (const SiblingCancel& cancel : facts.sibling_cancels) {
     out.unsigned_number(cancel.group);
@@ -132,6 +132,9 @@ void encode_into(Encoder& out, const MemberFacts& facts) {
   }
   out.number(facts.work_at);
 }
+
+// As two of the facts are stored together. Values are stored.
+enum class EndMarks : std::uint8_t { none, withdrawn, unhandled, both };
 
 MemberFacts decode_member_facts(Decoder& in) {
   MemberFacts facts;
@@ -145,7 +148,9 @@ MemberFacts decode_member_facts(Decoder& in) {
   }
   facts.unresolved = in.boolean();
   facts.resolved = in.u32();
-  facts.withdrawn = in.boolean();
+  const EndMarks marks = in.enumerator(EndMarks::both);
+  facts.withdrawn = marks == EndMarks::withdrawn || marks == EndMarks::both;
+  facts.unhandled = marks == EndMarks::unhandled || marks == EndMarks::both;
   facts.sibling_cancels.resize(in.count());
   for (SiblingCancel& cancel : facts.sibling_cancels) {
     cancel.group = in.u32();
@@ -177,7 +182,7 @@ bool has_outgoing(const Membership& member, std::initializer_list<EdgeKind> kind
 
 }  // namespace
 
-EdgeState edge_verdict(const Membership& from, EdgeKind kind, Ending ending) {
+EdgeState edge_verdict(EdgeKind kind, Ending ending, bool unhandled) {
   bool satisfied = true;
   switch (kind) {
     case EdgeKind::on_success:
@@ -187,9 +192,7 @@ EdgeState edge_verdict(const Membership& from, EdgeKind kind, Ending ending) {
     case EdgeKind::optional:
     case EdgeKind::join: break;
     case EdgeKind::part:
-    case EdgeKind::output:
-      satisfied = !is_failure(ending) || has_outgoing(from, {EdgeKind::on_failure, EdgeKind::join});
-      break;
+    case EdgeKind::output: satisfied = !unhandled; break;
   }
   return satisfied ? EdgeState::satisfied : EdgeState::unsatisfiable;
 }
@@ -212,9 +215,9 @@ bool is_failure(Ending ending) {
   return ending == Ending::failed || ending == Ending::expired || ending == Ending::cancelled;
 }
 
-bool is_handled(const Membership& member) {
-  return has_outgoing(member, {EdgeKind::on_failure, EdgeKind::join, EdgeKind::part, EdgeKind::output});
-}
+bool is_handled(const Membership& member) { return has_outgoing(member, {EdgeKind::on_failure, EdgeKind::join}); }
+
+bool is_part(const Membership& member) { return has_outgoing(member, {EdgeKind::part, EdgeKind::output}); }
 
 bool is_begin(const Membership& member) { return has_outgoing(member, {EdgeKind::within}); }
 

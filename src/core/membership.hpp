@@ -91,6 +91,8 @@ struct MemberFacts {
   bool unresolved = false;
   std::uint32_t resolved = 0;
   bool withdrawn = false;  // its flow ended it: a group that no longer needs it, a cancellation, the flow's deadline
+  // It failed, and when its edges were resolved none of them took that up. One that is added later does not change it.
+  bool unhandled = false;
   std::vector<SiblingCancel> sibling_cancels;
   TimestampMs work_at = 0;  // not 0: the clock has to continue with one of the above
   std::optional<MemberGrowth> growth;
@@ -127,14 +129,16 @@ enum class Ending : std::uint8_t { success, failed, cancelled, withdrawn, expire
 
 Ending ending_of(Outcome outcome, bool withdrawn);
 
-// What becomes of an edge of this kind that leads away from `from`. Never `waiting`.
-EdgeState edge_verdict(const Membership& from, EdgeKind kind, Ending ending);
+// Never `waiting`. `unhandled` is that of the upstream node.
+EdgeState edge_verdict(EdgeKind kind, Ending ending, bool unhandled);
 // Whether the downstream node gets an input from the edge.
 bool passes_input(EdgeKind kind, Ending ending);
 // Whether this end makes the flow fail, unless an edge takes it up.
 bool is_failure(Ending ending);
-// Whether its failure is no failure of its flow: an on_failure or a join edge takes it up, or it fails the node whose part it is.
+// Whether an on_failure or a join edge takes its failure up.
 bool is_handled(const Membership& member);
+// It lies within a flow that is a node: its failure fails that node, not the flow.
+bool is_part(const Membership& member);
 // A node that is a flow is two members: its begin, and the node itself, which ends with the nodes in it.
 bool is_begin(const Membership& member);
 bool is_flow_node(const Membership& member);

@@ -24,15 +24,15 @@ TEST(FlowTables, WhichOutcomesSatisfyAnEdge) {
   };
   for (const Row& row : table) {
     const std::string_view name = to_string(row.kind);
-    EXPECT_EQ(edge_verdict({}, row.kind, Ending::success), row.success) << name;
-    EXPECT_EQ(edge_verdict({}, row.kind, Ending::failed), row.failed) << name;
-    EXPECT_EQ(edge_verdict({}, row.kind, Ending::cancelled), row.cancelled) << name;
-    EXPECT_EQ(edge_verdict({}, row.kind, Ending::withdrawn), row.withdrawn) << name;
-    EXPECT_EQ(edge_verdict({}, row.kind, Ending::expired), row.expired) << name;
-    EXPECT_EQ(edge_verdict({}, row.kind, Ending::skipped), row.skipped) << name;
+    EXPECT_EQ(edge_verdict(row.kind, Ending::success, is_failure(Ending::success)), row.success) << name;
+    EXPECT_EQ(edge_verdict(row.kind, Ending::failed, is_failure(Ending::failed)), row.failed) << name;
+    EXPECT_EQ(edge_verdict(row.kind, Ending::cancelled, is_failure(Ending::cancelled)), row.cancelled) << name;
+    EXPECT_EQ(edge_verdict(row.kind, Ending::withdrawn, is_failure(Ending::withdrawn)), row.withdrawn) << name;
+    EXPECT_EQ(edge_verdict(row.kind, Ending::expired, is_failure(Ending::expired)), row.expired) << name;
+    EXPECT_EQ(edge_verdict(row.kind, Ending::skipped, is_failure(Ending::skipped)), row.skipped) << name;
     for (const Ending ending :
          {Ending::success, Ending::failed, Ending::cancelled, Ending::withdrawn, Ending::expired, Ending::skipped}) {
-      bool input = edge_verdict({}, row.kind, ending) == yes;
+      bool input = edge_verdict(row.kind, ending, is_failure(ending)) == yes;
       if (row.kind == EdgeKind::optional || row.kind == EdgeKind::output) input = ending == Ending::success;
       if (row.kind == EdgeKind::within || row.kind == EdgeKind::part) input = false;
       EXPECT_EQ(passes_input(row.kind, ending), input) << name;
@@ -41,16 +41,14 @@ TEST(FlowTables, WhichOutcomesSatisfyAnEdge) {
 }
 
 TEST(FlowTables, AFailureThatIsHandledWithinAFlowDoesNotFailIt) {
-  for (const EdgeKind handling : {EdgeKind::on_failure, EdgeKind::join}) {
-    Membership member;
-    member.outgoing = {{1, EdgeKind::part, 0}, {2, handling, 0}};
-    EXPECT_EQ(edge_verdict(member, EdgeKind::part, Ending::failed), yes);
-    EXPECT_TRUE(is_handled(member));
-  }
-  Membership unhandled;
-  unhandled.outgoing = {{1, EdgeKind::part, 0}, {2, EdgeKind::on_finish, 0}};
-  EXPECT_EQ(edge_verdict(unhandled, EdgeKind::part, Ending::failed), no);
-  EXPECT_TRUE(is_handled(unhandled)) << "it fails the node whose part it is, not the flow";
+  EXPECT_EQ(edge_verdict(EdgeKind::part, Ending::failed, false), yes);
+  EXPECT_EQ(edge_verdict(EdgeKind::part, Ending::failed, true), no);
+  Membership member;
+  member.outgoing = {{1, EdgeKind::part, 0}, {2, EdgeKind::on_finish, 0}};
+  EXPECT_FALSE(is_handled(member));
+  EXPECT_TRUE(is_part(member));
+  member.outgoing.push_back({2, EdgeKind::on_failure, 0});
+  EXPECT_TRUE(is_handled(member));
 }
 
 TEST(FlowTables, HowAMemberEnded) {
@@ -77,6 +75,7 @@ TEST(FlowTables, WhenAGroupFires) {
       {GroupPolicy::any, 1, "sss", "fff"},    {GroupPolicy::any, 1, "uus", "wwf"},
       {GroupPolicy::any, 1, "uuu", "wwi"},    {GroupPolicy::quorum, 2, "sus", "wwf"},
       {GroupPolicy::quorum, 2, "uus", "wii"}, {GroupPolicy::quorum, 2, "ssu", "wff"},
+      {GroupPolicy::gather, 3, "sss", "wwf"}, {GroupPolicy::gather, 3, "suu", "wwf"},
   };
   for (const GroupRun& run : runs) {
     const IncomingGroup group{"g", run.policy, run.needed, static_cast<std::uint32_t>(run.arriving.size()),
@@ -121,6 +120,7 @@ TEST(FlowRecords, RoundTrip) {
   facts.member->unresolved = true;
   facts.member->resolved = 9;
   facts.member->withdrawn = true;
+  facts.member->unhandled = true;
   facts.member->sibling_cancels = {{1, 3}};
   facts.member->work_at = 12345;
   EXPECT_EQ(decode_facts(encode(facts)).value(), facts);

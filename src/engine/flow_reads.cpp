@@ -71,8 +71,7 @@ bool is_open(const Execution& upstream, const Execution& downstream, std::uint32
 EdgeState edge_state(const Execution& upstream, std::size_t position) {
   if (!is_resolved(upstream, position)) return EdgeState::waiting;
   const Ending ending = ending_of(upstream.facts.outcome, upstream.facts.member->withdrawn);
-  const Membership& member = *upstream.spec.member;
-  return edge_verdict(member, member.outgoing[position].kind, ending);
+  return edge_verdict(upstream.spec.member->outgoing[position].kind, ending, upstream.facts.member->unhandled);
 }
 
 bool waits(const Execution& execution) { return (execution.facts.gates & dependency_gate) != 0; }

@@ -1,4 +1,5 @@
 // Clients that submit flows, and operators that cancel them.
+#include "core/flow_nesting.hpp"
 #include "simulation/world.hpp"
 
 namespace flowfabric::simulation {
@@ -9,7 +10,26 @@ FlowNode World::random_node(std::string name, const std::string& name_space) {
   node.idempotency_key.clear();
   node.id.reset();
   if (node.policy.on_lease_lost == OnLeaseLost::manual) node.policy.on_lease_lost = OnLeaseLost::requeue;
-  return {std::move(name), std::move(node)};
+  return {std::move(name), std::move(node), {}};
+}
+
+// A node that is a flow, rarely with another one in it.
+FlowNode World::random_inner_flow(std::string name, const std::string& name_space) {
+  FlowNode node;
+  node.name = std::move(name);
+  InnerFlow& flow = node.flow.emplace();
+  const std::uint64_t nodes = 1 + random_.below(3);
+  for (std::uint64_t i = 0; i < nodes; ++i) {
+    const std::string inner = fmt::format("i{}", i);
+    flow.nodes.push_back(random_.chance(150) ? random_inner_flow(inner, name_space) : random_node(inner, name_space));
+    for (std::uint64_t from = 0; from < i; ++from) {
+      if (!random_.chance(500)) continue;
+      flow.edges.push_back({fmt::format("i{}", from), inner, static_cast<EdgeKind>(random_.below(4)), {}});
+    }
+  }
+  if (random_.chance(300)) flow.failure_policy = FailurePolicy::continue_others;
+  if (random_.chance(100)) node.request.deadline_ms = random_.between(1, 30000);
+  return node;
 }
 
 // Some names come again, so additions repeat each other, in part or with other content. Edges lead anywhere: those that would
@@ -30,6 +50,12 @@ FlowAddition World::random_addition(const FlowRecord& flow, const std::string& a
       node.request.kind = "added";
       node.request.name_space = flow.spec.name_space;
     }
+    if (random_.chance(150)) {
+      node = {name, {}, InnerFlow{}};
+      node.request.name_space = flow.spec.name_space;
+      node.request.kind = inner_flow_kind;
+      node.flow->nodes.push_back(random_node("i0", flow.spec.name_space));
+    }
     addition.nodes.push_back(std::move(node));
     names.push_back(name);
     if (!adder.empty() && random_.chance(500)) addition.edges.push_back({name, adder, EdgeKind::join, {}});
@@ -38,6 +64,7 @@ FlowAddition World::random_addition(const FlowRecord& flow, const std::string& a
   for (std::uint64_t i = 0; i < edges; ++i) {
     addition.edges.push_back({random_.pick(names), random_.pick(names), static_cast<EdgeKind>(random_.below(4)), {}});
   }
+  if (!unfold_flows(addition)) return {};
   return addition;
 }
 
@@ -78,7 +105,9 @@ FlowRequest World::random_flow() {
   request.kind = "flow";
   const std::uint64_t nodes = (request.open ? 0 : 1) + random_.below(8);
   for (std::uint64_t i = 0; i < nodes; ++i) {
-    request.nodes.push_back(random_node(fmt::format("n{}", i), request.name_space));
+    const std::string name = fmt::format("n{}", i);
+    request.nodes.push_back(random_.chance(150) ? random_inner_flow(name, request.name_space)
+                                                : random_node(name, request.name_space));
   }
   for (std::uint64_t to = 1; to < nodes; ++to) {
     std::vector<FlowEdge> edges;

@@ -229,9 +229,11 @@ void Life::lose(const Event& event, const Policy& policy) {
 void Life::end(const Event& event, std::uint64_t commit) {
   require(stage_ != Stage::ended, event, "it has ended already: a second terminal event");
   const bool held = stage_ == Stage::held;
-  require(held || event.type != EventType::completed, event, "nobody held it");
+  // A node that is a flow runs no worker, and neither does its begin.
+  const bool ends_itself = gated_ && event.actor == "flow" && event.kind == inner_flow_kind;
+  require(held || ends_itself || event.type != EventType::completed, event, "nobody held it");
   require(event.type != EventType::skipped || gated_, event, "it was not waiting for nodes");
-  require(held || event.type != EventType::failed || capped_, event, "nobody held it");
+  require(held || ends_itself || event.type != EventType::failed || capped_, event, "nobody held it");
   if (held) end_span(event, commit);
   // A holder whose execution is ended by another caller must be fenced afterwards.
   expect_epoch(event, held && event.type != EventType::completed ? epoch_ + 1 : epoch_);

@@ -154,6 +154,9 @@ void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
   expected.retain_until = after.retain_until;
   expected.last_mutation_at = after.last_mutation_at;
   expected.member = after.member;  // resolved edges
+  if (before.gates != 0 && after.failure && after.failure->category == "node_failed") {
+    expected.failure = after.failure;  // it is a flow, and a node in it has failed; it ends with the others
+  }
   if (before.gates != 0 && after.delay_until == 0) {
     expected.delay_until = 0;
     expected.delay_cause = DelayCause::none;

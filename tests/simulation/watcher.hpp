@@ -105,6 +105,7 @@ class Watcher {
   void check_flow(const FlowShadow& shadow) const;
   void check_names(const FlowRecord& flow) const;
   void check_groups_of(const Shadow& shadow) const;
+  void check_parts_of(const Shadow& shadow) const;
   const Shadow* member(const FlowId& flow, std::uint32_t ordinal) const;
   void worker_changed(const Key& key);
   void check_worker_change(const WorkerShadow& shadow, const WorkerRecord& after, const std::vector<Event>& events);

@@ -68,7 +68,7 @@ void Watcher::check_start(const Shadow& shadow, const std::vector<Event>& events
       const Execution& upstream = member(flow_of(execution), edge.from)->execution;
       if (upstream.facts.phase != Phase::terminal) continue;
       const Ending ending = ending_of(upstream.facts.outcome, upstream.facts.member->withdrawn);
-      satisfied += edge_verdict(*upstream.spec.member, edge.kind, ending) == EdgeState::satisfied ? 1U : 0U;
+      satisfied += edge_verdict(edge.kind, ending, upstream.facts.member->unhandled) == EdgeState::satisfied ? 1U : 0U;
     }
     if (satisfied < own.groups[group].needed) {
       violated("no member starts before its groups fire", "{}", to_string(execution.id));
@@ -87,7 +87,7 @@ void Watcher::check_groups_of(const Shadow& shadow) const {
     for (std::size_t i = 0; i < std::min<std::size_t>(upstream.facts.member->resolved, outgoing.size()); ++i) {
       if (outgoing[i].to != own.ordinal || outgoing[i].group != edge.group) continue;
       const Ending ending = ending_of(upstream.facts.outcome, upstream.facts.member->withdrawn);
-      const bool satisfied = edge_verdict(*upstream.spec.member, edge.kind, ending) == EdgeState::satisfied;
+      const bool satisfied = edge_verdict(edge.kind, ending, upstream.facts.member->unhandled) == EdgeState::satisfied;
       ++(satisfied ? recount[edge.group].satisfied : recount[edge.group].unsatisfiable);
     }
   }
@@ -98,6 +98,31 @@ void Watcher::check_groups_of(const Shadow& shadow) const {
                to_string(execution.id), i, counted.satisfied, counted.unsatisfiable, recount[i].satisfied,
                recount[i].unsatisfiable);
     }
+  }
+}
+
+// A node that is a flow succeeds or fails by what became of the nodes in it, all of which have ended then. Nothing is said after a
+// replay of one of these alone.
+void Watcher::check_parts_of(const Shadow& shadow) const {
+  const Execution& whole = shadow.execution;
+  const Outcome outcome = whole.facts.outcome;
+  if (!is_flow_node(*whole.spec.member) || (outcome != Outcome::success && outcome != Outcome::failed)) return;
+  bool failed = false;
+  for (const IncomingEdge& edge : whole.spec.member->incoming) {
+    const Execution& part = member(flow_of(whole), edge.from)->execution;
+    if (part.facts.replay_count != whole.facts.replay_count) return;
+    if (part.facts.phase != Phase::terminal) {
+      violated("a node that is a flow ends after the nodes in it", "{}", to_string(whole.id));
+    }
+    const bool unhandled =
+        is_failure(ending_of(part.facts.outcome, part.facts.member->withdrawn)) && !is_handled(*part.spec.member);
+    if (unhandled && !part.facts.member->unhandled) {
+      violated("a failure that no edge takes up is marked", "{}", to_string(part.id));
+    }
+    failed = failed || part.facts.member->unhandled;
+  }
+  if (failed != (outcome == Outcome::failed)) {
+    violated("a node that is a flow fails with the nodes in it", "{}", to_string(whole.id));
   }
 }
 
@@ -126,6 +151,7 @@ void Watcher::check_flow(const FlowShadow& shadow) const {
       violated("a member stays as long as its flow", "{}", to_string(shadow.record.id));
     const Facts& of_member = one->execution.facts;
     check_groups_of(*one);
+    check_parts_of(*one);
     const bool counted = of_member.phase == Phase::terminal && !of_member.member->unresolved;
     if (counted) ++ended[of_member.outcome];
     all = all && counted;

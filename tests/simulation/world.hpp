@@ -181,6 +181,7 @@ class World final : public Environment {
   void submit_some_flow();
   FlowRequest random_flow();
   FlowNode random_node(std::string name, const std::string& name_space);
+  FlowNode random_inner_flow(std::string name, const std::string& name_space);
   FlowAddition random_addition(const FlowRecord& flow, const std::string& adder);
   void build_some_flow();
   void seal_all_flows();
