@@ -1,5 +1,6 @@
 // Drawings of a flow: Graphviz and Mermaid.
 #include <map>
+#include <set>
 
 #include <flowfabric/flows.hpp>
 
@@ -33,9 +34,25 @@ std::string in_quotes(const std::string& text, const char* quote) {
 }
 
 std::string label_of(const FlowEdgeInfo& edge) {
+  if (edge.kind > EdgeKind::join) return {};  // its nodes say what it is
   std::string label = edge.kind == EdgeKind::on_success ? "" : std::string(to_string(edge.kind));
   if (!edge.group.empty()) label += (label.empty() ? "" : ", ") + edge.group;
   return label;
+}
+
+// All edges but those that follow from others: every node in a flow waits for its begin, and the node that is the flow waits for
+// every node in it.
+std::vector<FlowEdgeInfo> drawn_edges(const FlowGraph& graph) {
+  std::set<std::string> has_others;
+  for (const FlowEdgeInfo& edge : graph.edges) {
+    if (edge.kind < EdgeKind::within) has_others.insert(edge.to);
+  }
+  std::vector<FlowEdgeInfo> drawn;
+  for (const FlowEdgeInfo& edge : graph.edges) {
+    const bool follows = edge.kind == EdgeKind::part || (edge.kind == EdgeKind::within && has_others.contains(edge.to));
+    if (!follows) drawn.push_back(edge);
+  }
+  return drawn;
 }
 
 }  // namespace
@@ -48,7 +65,7 @@ std::string to_graphviz(const FlowGraph& graph) {
   }
   std::map<std::string, std::uint32_t> ordinals;
   for (const FlowNodeInfo& node : graph.nodes) ordinals[node.name] = node.ordinal;
-  for (const FlowEdgeInfo& edge : graph.edges) {
+  for (const FlowEdgeInfo& edge : drawn_edges(graph)) {
     const auto from = ordinals.find(edge.from);
     const auto to = ordinals.find(edge.to);
     if (from == ordinals.end() || to == ordinals.end()) continue;
@@ -70,7 +87,7 @@ std::string to_mermaid(const FlowGraph& graph) {
            std::string(to_string(node.public_state)) + "\"]\n";
     out += "  style n" + std::to_string(node.ordinal) + " fill:" + colour(node.public_state) + "\n";
   }
-  for (const FlowEdgeInfo& edge : graph.edges) {
+  for (const FlowEdgeInfo& edge : drawn_edges(graph)) {
     const auto from = ordinals.find(edge.from);
     const auto to = ordinals.find(edge.to);
     if (from == ordinals.end() || to == ordinals.end()) continue;

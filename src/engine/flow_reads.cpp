@@ -378,10 +378,12 @@ std::vector<std::string> critical_path(const Members& members) {
   while (at != nullptr) {
     path.push_back(at->spec.member->node);
     const Execution* before = nullptr;
+    // A node that is a flow never starts; its end counts.
+    const TimestampMs began = at->facts.started_at != 0 ? at->facts.started_at : at->facts.finished_at;
     for (const IncomingEdge& edge : at->spec.member->incoming) {
       const auto upstream = members.find(edge.from);
       if (upstream == members.end() || upstream->second.facts.phase != Phase::terminal) continue;
-      if (upstream->second.facts.finished_at > at->facts.started_at) continue;
+      if (upstream->second.facts.finished_at > began) continue;
       if (before == nullptr || upstream->second.facts.finished_at > before->facts.finished_at)
         before = &upstream->second;
     }

@@ -9,6 +9,27 @@ namespace {
 
 using namespace std::chrono_literals;
 
+TEST(FlowBuilder, ANodeIsAFlow) {
+  FlowBuilder inner("inner");
+  inner.node("a", "work", 1);
+  inner.node("b", "work").after("a");
+  inner.continue_after_failure().tag("team.name", "x").deadline(5s);
+  FlowBuilder flow("outer");
+  flow.node("sub", inner).after("first");
+  flow.node("first", "work");
+  const FlowRequest built = flow.build();
+  ASSERT_EQ(built.nodes.size(), 2u);
+  ASSERT_TRUE(built.nodes[0].flow);
+  EXPECT_EQ(built.nodes[0].request.kind, "");
+  EXPECT_EQ(built.nodes[0].request.deadline_ms, 5000);
+  EXPECT_EQ(built.nodes[0].request.tags, (Tags{{"team.name", "x"}}));
+  EXPECT_EQ(built.nodes[0].flow->nodes.size(), 2u);
+  EXPECT_EQ(built.nodes[0].flow->edges.size(), 1u);
+  EXPECT_EQ(built.nodes[0].flow->failure_policy, FailurePolicy::continue_others);
+  ASSERT_EQ(built.edges.size(), 1u);
+  EXPECT_EQ(built.edges[0].to, "sub");
+}
+
 TEST(FlowBuilder, EdgesOfTheDefaultGroupHaveTheirKinds) {
   FlowBuilder flow("media");
   CreateRequest request;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Event, FlowEdgeInfo, FlowGraph, FlowGroupInfo, FlowNodeInfo, FlowSummary } from '../src/api/types';
-import { applyFlowEvent, applyToGraph, endsOf, findNodes, flowLink, flowOptions, flowsLink, flowUuid, gatesOf, noFlowFilter, parseFlowFilter, progress, sameShape, segments, submittedInto, waitText } from '../src/core/flows';
+import { applyFlowEvent, applyToGraph, drawnEdges, endsOf, findNodes, flowLink, flowOptions, flowsLink, flowUuid, gatesOf, noFlowFilter, parseFlowFilter, progress, sameShape, segments, submittedInto, waitText } from '../src/core/flows';
 
 const id = 'fp7-019b76da-a800-7000-8000-000000000008';
 const counts = { total: 4, pending: 1, succeeded: 2, failed: 1, cancelled: 0, expired: 0, skipped: 0 };
@@ -107,6 +107,16 @@ describe('gates', () => {
     const [gate] = gatesOf(target, [edge('bad', 't', { state: 'unsatisfiable' }), edge('skipped', 't', { state: 'unsatisfiable' })], stateOf);
     expect(gate?.sentence).toBe('Wants any of 2 and cannot fire any more: 2 unsatisfiable. The node is skipped.');
     expect(gate?.edges.map((entry) => entry.input)).toEqual(['none', 'none']);
+  });
+  it('tell of a node that is a flow how many nodes in it have ended', () => {
+    const target = node('t', { groups: [group({ name: '(flow)', policy: 'gather', edges: 4, needed: 4, satisfied: 1, unsatisfiable: 1 })] });
+    const [gate] = gatesOf(target, [edge('t/(begin)', 't', { kind: 'part', group: '(flow)', state: 'satisfied' })], stateOf);
+    expect(gate?.sentence).toBe('It is a flow and ends with the nodes in it: 2 of 4 have ended, 1 with a failure.');
+    expect(gate?.edges.map((entry) => entry.input)).toEqual(['none']);
+  });
+  it('leave edges out of the drawing that follow from others', () => {
+    const edges = [edge('a', 't/(begin)'), edge('t/(begin)', 't', { kind: 'part' }), edge('t/(begin)', 't/x', { kind: 'within' }), edge('t/(begin)', 't/y', { kind: 'within' }), edge('t/x', 't/y'), edge('t/x', 't', { kind: 'part' }), edge('t/y', 't', { kind: 'output' }), edge('t', 'z')];
+    expect(drawnEdges(edges).map((one) => `${one.from} ${one.to}`)).toEqual(['a t/(begin)', 't/(begin) t/x', 't/x t/y', 't/y t', 't z']);
   });
   it('tell inputs as the table in docs/flows.md', () => {
     const target = node('t', { groups: [group({ edges: 5, needed: 5 })] });

@@ -534,14 +534,14 @@ export interface FlowDescription {
 export interface FlowEdge {
   from: string;
   to: string;
-  kind?: 'on_success' | 'on_failure' | 'on_finish' | 'optional' | 'join';
+  kind?: 'on_success' | 'on_failure' | 'on_finish' | 'optional' | 'join' | 'within' | 'part' | 'output';
   group?: string;
 }
 
 export interface FlowEdgeInfo {
   from: string;
   to: string;
-  kind: 'on_success' | 'on_failure' | 'on_finish' | 'optional' | 'join';
+  kind: 'on_success' | 'on_failure' | 'on_finish' | 'optional' | 'join' | 'within' | 'part' | 'output';
   group?: string;
   state: 'waiting' | 'satisfied' | 'unsatisfiable';
 }
@@ -573,14 +573,14 @@ export interface FlowGraphReply {
 export interface FlowGroup {
   node: string;
   name?: string;
-  policy?: 'all' | 'any' | 'quorum';
+  policy?: 'all' | 'any' | 'quorum' | 'gather';
   k?: number;
   rest?: 'let_run' | 'cancel_remaining';
 }
 
 export interface FlowGroupInfo {
   name?: string;
-  policy: 'all' | 'any' | 'quorum';
+  policy: 'all' | 'any' | 'quorum' | 'gather';
   needed: number;
   edges: number;
   satisfied: number;
@@ -617,9 +617,10 @@ export interface FlowMember {
 
 export interface FlowNode {
   name: string;
+  flow?: InnerFlow;
   namespace?: string;
   lane?: string;
-  kind: string;
+  kind?: string;
   payload?: unknown;
   payload_base64?: string;
   payload_encoding?: string;
@@ -797,6 +798,13 @@ export interface HeldLease {
 export interface HeldLeasePage {
   leases: HeldLease[];
   next_cursor: string;
+}
+
+export interface InnerFlow {
+  nodes: FlowNode[];
+  edges?: FlowEdge[];
+  groups?: FlowGroup[];
+  failure_policy?: 'fail_fast' | 'continue';
 }
 
 export interface JoinBody {

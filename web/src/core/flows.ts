@@ -147,9 +147,16 @@ export function sameShape(a: FlowGraph, b: FlowGraph): boolean {
 
 export interface Ends { from: Int32Array; to: Int32Array; kept: FlowEdgeInfo[] }
 
+/** All edges but those that follow from others: every node in a flow waits for its begin, and the node that is the flow waits for every node in it. */
+export function drawnEdges(edges: readonly FlowEdgeInfo[]): FlowEdgeInfo[] {
+  const inner = new Set<FlowEdgeInfo['kind']>(['within', 'part', 'output']);
+  const others = new Set(edges.filter((edge) => !inner.has(edge.kind)).map((edge) => edge.to));
+  return edges.filter((edge) => edge.kind !== 'part' && (edge.kind !== 'within' || !others.has(edge.to)));
+}
+
 /** Edges by the numbers of their nodes. Edges of unknown nodes, which a server does not send, are left out. */
 export function endsOf(graph: FlowGraph, numbers: ReadonlyMap<string, number>): Ends {
-  const kept = graph.edges.filter((edge) => numbers.has(edge.from) && numbers.has(edge.to));
+  const kept = drawnEdges(graph.edges).filter((edge) => numbers.has(edge.from) && numbers.has(edge.to));
   return { kept, from: Int32Array.from(kept, (edge) => numbers.get(edge.from) ?? 0), to: Int32Array.from(kept, (edge) => numbers.get(edge.to) ?? 0) };
 }
 
@@ -192,6 +199,7 @@ const wants = (group: FlowGroupInfo): string =>
 
 function sentenceOf(group: FlowGroupInfo): string {
   const open = group.edges - group.satisfied - group.unsatisfiable;
+  if (group.policy === 'gather') return `It is a flow and ends with the nodes in it: ${group.edges - open} of ${group.edges} have ended${group.unsatisfiable > 0 ? `, ${group.unsatisfiable} with a failure` : ''}.`;
   if (group.state === 'fired') return `Wants ${wants(group)} and has fired: ${group.satisfied} satisfied.`;
   if (group.state === 'impossible') return `Wants ${wants(group)} and cannot fire any more: ${group.unsatisfiable} unsatisfiable. The node is skipped.`;
   return `Wants ${wants(group)}: ${group.satisfied} satisfied, ${open} open${group.unsatisfiable > 0 ? `, ${group.unsatisfiable} unsatisfiable` : ''}. ${Math.max(0, group.needed - group.satisfied)} more needed.`;
@@ -199,7 +207,7 @@ function sentenceOf(group: FlowGroupInfo): string {
 
 /** docs/flows.md, Inputs: an optional edge gives one only after a success; of any and quorum only winners do. */
 function inputOf(edge: FlowEdgeInfo, group: FlowGroupInfo, upstream: string | undefined): InputState {
-  if (edge.state === 'unsatisfiable') return 'none';
+  if (edge.state === 'unsatisfiable' || edge.kind === 'within' || edge.kind === 'part' || edge.kind === 'output') return 'none';
   const choosy = group.policy !== 'all';
   if (edge.state === 'waiting') return group.state === 'waiting' || !choosy ? 'open' : 'none';
   if (edge.kind === 'optional' && upstream !== undefined && upstream !== 'completed') return 'none';
