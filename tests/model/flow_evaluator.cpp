@@ -16,38 +16,66 @@ EdgeState resolved(EdgeKind kind, Outcome outcome, bool by_flow) {
     case EdgeKind::on_finish:
     case EdgeKind::optional:
     case EdgeKind::join: return EdgeState::satisfied;
+    case EdgeKind::within:
+    case EdgeKind::part:
+    case EdgeKind::output: break;  // made by the engine; the evaluator has rules for flow nodes instead
   }
   return EdgeState::waiting;
 }
 
 FlowEvaluator::FlowEvaluator(const FlowRequest& request, Freedom freedom)
     : failure_policy_(request.failure_policy), freedom_(std::move(freedom)) {
-  read(request);
+  read({}, {}, {request.nodes, request.edges, request.groups, request.failure_policy});
+  for (Group& group : groups_) {
+    if (group.policy == GroupPolicy::all) group.needed = group.edges.size();
+    if (group.policy == GroupPolicy::any) group.needed = 1;
+  }
+  spread_cleanup();
+  counted_.resize(nodes_.size());
   settle();
 }
 
 // ---- The graph
 
-void FlowEvaluator::read(const FlowRequest& request) {
-  for (const FlowNode& node : request.nodes) {
-    nodes_.emplace_back();
-    nodes_.back().name = node.name;
+void FlowEvaluator::read(const std::string& prefix, std::optional<std::size_t> inside, const InnerFlow& flow) {
+  std::vector<std::size_t> added;
+  for (const FlowNode& node : flow.nodes) added.push_back(add_node(prefix + node.name, inside, node));
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    if (!flow.nodes[i].flow) continue;
+    const std::string name = nodes_[added[i]].name;
+    const std::size_t begin = add_node(name + "/(begin)", added[i], {});
+    nodes_[begin].role = Role::begin;
+    nodes_[added[i]].role = Role::flow;
+    nodes_[added[i]].begin = begin;
+    nodes_[added[i]].failure_policy = flow.nodes[i].flow->failure_policy;
+    read(name + "/", added[i], *flow.nodes[i].flow);
   }
-  counted_.resize(nodes_.size());
-  for (const FlowEdge& edge : request.edges) {
+  add_edges(prefix, flow);
+}
+
+std::size_t FlowEvaluator::add_node(const std::string& name, std::optional<std::size_t> inside, const FlowNode& node) {
+  Node made;
+  made.name = name;
+  made.inside = inside;
+  made.delay_ms = node.request.delay_ms;
+  made.deadline_ms = node.request.deadline_ms;
+  nodes_.push_back(std::move(made));
+  return nodes_.size() - 1;
+}
+
+void FlowEvaluator::add_edges(const std::string& prefix, const InnerFlow& flow) {
+  for (const FlowEdge& edge : flow.edges) {
+    const std::size_t to = index_of(prefix + edge.to);
     Edge made;
-    made.from = index_of(edge.from);
-    made.to = index_of(edge.to);
+    made.from = index_of(prefix + edge.from);
+    made.to = nodes_[to].role == Role::flow ? nodes_[to].begin : to;
     made.kind = edge.kind;
-    made.group = group_of(request, made.to, edge.group);
+    made.group = group_of(prefix, flow, made.to, edge.group);
     groups_[made.group].edges.push_back(edges_.size());
     edges_.push_back(made);
-    if (edge.kind == EdgeKind::on_finish) nodes_[made.to].is_cleanup = true;
+    nodes_[made.from].has_outgoing = true;
+    if (edge.kind == EdgeKind::on_finish) nodes_[to].is_cleanup = true;
     if (edge.kind == EdgeKind::on_failure) nodes_[made.from].handles_failure = true;
-  }
-  for (Group& group : groups_) {
-    if (group.policy == GroupPolicy::all) group.needed = group.edges.size();
-    if (group.policy == GroupPolicy::any) group.needed = 1;
   }
 }
 
@@ -57,15 +85,17 @@ std::size_t FlowEvaluator::index_of(const std::string& name) const {
   return static_cast<std::size_t>(found - nodes_.begin());
 }
 
-std::size_t FlowEvaluator::group_of(const FlowRequest& request, std::size_t node, const std::string& name) {
+std::size_t FlowEvaluator::group_of(const std::string& prefix, const InnerFlow& flow, std::size_t node,
+                                    const std::string& name) {
   for (const std::size_t group : nodes_[node].groups) {
     if (groups_[group].name == name) return group;
   }
+  const std::size_t owner = nodes_[node].role == Role::begin ? *nodes_[node].inside : node;
   Group made;
   made.node = node;
   made.name = name;
-  for (const FlowGroup& group : request.groups) {
-    if (group.node != nodes_[node].name || group.name != name) continue;
+  for (const FlowGroup& group : flow.groups) {
+    if (prefix + group.node != nodes_[owner].name || group.name != name) continue;
     made.policy = group.policy;
     made.rest = group.rest;
     made.needed = group.k;
@@ -73,6 +103,29 @@ std::size_t FlowEvaluator::group_of(const FlowRequest& request, std::size_t node
   nodes_[node].groups.push_back(groups_.size());
   groups_.push_back(made);
   return groups_.size() - 1;
+}
+
+// All nodes in a cleanup node are cleanup nodes. A flow node precedes the nodes in it.
+void FlowEvaluator::spread_cleanup() {
+  for (Node& node : nodes_) {
+    if (node.inside && nodes_[*node.inside].is_cleanup) node.is_cleanup = true;
+  }
+}
+
+// At any depth. Everything is in the flow as a whole, which has no number.
+bool FlowEvaluator::is_in(std::size_t node, std::optional<std::size_t> flow) const {
+  if (!flow) return true;
+  for (auto around = nodes_[node].inside; around; around = nodes_[*around].inside) {
+    if (around == flow) return true;
+  }
+  return false;
+}
+
+// The begin that a node waits for, if it is in a flow node. That of the flow node itself waits for the one around it.
+std::optional<std::size_t> FlowEvaluator::begin_before(const Node& node) const {
+  const auto around = node.role == Role::begin ? nodes_[*node.inside].inside : node.inside;
+  if (!around) return {};
+  return nodes_[*around].begin;
 }
 
 // ---- What happens
@@ -94,7 +147,7 @@ void FlowEvaluator::end(std::size_t node, Outcome outcome) {
   ++event_;
   FF_CHECK(nodes_[node].life != Life::ended);
   nodes_[node].life = Life::ended;
-  nodes_[node].outcomes = {outcome};
+  nodes_[node].outcome = outcome;
   nodes_[node].ended_in = event_;
   settle();
 }
@@ -106,7 +159,7 @@ void FlowEvaluator::cancel_flow(const FlowCancelRequest& request) {
   if (cancelled_ == FlowCancelPolicy::flow_only) return;  // the flow has ended
   cancelled_ = request.policy;
   if (request.policy != FlowCancelPolicy::flow_only)
-    orders_.push_back({event_, request.policy, request.run_cleanup, false});
+    orders_.push_back({event_, {}, request.policy, request.run_cleanup, false});
   settle();
 }
 
@@ -114,24 +167,22 @@ void FlowEvaluator::pass_deadline() {
   ++event_;
   if (all_ended() || cancelled_ == FlowCancelPolicy::flow_only) return;
   deadline_has_passed_ = true;
-  orders_.push_back({event_, FlowCancelPolicy::cancel_all, false, true});
+  orders_.push_back({event_, {}, FlowCancelPolicy::cancel_all, false, true});
   settle();
 }
 
 // ---- What follows
 
-// Until nothing follows any more.
+// Until nothing follows any more. Where several ends may be next, those come first that the engine shows.
 void FlowEvaluator::settle() {
   bool changed = true;
   while (changed) {
     changed = resolve_edges();
     changed = change_groups() || changed;
-    changed = move_nodes() || changed;
+    changed = make_ready() || changed;
     changed = count_failures() || changed;
-    changed = carry_out_orders() || changed;
-    changed = cancel_rests() || changed;
+    if (!changed) changed = end_one(true) || end_one(false);
   }
-  allow_other_reasons();
 }
 
 bool FlowEvaluator::resolve_edges() {
@@ -139,8 +190,7 @@ bool FlowEvaluator::resolve_edges() {
   for (Edge& edge : edges_) {
     const Node& from = nodes_[edge.from];
     if (edge.state != EdgeState::waiting || from.life != Life::ended) continue;
-    // Skipped and ended by the flow resolve every edge alike.
-    edge.state = resolved(edge.kind, *from.outcomes.begin(), from.ended_by_flow);
+    edge.state = resolved(edge.kind, from.outcome, from.ended_by_flow);
     edge.resolved_in = event_;
     Group& group = groups_[edge.group];
     ++(edge.state == EdgeState::satisfied ? group.satisfied : group.unsatisfiable);
@@ -162,61 +212,132 @@ bool FlowEvaluator::change_groups() {
   return changed;
 }
 
-bool FlowEvaluator::move_nodes() {
+bool FlowEvaluator::make_ready() {
   bool changed = false;
   for (Node& node : nodes_) {
-    if (node.life != Life::waiting) continue;
-    const auto has = [&](GroupState state) {
-      return [this, state](std::size_t group) { return groups_[group].state == state; };
-    };
-    if (std::any_of(node.groups.begin(), node.groups.end(), has(GroupState::impossible))) {
-      end_by_flow(node, Outcome::skipped);
-      changed = true;
-    } else if (std::all_of(node.groups.begin(), node.groups.end(), has(GroupState::fired))) {
-      node.life = Life::ready;
-      changed = true;
-    }
+    if (node.life != Life::waiting || node.role != Role::work || !has_fired(node)) continue;
+    node.life = Life::ready;
+    changed = true;
   }
   return changed;
 }
 
+bool FlowEvaluator::is_unhandled_failure(std::size_t node) const {
+  const Node& one = nodes_[node];
+  return one.life == Life::ended && !one.ended_by_flow && one.outcome != Outcome::success && !one.handles_failure;
+}
+
+// A failure in a flow node is one of that flow node only.
 bool FlowEvaluator::count_failures() {
   bool changed = false;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const Node& node = nodes_[i];
-    if (counted_[i] || node.life != Life::ended) continue;
+    if (counted_[i] || !is_unhandled_failure(i)) continue;
     counted_[i] = true;
-    const bool is_failure = !node.ended_by_flow && !node.outcomes.contains(Outcome::success);
-    if (!is_failure || node.handles_failure) continue;
     changed = true;
-    ++unhandled_failures_;
-    if (unhandled_failures_ == 1) first_failures_.insert(i);
-    const bool flow_has_ended = cancelled_ == FlowCancelPolicy::flow_only;
-    if (failure_policy_ == FailurePolicy::fail_fast && !flow_has_ended) {
-      orders_.push_back({event_, FlowCancelPolicy::cancel_pending, true, false});
+    const auto flow = nodes_[i].inside;
+    if (!flow) {
+      // One event can end several flow nodes.
+      const auto first = first_failures_.begin();
+      if (first == first_failures_.end() || nodes_[*first].ended_in == event_) first_failures_.insert(i);
+      ++unhandled_failures_;
+    }
+    const FailurePolicy policy = flow ? nodes_[*flow].failure_policy : failure_policy_;
+    const bool flow_has_ended = !flow && cancelled_ == FlowCancelPolicy::flow_only;
+    if (policy == FailurePolicy::fail_fast && !flow_has_ended) {
+      orders_.push_back({event_, flow, FlowCancelPolicy::cancel_pending, true, false});
     }
   }
   return changed;
 }
 
-// What an order has spared may go on: it is carried out once, right after it was given.
-bool FlowEvaluator::is_covered(const Order& order, const Node& node) const {
-  if (order.given_in != event_) return false;
+// Ends one node. As the engine shows it, or in any way that is possible.
+bool FlowEvaluator::end_one(bool as_shown) {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    if (node.life == Life::ended) continue;
+    for (const End& end : possible_ends(i)) {
+      if (as_shown && end.outcome != shown(i)) continue;
+      if (node.life == Life::running) has_cancelled_running_ = true;
+      node.life = Life::ended;
+      node.outcome = end.outcome;
+      node.ended_by_flow = end.by_flow;
+      node.order = end.order;
+      node.ended_in = event_;
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<FlowEvaluator::End> FlowEvaluator::possible_ends(std::size_t node) const {
+  std::vector<End> ends;
+  const Node& one = nodes_[node];
+  const auto own = one.role == Role::flow ? end_of_flow_node(node) : end_by_groups(one);
+  if (own) ends.push_back(*own);
+  for (std::size_t i = 0; i < orders_.size(); ++i) {
+    if (!is_covered(orders_[i], node)) continue;
+    ends.push_back({orders_[i].is_deadline ? Outcome::expired : Outcome::cancelled, true, i});
+  }
+  const bool is_unneeded_now = is_unneeded(node) && (!may_be_let_run(node) || shown(node) == Outcome::cancelled);
+  if (is_unneeded_now || is_in_ended_flow(node)) ends.push_back({Outcome::cancelled});
+  return ends;
+}
+
+bool FlowEvaluator::has_group(const Node& node, GroupState state) const {
+  return std::any_of(node.groups.begin(), node.groups.end(),
+                     [&](std::size_t group) { return groups_[group].state == state; });
+}
+
+bool FlowEvaluator::has_fired(const Node& node) const {
+  const auto begin = begin_before(node);
+  if (begin && nodes_[*begin].outcome != Outcome::success) return false;
+  return !has_group(node, GroupState::waiting) && !has_group(node, GroupState::impossible);
+}
+
+std::optional<FlowEvaluator::End> FlowEvaluator::end_by_groups(const Node& node) const {
+  if (node.life != Life::waiting) return {};
+  const auto begin = begin_before(node);
+  const bool has_no_begin = begin && nodes_[*begin].life == Life::ended && nodes_[*begin].outcome != Outcome::success;
+  if (has_no_begin || has_group(node, GroupState::impossible)) return End{Outcome::skipped};
+  if (node.role == Role::begin && has_fired(node)) return End{Outcome::success, false};
+  return {};
+}
+
+// When all nodes in it have ended.
+std::optional<FlowEvaluator::End> FlowEvaluator::end_of_flow_node(std::size_t node) const {
+  bool has_failed = false;
+  bool is_cancelled_from_around = false;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!is_in(i, node)) continue;
+    if (nodes_[i].life != Life::ended) return {};
+    if (nodes_[i].inside == node && is_unhandled_failure(i)) has_failed = true;
+    if (!nodes_[i].order) continue;
+    const auto ordered = orders_[*nodes_[i].order].flow;
+    if (ordered != node && is_in(node, ordered)) is_cancelled_from_around = true;
+  }
+  if (nodes_[nodes_[node].begin].outcome == Outcome::skipped) return End{Outcome::skipped};
+  if (has_failed) return End{Outcome::failed, false};
+  if (is_cancelled_from_around) return End{deadline_has_passed_ ? Outcome::expired : Outcome::cancelled};
+  return End{Outcome::success, false};
+}
+
+// What an order has spared may go on: it is carried out once, right after it was given. A flow node that has begun ends with
+// the last node in it.
+bool FlowEvaluator::is_covered(const Order& order, std::size_t node) const {
+  const Node& one = nodes_[node];
+  if (order.given_in != event_ || !is_in(node, order.flow)) return false;
+  if (one.role == Role::flow && nodes_[one.begin].outcome == Outcome::success) return false;
   if (order.is_deadline) return true;
-  if (order.keeps_cleanup && node.is_cleanup && !node.has_started) return false;
-  return order.policy == FlowCancelPolicy::cancel_all || !node.has_started;
+  if (order.keeps_cleanup && one.is_cleanup && !one.has_started) return false;
+  return order.policy == FlowCancelPolicy::cancel_all || !one.has_started;
 }
 
-bool FlowEvaluator::carry_out_orders() {
-  bool changed = false;
-  for (const Order& order : orders_) {
-    for (Node& node : nodes_) {
-      if (node.life == Life::ended || !is_covered(order, node)) continue;
-      end_by_flow(node, order.is_deadline ? Outcome::expired : Outcome::cancelled);
-      changed = true;
-    }
+// The flow node was ended before the nodes in it.
+bool FlowEvaluator::is_in_ended_flow(std::size_t node) const {
+  for (auto around = nodes_[node].inside; around; around = nodes_[*around].inside) {
+    if (nodes_[*around].life == Life::ended) return true;
   }
-  return changed;
+  return false;
 }
 
 // A group that wants the rest cancelled has just changed, and no other node that may still run waits for the node.
@@ -245,40 +366,6 @@ bool FlowEvaluator::may_be_let_run(std::size_t node) const {
   });
 }
 
-bool FlowEvaluator::cancel_rests() {
-  bool changed = false;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].life == Life::ended || !is_unneeded(i)) continue;
-    if (may_be_let_run(i) && !(freedom_ && freedom_(i))) continue;
-    end_by_flow(nodes_[i], Outcome::cancelled);
-    changed = true;
-  }
-  return changed;
-}
-
-// What else would have ended the nodes that have just been ended.
-void FlowEvaluator::allow_other_reasons() {
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    Node& node = nodes_[i];
-    if (node.life != Life::ended || node.ended_in != event_ || !node.ended_by_flow) continue;
-    for (const std::size_t group : node.groups) {
-      if (groups_[group].state == GroupState::impossible) node.outcomes.insert(Outcome::skipped);
-    }
-    for (const Order& order : orders_) {
-      if (is_covered(order, node)) node.outcomes.insert(order.is_deadline ? Outcome::expired : Outcome::cancelled);
-    }
-    if (is_unneeded(i)) node.outcomes.insert(Outcome::cancelled);
-  }
-}
-
-void FlowEvaluator::end_by_flow(Node& node, Outcome outcome) {
-  if (node.life == Life::running) has_cancelled_running_ = true;
-  node.life = Life::ended;
-  node.ended_by_flow = true;
-  node.outcomes = {outcome};
-  node.ended_in = event_;
-}
-
 // ---- What must be
 
 bool FlowEvaluator::all_ended() const {
@@ -292,7 +379,9 @@ std::set<FlowState> FlowEvaluator::states() const {
     if (cancelled_) return {FlowState::cancelled};
     return {has_failed ? FlowState::failed : FlowState::completed};
   }
-  if (!orders_.empty()) return {FlowState::cancelling};
+  const bool is_cancelling =
+      std::any_of(orders_.begin(), orders_.end(), [](const Order& order) { return !order.flow; });
+  if (is_cancelling) return {FlowState::cancelling};
   const bool is_busy =
       std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.life == Life::running; });
   if (is_busy) return {FlowState::running};
@@ -326,6 +415,9 @@ std::string FlowEvaluator::difference_of_winners(const Group& group, const std::
 
 std::vector<std::string> FlowEvaluator::inputs(
     std::size_t node, const std::function<std::vector<std::string>(const Group&)>& winners) const {
+  // A node in a flow node that has no incoming edges gets the inputs of the flow node.
+  const auto begin = begin_before(nodes_[node]);
+  if (nodes_[node].groups.empty() && begin) return inputs(*begin, winners);
   std::vector<std::string> names;
   for (const std::size_t i : nodes_[node].groups) {
     const Group& group = groups_[i];
@@ -335,13 +427,34 @@ std::vector<std::string> FlowEvaluator::inputs(
       const Edge& edge = edges_[j];
       const Node& from = nodes_[edge.from];
       if (edge.state != EdgeState::satisfied) continue;
-      if (edge.kind == EdgeKind::optional && !from.outcomes.contains(Outcome::success)) continue;
+      if (edge.kind == EdgeKind::optional && from.outcome != Outcome::success) continue;
       const bool gives =
           group.policy == GroupPolicy::all || std::find(chosen.begin(), chosen.end(), from.name) != chosen.end();
-      if (gives) names.push_back(from.name);
+      if (gives) add_inputs_from(edge.from, names);
     }
   }
   return names;
+}
+
+// A flow node gives its own outcome, and the results of the nodes in it that have no outgoing edges, at any depth.
+void FlowEvaluator::add_inputs_from(std::size_t from, std::vector<std::string>& names) const {
+  names.push_back(nodes_[from].name);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const bool is_output = nodes_[i].role != Role::begin && i != from && is_last_in(i, from);
+    if (is_output && nodes_[i].outcome == Outcome::success) names.push_back(nodes_[i].name);
+  }
+}
+
+// Neither the node nor a flow node around it, up to this one, has outgoing edges.
+bool FlowEvaluator::is_last_in(std::size_t node, std::optional<std::size_t> flow) const {
+  for (std::optional<std::size_t> one = node; one != flow; one = nodes_[*one].inside) {
+    if (!one || nodes_[*one].has_outgoing) return false;
+  }
+  return true;
+}
+
+bool FlowEvaluator::is_output_of_flow(std::size_t node) const {
+  return nodes_[node].role == Role::work && is_last_in(node, {});
 }
 
 // ---- In any order of events

@@ -4,7 +4,8 @@
 // of these it knows how every node, edge and group must be once the engine has done everything that follows.
 //
 // Where the document leaves something open, the evaluator allows every answer: several things may follow from one event, and
-// their order is not defined. A node that can be skipped and cancelled by its flow after the same event may be either.
+// their order is not defined. Among the things that may happen next it chooses one that agrees with what the engine shows. So
+// every outcome that some order gives is accepted, and no other.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +28,29 @@ class FlowEvaluator {
     paused,  // has started; waits for a retry, a delay or another worker
     ended
   };
+  enum class Role : std::uint8_t {
+    work,   // a worker runs it
+    begin,  // of a flow node
+    flow
+  };
   struct Node {
     std::string name{};
+    Role role = Role::work;
+    std::optional<std::size_t> inside{};  // the flow node around it
+    std::size_t begin = 0;                // of a flow node
+    FailurePolicy failure_policy{};       // of a flow node
+    std::optional<std::int64_t> delay_ms{};
+    std::optional<std::int64_t> deadline_ms{};
     Life life = Life::waiting;
     bool is_cleanup = false;
     bool handles_failure = false;  // has an outgoing on_failure edge
+    bool has_outgoing = false;     // edges of the request
     bool has_started = false;
-    bool ended_by_flow = false;         // or skipped
-    std::set<Outcome> outcomes{};       // of an ended node: those that are allowed
-    std::size_t ended_in = 0;           // the event after which it ended
-    std::vector<std::size_t> groups{};  // of its incoming edges
+    bool ended_by_flow = false;          // or skipped
+    std::optional<std::size_t> order{};  // the one that ended it
+    Outcome outcome = Outcome::none;     // of an ended node
+    std::size_t ended_in = 0;            // the event after which it ended
+    std::vector<std::size_t> groups{};   // of its incoming edges; the begin of a flow node has those of the flow node
   };
   struct Edge {
     std::size_t from = 0;
@@ -58,8 +72,8 @@ class FlowEvaluator {
     GroupState state = GroupState::waiting;
     std::size_t changed_in = 0;
   };
-  // Whether the engine has cancelled this node. Asked only where both are allowed.
-  using Freedom = std::function<bool(std::size_t node)>;
+  // How the engine has ended this node, or none. Asked only where several answers are allowed.
+  using Freedom = std::function<Outcome(std::size_t node)>;
 
   explicit FlowEvaluator(const FlowRequest& request, Freedom freedom = {});
 
@@ -83,6 +97,10 @@ class FlowEvaluator {
   // The nodes of which one is the first unhandled failure.
   const std::set<std::size_t>& first_failures() const { return first_failures_; }
   bool has_cancelled_running() const { return has_cancelled_running_; }
+  // Its outcome is part of the result of the flow.
+  bool is_output_of_flow(std::size_t node) const;
+  // An unhandled failure in its flow node or, at the top, in the flow.
+  bool is_unhandled_failure(std::size_t node) const;
   // Upstream nodes, as a group of any or quorum that has fired may have them; empty: they may be like this.
   std::string difference_of_winners(const Group& group, const std::vector<std::string>& winners) const;
   // The names of the inputs of a node, given the winners of its groups.
@@ -90,27 +108,46 @@ class FlowEvaluator {
                                   const std::function<std::vector<std::string>(const Group&)>& winners) const;
 
  private:
+  // To end nodes: all of them, or those in one flow node.
   struct Order {
     std::size_t given_in = 0;  // the event
+    std::optional<std::size_t> flow{};
     FlowCancelPolicy policy = FlowCancelPolicy::cancel_pending;
     bool keeps_cleanup = false;
     bool is_deadline = false;
   };
+  struct End {
+    Outcome outcome = Outcome::none;
+    bool by_flow = true;  // or skipped
+    std::optional<std::size_t> order{};
+  };
 
-  void read(const FlowRequest& request);
-  std::size_t group_of(const FlowRequest& request, std::size_t node, const std::string& name);
+  void read(const std::string& prefix, std::optional<std::size_t> inside, const InnerFlow& flow);
+  std::size_t add_node(const std::string& name, std::optional<std::size_t> inside, const FlowNode& node);
+  void add_edges(const std::string& prefix, const InnerFlow& flow);
+  std::size_t group_of(const std::string& prefix, const InnerFlow& flow, std::size_t node, const std::string& name);
+  void spread_cleanup();
+  bool is_in(std::size_t node, std::optional<std::size_t> flow) const;
+  bool is_last_in(std::size_t node, std::optional<std::size_t> flow) const;
+  std::optional<std::size_t> begin_before(const Node& node) const;
+
   void settle();
   bool resolve_edges();
   bool change_groups();
-  bool move_nodes();
+  bool make_ready();
   bool count_failures();
-  bool carry_out_orders();
-  bool cancel_rests();
-  void allow_other_reasons();
-  bool is_covered(const Order& order, const Node& node) const;
+  bool end_one(bool as_shown);
+  std::vector<End> possible_ends(std::size_t node) const;
+  std::optional<End> end_by_groups(const Node& node) const;
+  std::optional<End> end_of_flow_node(std::size_t node) const;
+  bool has_group(const Node& node, GroupState state) const;
+  bool has_fired(const Node& node) const;
+  bool is_covered(const Order& order, std::size_t node) const;
+  bool is_in_ended_flow(std::size_t node) const;
   bool is_unneeded(std::size_t node) const;
   bool may_be_let_run(std::size_t node) const;
-  void end_by_flow(Node& node, Outcome outcome);
+  Outcome shown(std::size_t node) const { return freedom_ ? freedom_(node) : Outcome::none; }
+  void add_inputs_from(std::size_t from, std::vector<std::string>& names) const;
 
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
@@ -135,6 +172,7 @@ struct EndedNode {
   Outcome planned = Outcome::success;  // how it ends if it runs
 };
 // What contradicts the document in any order of events; empty: nothing. With the cancellation by an operator, if there was one.
+// For flows without flows in them.
 std::string contradiction_of(const FlowRequest& request, const std::vector<EndedNode>& nodes,
                              const std::optional<FlowCancelRequest>& cancelled = {});
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include <flowfabric/flows.hpp>
@@ -16,6 +17,9 @@ struct FlowNumbers {
   std::vector<std::uint32_t> nodes{};
   std::vector<std::uint32_t> edges{};
   std::uint32_t rules = 0;  // the failure policy, and the order of the nodes
+  // Each is a run of neighbouring nodes that are put into a flow node. One that overlaps an earlier one without being in it or
+  // around it is left out. As edges lead forward, those between what is in it and what is not make no cycle.
+  std::vector<std::uint32_t> flows{};
 };
 
 std::ostream& operator<<(std::ostream& out, const FlowNumbers& numbers);

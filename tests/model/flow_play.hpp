@@ -1,6 +1,7 @@
 // A random flow on an engine, driven step by step and compared with the evaluator of the rules after each step.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct FlowPlayFigures {
   std::size_t deadlines = 0;          // of flows, that passed before the flow had ended
   std::size_t fenced = 0;             // calls of workers whose node was ended by the flow
   std::size_t completed = 0, failed = 0, cancelled = 0;
+  std::size_t nested = 0;  // flows with flow nodes
+  std::size_t two_deep = 0;
+  std::map<Outcome, std::size_t> flow_nodes{};  // by outcome
 };
 
 // Runs on a fresh database of this kind until every node has ended. The first difference; empty: there is none.
