@@ -48,9 +48,12 @@ bool all_known(Workspace& workspace, const std::vector<Key>& keys);
 Slot* member_slot(Workspace& workspace, const FlowId& flow, std::uint32_t ordinal);
 // All groups of a waiting member have fired.
 void open_gate(Slot& slot, const Context& context);
-// One resolved edge arrives at its downstream node.
-void arrive(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Membership& from, Ending ending,
-            const Context& context);
+// How a member ended, as its edges see it.
+inline Ending ending_of(const Execution& execution) {
+  return ending_of(execution.facts.outcome, execution.facts.member->withdrawn);
+}
+// One resolved edge of an ended member arrives at its downstream node.
+void arrive(Slot& slot, const OutgoingEdge& edge, const Execution& upstream, const Context& context);
 struct CancelOrder {
   FlowCancelPolicy policy = FlowCancelPolicy::cancel_all;
   CancelCause cause = CancelCause::by_operator;

@@ -40,6 +40,11 @@ std::string closed_because(const Execution& node, const IncomingGroup* group, co
          (tally->state == GroupState::fired ? "has fired" : "cannot fire any more");
 }
 
+bool lies_within(const Membership& member) {
+  return is_begin(member) || std::any_of(member.groups.begin(), member.groups.end(),
+                                         [](const IncomingGroup& group) { return is_inner_group(group.name); });
+}
+
 class GrowthPlanner {
  public:
   GrowthPlanner(const FlowAddition& addition, const GrowingGraph& graph) : addition_(addition), graph_(graph) {}
@@ -243,6 +248,14 @@ Result<void> GrowthPlanner::take_edge(const FlowEdge& edge, std::size_t i) {
     if (known->second == edge.kind) return {};
     return refuse_growth(Errc::conflict, item("edges", i, "kind"),
                          "the " + text + " exists as " + std::string(to_string(known->second)));
+  }
+  // A running node may add to the flow in which it lies; nobody else can.
+  const bool crosses =
+      (to->existing != nullptr && lies_within(to->member)) || (from->existing != nullptr && is_part(from->member));
+  if (crosses && !graph_.adder) {
+    return refuse_growth(
+        Errc::conflict, field,
+        "one end lies within a node that is a flow; only its running nodes can add edges there (" + text + ")");
   }
   if (to->existing != nullptr && !joins) {
     const bool is_old = group < to->groups_before;

@@ -83,6 +83,7 @@ class Unfolder {
       flows.insert(nodes_[i].name);
     }
     if (found.empty()) return {};
+    FF_TRY_VOID(check_outer(flows));
     lead_to_begins(edges_, groups_, flows);
     for (const Found& one : found) FF_TRY_VOID(unfold(one, 1));
     return {};
@@ -95,6 +96,28 @@ class Unfolder {
     std::string path;       // of its flow in the request
     bool in_cleanup = false;
   };
+
+  // The outer flow names no node that lies within another.
+  Result<void> check_outer(const std::set<std::string>& flows) const {
+    const auto check_name = [&](const std::string& name, const std::string& field) -> Result<void> {
+      for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+        if (!flows.contains(name.substr(0, slash))) continue;
+        return refuse_nesting(field, "\"" + name + "\" lies within node \"" + name.substr(0, slash) +
+                                         "\", which is a flow; edges lead to and from that node");
+      }
+      return {};
+    };
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      FF_TRY_VOID(check_name(nodes_[i].name, entry("nodes", i) + ".name"));
+    for (std::size_t i = 0; i < edges_.size(); ++i) {
+      FF_TRY_VOID(check_name(edges_[i].from, entry("edges", i) + ".from"));
+      FF_TRY_VOID(check_name(edges_[i].to, entry("edges", i) + ".to"));
+    }
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      FF_TRY_VOID(check_name(groups_[i].node, entry("groups", i) + ".node"));
+    }
+    return {};
+  }
 
   // Edges to a node that is a flow lead to its begin.
   void lead_to_begins(std::vector<FlowEdge>& edges, std::vector<FlowGroup>& groups,

@@ -25,10 +25,6 @@ void set_bit(std::string& bits, std::uint32_t n) {
 
 bool is_chosen(const FlowReplay& replay, std::uint32_t ordinal) { return has_bit(replay.chosen, ordinal); }
 
-Ending ending_of(const Execution& execution) {
-  return ending_of(execution.facts.outcome, execution.facts.member->withdrawn);
-}
-
 // Failures that were counted before the mark existed have none.
 bool is_unhandled_failure(const Execution& execution) {
   const Membership& member = *execution.spec.member;
@@ -150,10 +146,11 @@ void spread_to_descendants(Workspace& workspace, FlowRecord& flow) {
 }
 
 // The edge is counted again when its upstream node has ended again. Its group stays as it is.
-void take_back(Slot& slot, const OutgoingEdge& edge, std::uint32_t from, EdgeState verdict, const Context& context) {
+void take_back(Slot& slot, const OutgoingEdge& edge, const Execution& upstream, const Context& context) {
   MemberFacts& facts = *slot.execution()->facts.member;
-  if (edge.kind == EdgeKind::join && facts.growth) std::erase(facts.growth->joined, from);
+  if (edge.kind == EdgeKind::join && facts.growth) std::erase(facts.growth->joined, upstream.spec.member->ordinal);
   GroupTally& tally = facts.groups[edge.group];
+  const EdgeState verdict = edge_verdict(edge.kind, ending_of(upstream), upstream.facts.member->unhandled);
   std::uint32_t& count = verdict == EdgeState::satisfied ? tally.satisfied : tally.unsatisfiable;
   if (count > 0) --count;
   Transition(slot, context).touch();
@@ -197,6 +194,7 @@ void reset_member(Slot& slot, const FlowReplay& replay, const Context& context) 
   arm_groups(*transition.spec().member, *facts.member, replay);
   facts.member->resolved = 0;
   facts.member->withdrawn = false;
+  facts.member->unneeded = false;
   facts.member->unhandled = false;
   facts.member->sibling_cancels.clear();
   facts.member->work_at = 0;
@@ -250,12 +248,10 @@ void cross_edges(Workspace& workspace, Slot& slot, const Context& context) {
     Slot* downstream = member_slot(workspace, flow.id, edge.to);
     if (downstream == nullptr) continue;
     workspace.tie(slot, *downstream);
-    const Ending ending = ending_of(upstream);
-    const EdgeState verdict = edge_verdict(edge.kind, ending, upstream.facts.member->unhandled);
     if (replay.stage == Stage::take_back) {
-      take_back(*downstream, edge, crossing.from, verdict, context);
+      take_back(*downstream, edge, upstream, context);
     } else {
-      arrive(*downstream, edge, verdict, *upstream.spec.member, ending, context);
+      arrive(*downstream, edge, upstream, context);
       // A failure that is not replayed cancels nothing, as one of the outer flow does not.
       if (is_flow_node(*downstream->execution()->spec.member)) {
         downstream->execution()->facts.member->sibling_cancels.clear();

@@ -36,7 +36,9 @@ bool has_gathered(const Execution& execution) {
 std::vector<Key> edge_keys(const Execution& execution) {
   const MemberFacts& facts = *execution.facts.member;
   const FlowId flow = flow_of(execution);
-  if (has_gathered(execution)) return {flow_key(flow)};
+  if (has_gathered(execution)) {
+    return {flow_key(flow), execution_key(member_id(flow, begin_of(*execution.spec.member)))};
+  }
   if (!facts.unresolved) return {};
   const auto& outgoing = execution.spec.member->outgoing;
   std::vector<Key> keys = {flow_key(flow)};
@@ -106,14 +108,13 @@ void resolve_edges(Workspace& workspace, Slot& slot, const Context& context) {
   if (!facts.unresolved || !all_known(workspace, edge_keys(execution))) return;
   const Membership& member = *execution.spec.member;
   const FlowId flow = flow_of(execution);
-  const Ending ending = ending_of(execution.facts.outcome, facts.withdrawn);
-  if (facts.resolved == 0) facts.unhandled = is_failure(ending) && !is_handled(member);
+  if (facts.resolved == 0) facts.unhandled = is_failure(ending_of(execution)) && !is_handled(member);
   for (std::uint32_t step = 0; step < limits::max_flow_step && facts.resolved < member.outgoing.size(); ++step) {
     const OutgoingEdge& edge = member.outgoing[facts.resolved++];
     Slot* downstream = member_slot(workspace, flow, edge.to);
     if (downstream == nullptr) continue;
     workspace.tie(slot, *downstream);
-    arrive(*downstream, edge, edge_verdict(edge.kind, ending, facts.unhandled), member, ending, context);
+    arrive(*downstream, edge, execution, context);
   }
   if (facts.resolved < member.outgoing.size()) return;
   facts.unresolved = false;
@@ -196,7 +197,6 @@ void cancel_part(Workspace& workspace, Slot& flow_node, Slot& part, const Contex
   workspace.tie(flow_node, part);
   if (is_flow_node(*execution.spec.member)) {
     MemberFacts& facts = *part.execution()->facts.member;
-    facts.withdrawn = true;  // that is how it ends, unless a node in it fails
     facts.sibling_cancels.push_back({0, 0});
     note_work(facts, context.now);
     return Transition(part, context).touch();
@@ -227,6 +227,7 @@ void cancel_siblings(Workspace& workspace, Slot& slot, const Context& context) {
     if (!may_be_cancelled(*sibling->execution())) continue;
     if (is_needed(workspace, *sibling->execution(), member.ordinal, cancel.group)) continue;
     workspace.tie(slot, *sibling);
+    sibling->execution()->facts.member->unneeded = true;
     withdraw(*sibling, Outcome::cancelled, EventType::cancelled, flow_actor, reason, context);
   }
   if (positions.size() == limits::max_sibling_step) {
@@ -313,6 +314,12 @@ void extend_to_all(FlowCancel& cancel) {
 void end_flow_node(Workspace& workspace, Slot& slot, const Context& context) {
   Execution& execution = *slot.execution();
   if (!has_gathered(execution) || !all_known(workspace, edge_keys(execution))) return;
+  const Slot* begin = member_slot(workspace, flow_of(execution), begin_of(*execution.spec.member));
+  if (begin != nullptr && begin->execution()->facts.outcome == Outcome::skipped) {
+    Transition transition(slot, context);
+    return finish(transition, Outcome::skipped, EventType::skipped, AttemptState::ended_cancelled, flow_actor,
+                  "node \"" + begin->execution()->spec.member->node + "\" was skipped");
+  }
   if (execution.facts.member->groups.front().unsatisfiable > 0) {
     Transition transition(slot, context);
     return finish(transition, Outcome::failed, EventType::failed, AttemptState::ended_failure, flow_actor,
@@ -320,15 +327,12 @@ void end_flow_node(Workspace& workspace, Slot& slot, const Context& context) {
   }
   const Slot* of_flow = workspace.find(flow_key(flow_of(execution)));
   const FlowRecord* flow = of_flow == nullptr || of_flow->erased ? nullptr : of_flow->flow();
-  const bool cancelling = flow != nullptr && flow->facts.state == FlowState::cancelling;
   if (!execution.facts.member->groups.front().winners.empty()) {
-    if (cancelling && deadline_has_passed(*flow)) {
+    const bool expires = flow != nullptr && flow->facts.state == FlowState::cancelling && deadline_has_passed(*flow);
+    if (expires) {
       return withdraw(slot, Outcome::expired, EventType::expired, flow_clock_actor, deadline_reason, context);
     }
-    if (cancelling || execution.facts.member->withdrawn) {
-      return withdraw(slot, Outcome::cancelled, EventType::cancelled, flow_actor, "nodes in it were cancelled",
-                      context);
-    }
+    return withdraw(slot, Outcome::cancelled, EventType::cancelled, flow_actor, "nodes in it were cancelled", context);
   }
   Transition transition(slot, context);
   finish(transition, Outcome::success, EventType::completed, AttemptState::ended_success, flow_actor, {});
@@ -421,35 +425,35 @@ static std::string ending_text(Ending ending) {
 }
 
 // A node in the flow that the downstream node is has ended, or its begin.
-static void arrive_part(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Membership& from, Ending ending,
+static void arrive_part(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Execution& upstream,
                         const Context& context) {
   settle(slot, context);
+  const Membership& from = *upstream.spec.member;
   Execution& execution = *slot.execution();
   const IncomingGroup& group = execution.spec.member->groups[edge.group];
   MemberFacts& facts = *execution.facts.member;
   GroupTally& tally = facts.groups[edge.group];
   const bool first_failure = verdict == EdgeState::unsatisfiable && tally.unsatisfiable == 0;
   count_edge(group, tally, verdict, from.ordinal);
-  if (ending == Ending::withdrawn && tally.winners.empty()) tally.winners.push_back(from.ordinal);
+  const MemberFacts& of_part = *upstream.facts.member;
+  if (of_part.withdrawn && !of_part.unneeded && tally.winners.empty()) tally.winners.push_back(from.ordinal);
   Transition(slot, context).touch();
   if (execution.facts.phase == Phase::terminal) return;
-  if (is_begin(from) && from.ordinal == begin_of(*execution.spec.member) && ending == Ending::skipped) {
-    Transition transition(slot, context);
-    return finish(transition, Outcome::skipped, EventType::skipped, AttemptState::ended_cancelled, flow_actor,
-                  "node \"" + from.node + "\" was skipped");
-  }
   if (first_failure) {
-    execution.facts.failure = Failure{node_failed_category, "node \"" + from.node + "\" " + ending_text(ending), {}};
+    execution.facts.failure =
+        Failure{node_failed_category, "node \"" + from.node + "\" " + ending_text(ending_of(upstream)), {}};
     if (group.rest == GroupRest::cancel_remaining) facts.sibling_cancels.push_back({edge.group, 0});
   }
   if (!facts.sibling_cancels.empty() || has_gathered(execution)) note_work(facts, context.now);
 }
 
-void arrive(Slot& slot, const OutgoingEdge& edge, EdgeState verdict, const Membership& from, Ending ending,
-            const Context& context) {
+void arrive(Slot& slot, const OutgoingEdge& edge, const Execution& upstream, const Context& context) {
+  const Membership& from = *upstream.spec.member;
+  const Ending ending = ending_of(upstream);
+  const EdgeState verdict = edge_verdict(edge.kind, ending, upstream.facts.member->unhandled);
   if (edge.kind == EdgeKind::join) return arrive_joined(slot, edge, from, context);
   if (edge.kind == EdgeKind::part || edge.kind == EdgeKind::output) {
-    return arrive_part(slot, edge, verdict, from, ending, context);
+    return arrive_part(slot, edge, verdict, upstream, context);
   }
   settle(slot, context);
   Execution& execution = *slot.execution();
@@ -492,13 +496,10 @@ void end_with_members(Slot& slot, const Context& context) {
 
 void resolve_late_edge(Workspace& workspace, Slot& from, const OutgoingEdge& edge, const Context& context) {
   const Execution& execution = *from.execution();
-  const Membership& member = *execution.spec.member;
-  const Ending ending = ending_of(execution.facts.outcome, execution.facts.member->withdrawn);
   Slot* downstream = member_slot(workspace, flow_of(execution), edge.to);
   if (downstream == nullptr) return;
   workspace.tie(from, *downstream);
-  const bool unhandled = execution.facts.member->unhandled;
-  arrive(*downstream, edge, edge_verdict(edge.kind, ending, unhandled), member, ending, context);
+  arrive(*downstream, edge, execution, context);
 }
 
 void record_flow_event(Slot& slot, EventType type, const std::string& actor, const std::string& reason,

@@ -113,6 +113,10 @@ Membership decode_membership(Decoder& in) {
   return member;
 }
 
+// Three of the facts are stored together, as bits.
+constexpr unsigned withdrawn_mark = 1, unhandled_mark = 2, unneeded_mark = 4;
+enum class EndMarks : std::uint8_t { all = withdrawn_mark | unhandled_mark | unneeded_mark };
+
 void encode_into(Encoder& out, const MemberFacts& facts) {
   out.unsigned_number(facts.groups.size());
   for (const GroupTally& tally : facts.groups) {
@@ -124,7 +128,8 @@ void encode_into(Encoder& out, const MemberFacts& facts) {
   }
   out.boolean(facts.unresolved);
   out.unsigned_number(facts.resolved);
-  out.u8(static_cast<std::uint8_t>((facts.withdrawn ? 1 : 0) + (facts.unhandled ? 2 : 0)));
+  out.u8(static_cast<std::uint8_t>((facts.withdrawn ? withdrawn_mark : 0) | (facts.unhandled ? unhandled_mark : 0) |
+                                   (facts.unneeded ? unneeded_mark : 0)));
   out.unsigned_number(facts.sibling_cancels.size());
   for (const SiblingCancel& cancel : facts.sibling_cancels) {
     out.unsigned_number(cancel.group);
@@ -132,9 +137,6 @@ void encode_into(Encoder& out, const MemberFacts& facts) {
   }
   out.number(facts.work_at);
 }
-
-// As two of the facts are stored together. Values are stored.
-enum class EndMarks : std::uint8_t { none, withdrawn, unhandled, both };
 
 MemberFacts decode_member_facts(Decoder& in) {
   MemberFacts facts;
@@ -148,9 +150,10 @@ MemberFacts decode_member_facts(Decoder& in) {
   }
   facts.unresolved = in.boolean();
   facts.resolved = in.u32();
-  const EndMarks marks = in.enumerator(EndMarks::both);
-  facts.withdrawn = marks == EndMarks::withdrawn || marks == EndMarks::both;
-  facts.unhandled = marks == EndMarks::unhandled || marks == EndMarks::both;
+  const auto marks = static_cast<unsigned>(in.enumerator(EndMarks::all));
+  facts.withdrawn = (marks & withdrawn_mark) != 0;
+  facts.unhandled = (marks & unhandled_mark) != 0;
+  facts.unneeded = (marks & unneeded_mark) != 0;
   facts.sibling_cancels.resize(in.count());
   for (SiblingCancel& cancel : facts.sibling_cancels) {
     cancel.group = in.u32();

@@ -91,6 +91,7 @@ struct MemberFacts {
   bool unresolved = false;
   std::uint32_t resolved = 0;
   bool withdrawn = false;  // its flow ended it: a group that no longer needs it, a cancellation, the flow's deadline
+  bool unneeded = false;   // the first of these
   // It failed, and when its edges were resolved none of them took that up. One that is added later does not change it.
   bool unhandled = false;
   std::vector<SiblingCancel> sibling_cancels;

@@ -203,8 +203,8 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
     facts.member->unresolved = true;
     facts.member->work_at = transition.now();
     // It is a flow that ends before the nodes in it: they are cancelled.
-    const bool is_first = is_flow_node(*transition.spec().member) &&
-                          facts.member->groups.front().state == GroupState::waiting && outcome != Outcome::skipped;
+    const bool is_first =
+        is_flow_node(*transition.spec().member) && facts.member->groups.front().state == GroupState::waiting;
     if (is_first) facts.member->sibling_cancels.assign(1, {0, 0});
   } else {
     facts.retain_until =

@@ -692,7 +692,24 @@ Wakeup Batch::unused_offers() const {
       if (is_left(offer)) ++wakeup.ready[{route, offer.entry.name_space}];
     }
   }
+  add_passed_by(wakeup);
   return wakeup;
+}
+
+// While a sweep works on a record, searches of other batches pass it by. If the sweep does not itself make the record claimable,
+// a claim that has parked meanwhile would not learn that it is: another batch may have made it so, or it was all the time.
+void Batch::add_passed_by(Wakeup& wakeup) const {
+  for (const ClockCommand& command : clock_commands_) {
+    const auto* due = std::get_if<DueCommand>(&command);
+    const Slot* slot = due == nullptr ? nullptr : workspace_.find(due->key);
+    const Execution* execution = slot == nullptr ? nullptr : slot->execution();
+    if (execution == nullptr || slot->erased) continue;
+    const auto entry = ready_entry(*execution);
+    const bool announced =
+        outcome_ && verdict_on(*slot) == Verdict::committed && (!entry || entry != slot->indexed_ready);
+    if (announced) continue;
+    ++wakeup.ready[{execution->spec.route, execution->spec.name_space}];
+  }
 }
 
 // A create is valid once its execution is committed, regardless of the change to its lane in the same batch.

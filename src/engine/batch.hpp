@@ -103,6 +103,7 @@ class Batch {
   void pass_on_wakeup(const ClaimState& state, const std::vector<ClaimedExecution>& won);
   void fail_all(const Error& error);
   Wakeup unused_offers() const;
+  void add_passed_by(Wakeup& wakeup) const;
 
   observe::Stopwatch watch_{};
   Runtime& runtime_;

@@ -41,6 +41,8 @@ void add_with_outputs(InputPage& page, const IncomingEdge& edge, std::size_t lim
   const auto found = lookup(edge.from);
   if (!found) page.unknown.push_back(edge.from);
   if (!found || *found == nullptr || !is_flow_node(*(*found)->spec.member)) return;
+  const bool passes = (*found)->facts.phase == Phase::terminal && passes_input(edge.kind, how_it_ended(**found));
+  if (!passes && edge.kind != EdgeKind::output) return;
   for (const IncomingEdge& output : (*found)->spec.member->incoming) {
     if (output.kind == EdgeKind::output && page.edges.size() < limit) add_with_outputs(page, output, limit, lookup);
   }

@@ -403,6 +403,98 @@ TEST_P(EngineFlowNesting, ItIsAddedToAnOpenFlowAndByARunningNode) {
   expect_exact(flow);
 }
 
+TEST_P(EngineFlowNesting, EdgesDoNotCrossItsBoundary) {
+  const auto field_of = [&](std::vector<FlowNode> nodes, std::vector<FlowEdge> edges) {
+    const auto reply = engine().submit_flow(flow_of_nodes(std::move(nodes), std::move(edges)));
+    return reply ? std::string() : reply.error().field;
+  };
+  EXPECT_EQ(field_of({work("x"), within("g", {"a"})}, {{"x", "g/a"}}), "edges[0].to");
+  EXPECT_EQ(field_of({work("x"), within("g", {"a"})}, {{"g/a", "x"}}), "edges[0].from");
+  EXPECT_EQ(field_of({work("x"), within("g", {"a"})}, {{"x", "g/(begin)"}}), "edges[0].to");
+  EXPECT_EQ(field_of({within("g", {"a"}), work("g/z")}, {}), "nodes[1].name");
+  FlowRequest request = flow_of_nodes({work("x"), within("g", {"a", "b"}, {{"a", "b"}})}, {{"x", "g"}});
+  request.open = true;
+  const FlowId flow = submit(std::move(request));
+  for (const FlowEdge& edge : {FlowEdge{"x", "g/b"}, FlowEdge{"p", "g/(begin)"}, FlowEdge{"g/a", "p"}}) {
+    FlowAddition addition;
+    addition.nodes = {work("p")};
+    addition.edges = {edge};
+    ASSERT_TRUE(admit(addition, {}));
+    EXPECT_EQ(refused(GrowFlowCommand{flow, addition, {}, {}}), Errc::conflict) << edge.from << edge.to;
+  }
+  FlowAddition behind;
+  behind.nodes = {work("p")};
+  behind.edges = {{"g", "p"}};
+  EXPECT_TRUE(engine().call(GrowFlowCommand{flow, behind, {}, {}}));
+}
+
+// A group that needs less cancels nodes, and so does a failure; only the second makes the node end as cancelled.
+TEST_P(EngineFlowNesting, ItEndsAsCancelledOnlyIfAFailureOrACancellationCancelledNodesInIt) {
+  FlowNode tidy = within("g", {"a", "b", "c"},
+                         {{"a", "c", EdgeKind::on_success, "first"}, {"b", "c", EdgeKind::on_success, "first"}});
+  tidy.flow->groups = {{"c", "first", GroupPolicy::any, 0, GroupRest::cancel_remaining}};
+  const FlowId first = submit(flow_of_nodes({work("x"), tidy}, {{"x", "g", EdgeKind::on_finish}}));
+  ASSERT_TRUE(engine().fail(claim_nodes().at("x")));
+  engine().settle();
+  auto claims = claim_nodes();
+  ASSERT_TRUE(engine().complete(claims.at("g/a")));
+  EXPECT_EQ(run(), (Names{"g/c"}));
+  EXPECT_EQ(states(first).at("g"), done);
+
+  const FlowId second =
+      submit(flow_of_nodes({work("x"), within("g", {"a", "b"}, {{"a", "b"}}), work("z")}, {{"g", "z"}}));
+  claims = claim_nodes();
+  ASSERT_TRUE(engine().fail(claims.at("x")));
+  engine().settle();
+  ASSERT_TRUE(engine().call(CancelFlowCommand{second, {FlowCancelPolicy::flow_only, false}, {"ops", {}}}));
+  ASSERT_TRUE(engine().complete(claims.at("g/a")));
+  engine().settle();
+  EXPECT_EQ(states(second).at("g"), cancelled) << "g/b was cancelled by the failure";
+  EXPECT_EQ(run(), Names{});
+}
+
+// Cancelled by an operator, not by its flow, although a failure beside it had begun to cancel what has not started in it.
+TEST_P(EngineFlowNesting, AnOperatorsCancellationIsAFailureThatAnEdgeHandles) {
+  FlowNode outer = within("f", {"b", "c", "h"}, {{"e", "h", EdgeKind::on_failure}, {"c", "h", EdgeKind::on_finish}});
+  outer.flow->nodes.push_back(within("e", {"a"}));
+  const FlowId flow = submit(flow_of_nodes({outer}));
+  auto claims = claim_nodes();
+  ASSERT_TRUE(engine().fail(claims.at("f/b")));
+  engine().settle();
+  ASSERT_TRUE(engine().call(CancelCommand{id_of(flow, "f/e"), {"ops", "enough"}}));
+  engine().settle();
+  ASSERT_TRUE(engine().complete(claims.at("f/c")));
+  EXPECT_EQ(run(), (Names{"f/h"}));
+}
+
+TEST_P(EngineFlowNesting, AnOptionalEdgeGivesAllInputsOrNone) {
+  FlowRequest request = flow_of_nodes({within("g", {"a", "b"}), work("y")}, {{"g", "y", EdgeKind::optional}});
+  request.failure_policy = FailurePolicy::continue_others;
+  submit(std::move(request));
+  auto claims = claim_nodes();
+  ASSERT_TRUE(engine().complete(claims.at("g/a"), "of a"));
+  ASSERT_TRUE(engine().fail(claims.at("g/b")));
+  engine().settle();
+  EXPECT_TRUE(claim_nodes().at("y").inputs.empty());
+}
+
+// The flow node ends after the nodes in it also when it is skipped, so nothing else ends them first.
+TEST_P(EngineFlowNesting, WhatIsBehindASkippedBeginIsSkipped) {
+  FlowNode deep = within("n", {"x"});
+  for (int i = 0; i < 4; ++i) {
+    FlowNode around = within("n", {});
+    around.flow->nodes.push_back(std::move(deep));
+    deep = std::move(around);
+  }
+  FlowNode outer = within("f", {"first"}, {{"first", "n"}}, FailurePolicy::continue_others);
+  outer.flow->nodes.push_back(std::move(deep));
+  const FlowId flow = submit(flow_of_nodes({outer}));
+  EXPECT_EQ(run({"f/first"}), (Names{"f/first"}));
+  for (const auto& [name, state] : states(flow)) {
+    if (name.starts_with("f/n")) EXPECT_EQ(state, skipped) << name;
+  }
+}
+
 TEST_P(EngineFlowNesting, AnotherEngineGoesOnWithIt) {
   const FlowId flow = submit(flow_of_nodes({within("sub", {"x", "y"}, {{"x", "y"}}), work("z")}, {{"sub", "z"}}));
   for (const char* name : {"sub/x", "sub/y", "z"}) {

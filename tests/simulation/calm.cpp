@@ -175,7 +175,10 @@ bool World::drain_round(std::int64_t patience_ms) {
     });
   }
   settle();
-  bool all_ended = true;
+  // A flow whose replay is being prepared has members that will run.
+  bool all_ended = std::all_of(watcher_->flows().begin(), watcher_->flows().end(), [](const auto& flow) {
+    return flow.second.removed || has_ended(flow.second.record.facts.state);
+  });
   for (auto& [key, shadow] : watcher_->shadows()) {
     if (shadow.removed || shadow.life.ended()) continue;
     all_ended = false;

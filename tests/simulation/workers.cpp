@@ -175,6 +175,13 @@ void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& c
   check_steps(claimed, shadow->incarnation);
   const auto key = std::pair(claimed.execution_id, shadow->incarnation);
   const auto tag = claimed.tags.find(worker_tag);
+  // A replay of a flow may drop the checkpoint of a node, as it drops its steps.
+  const Life& life = shadow->life;
+  std::uint32_t& seen = replays_seen_[key];
+  if (claimed.flow_id && life.replays() > seen && claimed.lease.lease_epoch > life.replayed_epoch()) {
+    seen = life.replays();
+    if (!claimed.checkpoint) checkpoints_.erase(key);
+  }
   check_last("checkpoint", checkpoints_[key], claimed.checkpoint ? &claimed.checkpoint->bytes : nullptr, id);
   check_last("tag", worker_tags_[key], tag == claimed.tags.end() ? nullptr : &tag->second, id);
 }

@@ -304,6 +304,7 @@ class World final : public Environment {
   std::uint64_t steps_sent_ = 0;
   // Of an execution and its incarnation.
   std::map<std::pair<ExecutionId, int>, LastValues> checkpoints_;
+  std::map<std::pair<ExecutionId, int>, std::uint32_t> replays_seen_;  // by claims, for what replays may drop
   std::map<std::pair<ExecutionId, int>, LastValues> worker_tags_;
   std::uint64_t values_sent_ = 0;
   std::vector<Completion> completions_;                                          // acknowledged
