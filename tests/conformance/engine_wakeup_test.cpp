@@ -18,6 +18,7 @@ class EngineWakeups : public EngineSuite {
     database_ = make_database(GetParam().id);
     watch_->after_read = [this](const ReadRequest& request) {
       if (!request.ready.empty()) run(after_search_);
+      if (request.due_limit > 0) run(after_sweep_read_);
     };
     watch_->before_settling = [this]() -> Result<void> {
       run(after_commit_);
@@ -51,9 +52,9 @@ class EngineWakeups : public EngineSuite {
   }
 
   const std::shared_ptr<Watch> watch_ = std::make_shared<Watch>();
-  // Each runs once: in the first engine between its next search for work and the commit, and between its next commit and
-  // the replies.
-  std::function<void()> after_search_, after_commit_;
+  // Each runs once: in the first engine between its next search for work and the commit, between its next commit and the
+  // replies, and between its next search for due records and the commit.
+  std::function<void()> after_search_, after_commit_, after_sweep_read_;
 
  private:
   static void run(std::function<void()>& action) {
@@ -102,6 +103,25 @@ TEST_P(EngineWakeups, candidates_that_a_claim_leaves_wake_claims_that_parked_mea
   EXPECT_EQ(claim(ask(1, {"left", "right"})).size(), 1u);
   ASSERT_TRUE(parked.done());
   EXPECT_EQ(ids_of(*parked.get()), std::vector{left_over});
+}
+
+// Another engine makes the record claimable while the sweep holds it, so the sweep comes too late and changes nothing.
+TEST_P(EngineWakeups, a_record_that_a_sweep_held_in_vain_is_announced) {
+  if (GetParam().id != StoreKindId::memory) GTEST_SKIP() << "the other engine waits for the sweep";
+  CreateRequest delayed = job();
+  delayed.delay_ms = 1000;
+  const ExecutionId id = make(delayed);
+  let_news_arrive();
+  Pending<Claims> parked;
+  after_sweep_read_ = [&] {
+    tag(id);
+    parked = second().claim_later(ask_and_wait(an_hour_ms));
+    EXPECT_FALSE(parked.done()) << "the sweep holds it";
+  };
+  engine().advance(1001);
+  ASSERT_FALSE(after_sweep_read_) << "there was no sweep";
+  ASSERT_TRUE(comes_true(second(), [&] { return parked.done(); }));
+  EXPECT_EQ(ids_of(*parked.get()), std::vector{id});
 }
 
 // The claim gets something and does not come again; what it lost may still be claimable.
