@@ -699,6 +699,7 @@ Wakeup Batch::unused_offers() const {
 // While a sweep works on a record, searches of other batches pass it by. If the sweep does not itself make the record claimable,
 // a claim that has parked meanwhile would not learn that it is: another batch may have made it so, or it was all the time.
 void Batch::add_passed_by(Wakeup& wakeup) const {
+  if (from_ahead_) return;  // what is read ahead is not held
   for (const ClockCommand& command : clock_commands_) {
     const auto* due = std::get_if<DueCommand>(&command);
     const Slot* slot = due == nullptr ? nullptr : workspace_.find(due->key);
