@@ -11,6 +11,9 @@
 
 namespace flowfabric {
 
+// Whether a claim that may be restricted to one namespace can take what was found.
+bool may_take(const ClaimRequest& request, const ReadyEntry& entry);
+
 class Batch {
  public:
   Batch(Runtime& runtime, Session& session, std::vector<Work> work);
