@@ -134,20 +134,27 @@ std::string open_edges(const Membership& member, std::uint32_t group, const Surr
   return text;
 }
 
+std::string what_it_waits_for(const IncomingGroup& group, const GroupTally& tally) {
+  const std::uint32_t open = group.edges - tally.satisfied - tally.unsatisfiable;
+  const std::string of_all = " of " + std::to_string(group.edges);
+  if (group.policy == GroupPolicy::gather) {
+    return "It is a flow and ends with the nodes in it; " + std::to_string(open) + of_all + " have not ended";
+  }
+  if (is_inner_group(group.name)) return "The flow in which it lies has not begun";
+  const std::string name = group.name.empty() ? "its upstream nodes" : "group \"" + group.name + "\"";
+  return "It waits for " + name + ": " + std::to_string(tally.satisfied) + " of " + std::to_string(group.needed) +
+         " needed edges are satisfied, " + std::to_string(open) + of_all + " are open";
+}
+
 void explain_dependencies(const Execution& execution, const Surroundings& surroundings, std::vector<Reason>& reasons) {
   const Membership& member = *execution.spec.member;
   for (std::uint32_t i = 0; i < member.groups.size(); ++i) {
     const IncomingGroup& group = member.groups[i];
     const GroupTally& tally = execution.facts.member->groups[i];
     if (tally.state != GroupState::waiting) continue;
-    const std::string name = group.name.empty() ? "its upstream nodes" : "group \"" + group.name + "\"";
     const std::string open = open_edges(member, i, surroundings);
-    reasons.push_back({"waiting_for_children",
-                       "It waits for " + name + ": " + std::to_string(tally.satisfied) + " of " +
-                           std::to_string(group.needed) + " needed edges are satisfied, " +
-                           std::to_string(group.edges - tally.satisfied - tally.unsatisfiable) + " of " +
-                           std::to_string(group.edges) + " are open" + (open.empty() ? "." : ": " + open + "."),
-                       0});
+    reasons.push_back(
+        {"waiting_for_children", what_it_waits_for(group, tally) + (open.empty() ? "." : ": " + open + "."), 0});
   }
 }
 

@@ -101,6 +101,18 @@ TEST_P(EngineFlowNesting, TheNodesInItRunBetweenWhatIsBeforeAndBehindIt) {
   expect_exact(flow);
 }
 
+TEST_P(EngineFlowNesting, ExplainTellsWhatItWaitsFor) {
+  const FlowId flow = submit(flow_of_nodes({work("a"), within("sub", {"x"})}, {{"a", "sub"}}));
+  const auto first_reason = [&](const std::string& name) {
+    return engine().describe(id_of(flow, name)).explain.at(0).sentence;
+  };
+  EXPECT_EQ(first_reason("sub"),
+            "It is a flow and ends with the nodes in it; 2 of 2 have not ended: node \"sub/(begin)\", waiting_children "
+            "(part), node \"sub/x\", waiting_children (output).");
+  EXPECT_EQ(first_reason("sub/x"),
+            "The flow in which it lies has not begun: node \"sub/(begin)\", waiting_children (within).");
+}
+
 TEST_P(EngineFlowNesting, AFlowThatDependsOnNothingBeginsAtOnce) {
   const FlowId flow = submit(flow_of_nodes({within("sub", {"x"})}));
   EXPECT_EQ(run(), (Names{"sub/x"}));
