@@ -319,7 +319,8 @@ TEST_P(EngineFlowNesting, TheDeadlineOfTheOuterFlowExpiresEverything) {
   engine().advance(5'001);
   EXPECT_EQ(flow_state(flow), FlowState::failed);
   for (const auto& [name, state] : states(flow)) {
-    if (name != "sub/(begin)") EXPECT_EQ(state, PublicState::expired) << name;
+    if (name == "sub/(begin)") continue;
+    EXPECT_EQ(state, PublicState::expired) << name;
   }
   expect_exact(flow);
 }
@@ -503,7 +504,8 @@ TEST_P(EngineFlowNesting, WhatIsBehindASkippedBeginIsSkipped) {
   const FlowId flow = submit(flow_of_nodes({outer}));
   EXPECT_EQ(run({"f/first"}), (Names{"f/first"}));
   for (const auto& [name, state] : states(flow)) {
-    if (name.starts_with("f/n")) EXPECT_EQ(state, skipped) << name;
+    if (!name.starts_with("f/n")) continue;
+    EXPECT_EQ(state, skipped) << name;
   }
 }
 
