@@ -5,6 +5,7 @@
 // could reach a node that is reset afterwards.
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "base/limits.hpp"
 #include "core/decide_parts.hpp"
 #include "core/state.hpp"
