@@ -367,7 +367,9 @@ TEST_P(FlowsChaos, EveryFlowEndsAsTheRulesSay) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Served, FlowsChaos, ::testing::Values(StoreChoice::sqlite, StoreChoice::postgres),
-                         [](const auto& info) { return info.param == StoreChoice::sqlite ? "sqlite" : "postgres"; });
+                         [](const auto& chosen) {
+                           return chosen.param == StoreChoice::sqlite ? "sqlite" : "postgres";
+                         });
 
 }  // namespace
 }  // namespace flowfabric::chaos
