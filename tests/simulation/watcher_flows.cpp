@@ -102,7 +102,7 @@ void Watcher::check_groups_of(const Shadow& shadow) const {
 }
 
 // A node that is a flow succeeds or fails by what became of the nodes in it, all of which have ended then. Nothing is said after a
-// replay of one of these alone.
+// replay of one of these alone: it has ended after the node, or was replayed more often.
 void Watcher::check_parts_of(const Shadow& shadow) const {
   const Execution& whole = shadow.execution;
   const Outcome outcome = whole.facts.outcome;
@@ -110,7 +110,7 @@ void Watcher::check_parts_of(const Shadow& shadow) const {
   bool failed = false;
   for (const IncomingEdge& edge : whole.spec.member->incoming) {
     const Execution& part = member(flow_of(whole), edge.from)->execution;
-    if (part.facts.replay_count != whole.facts.replay_count) return;
+    if (part.facts.replay_count != whole.facts.replay_count || part.facts.finished_at > whole.facts.finished_at) return;
     if (part.facts.phase != Phase::terminal) {
       violated("a node that is a flow ends after the nodes in it", "{}", to_string(whole.id));
     }

@@ -182,6 +182,8 @@ void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& c
     seen = life.replays();
     if (!claimed.checkpoint) checkpoints_.erase(key);
   }
+  // The answer to a claim may come late, after a later holder has written.
+  if (life.leases().rbegin()->first > claimed.lease.lease_epoch) return;
   check_last("checkpoint", checkpoints_[key], claimed.checkpoint ? &claimed.checkpoint->bytes : nullptr, id);
   check_last("tag", worker_tags_[key], tag == claimed.tags.end() ? nullptr : &tag->second, id);
 }
