@@ -20,6 +20,7 @@
 #include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
 #include <flowfabric/result.hpp>
+#include <flowfabric/signals.hpp>
 #include <flowfabric/types.hpp>
 
 namespace flowfabric {
@@ -123,6 +124,11 @@ class Engine {
   // Waits for nodes that the execution has added with join edges: releases the lease, and the same attempt continues when
   // all of them have ended. If they have, the lease is kept.
   Result<FlowJoinReply> join_nodes(const Handle& handle, std::vector<std::string> names);
+  // Releases the lease until signals have arrived; the same attempt continues then. If signals that are there already are
+  // enough, the lease is kept and the reply has them. docs/signals.md.
+  Result<SuspendReply> suspend(const Handle& handle, SuspendRequest request);
+  // Opens a waitpoint ahead of a wait, so that its token can be handed out first. The open one of that name if there is one.
+  Result<WaitpointToken> open_waitpoint(const Handle& handle, WaitpointRequest request);
   // Releases the lease; the same attempt continues after `delay_until`.
   Result<DelayReply> delay(const Handle& handle, TimestampMs delay_until);
   // The same, `delay_ms` from now by the store's clock.
@@ -201,6 +207,23 @@ class Engine {
   Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, Operator by = {});
   Result<LaneInfo> set_lane_state(const std::string& lane, LaneState state, Operator by = {});
   Result<NamespaceInfo> set_namespace(NamespaceInfo info, Operator by = {});
+
+  // ---- Waits, signals and approvals. docs/signals.md tells how these belong together.
+  // Delivers a signal to the open waitpoint of that name, or keeps it for the next wait there.
+  Result<SignalReply> send_signal(const ExecutionId& id, SignalRequest request);
+  // Delivers a signal to the one waitpoint that the token is for. `invalid_token` for every token that is not accepted.
+  Result<SignalReply> send_signal_by_token(const std::string& token, SignalRequest request);
+  // Decides as a person about an open approval. Each person decides once.
+  Result<SignalReply> decide_approval(const ExecutionId& id, DecideRequest request);
+  // Ends a wait by force.
+  Result<void> resume(const ExecutionId& id, Operator by = {});
+  // Refused if the wait could never end then.
+  Result<void> close_waitpoint(const ExecutionId& id, const std::string& waitpoint, Operator by = {});
+  // A new token of an open waitpoint, possibly for one sender.
+  Result<WaitpointToken> reissue_token(const ExecutionId& id, ReissueRequest request, Operator by = {});
+  Result<ExecutionWaits> describe_waits(const ExecutionId& id);
+  Result<ListWaitsReply> list_waits(const ListWaitsRequest& request = {});
+  Result<TokenInfo> describe_token(const std::string& token);
 
   // ---- Reading
   Result<ExecutionDescription> describe_execution(const ExecutionId& id);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <flowfabric/ids.hpp>
+#include <flowfabric/signals.hpp>
 #include <flowfabric/types.hpp>
 
 namespace flowfabric {
@@ -59,7 +60,8 @@ struct Step {
   std::uint32_t tries = 1;
   std::int64_t duration_ms = 0;
   TimestampMs recorded_at = 0;
-  TimestampMs wake_at = 0;  // of a sleep
+  TimestampMs wake_at = 0;              // of a sleep
+  std::optional<WaitOutcome> wait{};  // of a wait
   std::uint32_t attempt_index = 0;
   std::uint32_t replay_count = 0;  // which life it was recorded in
   std::string worker_instance_id{};
@@ -155,6 +157,7 @@ struct ClaimedExecution {
   std::vector<Step> steps{};
   std::uint32_t next_step_position = 0;  // where the rest begins, to be read by list_steps; 0: these are all
   std::optional<Checkpoint> checkpoint{};
+  std::optional<WaitOutcome> last_wait{};  // how the last wait of this execution ended
   // Of a member of a flow.
   std::optional<ExecutionId> flow_id{};
   std::string node{};

@@ -37,6 +37,8 @@ enum class Errc : std::uint8_t {
   grant_already_exists,   // another worker has a live grant for the execution
   invalid_claim_grant,    // not a grant of this store, for another execution or worker, or already used
   claim_grant_expired,    // the grant was not redeemed in time
+  invalid_token,          // not a token of an open waitpoint of this store, or it has expired
+  waitpoint_closed,       // the waitpoint of the token or the approval takes no more signals
   cursor_expired,         // this cursor is of another log, or ahead of this one after a restore
   contended,              // too many conflicts on the record; try again
   overloaded,             // a bounded queue is full; try again later

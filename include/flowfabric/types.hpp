@@ -38,6 +38,8 @@ enum class BlockingReason : std::uint8_t {
   paused_by_lane,
   reserved_by_grant,
   waiting_for_children,  // nodes of its flow on which it depends
+  waiting_for_signal,
+  waiting_for_approval,
 };
 enum class AttemptPhase : std::uint8_t {
   pending_first_attempt,
@@ -79,7 +81,7 @@ struct StateVector {
 enum class AttemptType : std::uint8_t { initial, retry, reclaim, replay };
 enum class AttemptState : std::uint8_t {
   started,
-  suspended,  // its lease was given up by delay or release; the same attempt goes on later
+  suspended,  // its lease was given up by delay, release or suspend; the same attempt goes on later
   ended_success,
   ended_failure,
   ended_cancelled,
@@ -224,7 +226,7 @@ struct Progress {
 };
 
 // How a durable step stands in the record of its execution. Values are stored; append only.
-enum class StepState : std::uint8_t { succeeded, failed, sleep };
+enum class StepState : std::uint8_t { succeeded, failed, sleep, wait };
 
 std::string_view to_string(StepState state);
 
@@ -275,6 +277,13 @@ enum class EventType : std::uint8_t {
   flow_sealed = 40,    // nothing more is added from outside
   joining = 41,        // the holder gave its lease back until nodes that it has added have ended; `reason` names them
   held_back = 42,      // a node that could have been claimed got an incoming edge
+  waitpoint_opened = 43,    // by a worker, ahead of a wait; `reason` is its name
+  suspended = 44,           // the holder gave its lease back until signals have arrived; `reason` names the waitpoints
+  signal_delivered = 45,    // `actor` is the sender; `reason` the name of the signal and of the waitpoint, and its effect
+  wait_ended = 46,          // `reason` says why
+  wait_escalated = 47,      // it was not over in time and goes on
+  waitpoint_closed = 48,    // by an operator
+  waitpoint_reissued = 49,  // an operator got a new token for it
 };
 
 std::string_view to_string(EventType type);

@@ -137,6 +137,9 @@ class Decoder {
     return static_cast<std::size_t>(value);
   }
 
+  // What was read so far is not what an encoder writes.
+  void refuse() { broken(); }
+
  private:
   std::uint8_t broken() {
     ok_ = false;

@@ -212,6 +212,38 @@ struct JoinNodesCommand {
   Fence fence;
   std::vector<std::string> names;
 };
+// Waits for signals, unless those that are there are enough.
+struct SuspendCommand {
+  Fence fence;
+  SuspendRequest request;
+};
+// Opens a waitpoint ahead of a wait, so that its token can be handed out.
+struct OpenWaitpointCommand {
+  Fence fence;
+  WaitpointRequest request;
+};
+// Delivers a signal to one waitpoint: that of the token, or the one of this name.
+struct SignalCommand {
+  ExecutionId id;
+  SignalRequest request;
+  std::optional<WaitpointClaims> token{};
+  bool decides = false;  // it is a decision about an approval: nothing is kept for later
+};
+// Ends a wait by force.
+struct ResumeCommand {
+  ExecutionId id;
+  Operator by;
+};
+struct CloseWaitpointCommand {
+  ExecutionId id;
+  std::string waitpoint;
+  Operator by;
+};
+struct ReissueTokenCommand {
+  ExecutionId id;
+  ReissueRequest request;
+  Operator by;
+};
 // Removes an ended flow with all its members: as RemoveCommand.
 struct RemoveFlowCommand {
   FlowId id;
@@ -232,7 +264,8 @@ using Command =
                  HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand,
                  CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand, StepCommand,
                  CheckpointCommand, SubmitFlowCommand, CancelFlowCommand, RemoveFlowCommand, ReplayFlowCommand,
-                 GrowFlowCommand, SealFlowCommand, JoinNodesCommand>;
+                 GrowFlowCommand, SealFlowCommand, JoinNodesCommand, SuspendCommand, OpenWaitpointCommand, SignalCommand,
+                 ResumeCommand, CloseWaitpointCommand, ReissueTokenCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -246,6 +279,7 @@ using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailRe
                            RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
                            ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
                            DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply, StepReply, FlowCreated,
-                           FlowCancelReply, FlowReplayReply, FlowAdded, FlowSealed, FlowJoinReply>;
+                           FlowCancelReply, FlowReplayReply, FlowAdded, FlowSealed, FlowJoinReply, SuspendReply, WaitpointToken,
+                           SignalReply>;
 
 }  // namespace flowfabric

@@ -45,6 +45,7 @@ void start_over(Transition& transition, const Operator& by, std::optional<std::u
   facts.cancellation_reason.clear();
   facts.cancelled_by.clear();
   facts.progress.reset();
+  if (facts.waits) facts.waits->has_outcome = false;
   const std::int64_t span = transition.spec().deadline_span_ms;
   facts.deadline_at = span == 0 ? 0 : transition.now() + span;
   facts.pending = PendingAttempt{AttemptType::replay, {}, by.reason, by.name};

@@ -93,9 +93,20 @@ bool is_repeat(const Facts& facts, const Release& now);
 // The holder gives its lease up without an end: the next claim goes on with the same attempt, so neither a retry nor a
 // reclaim is counted.
 void put_attempt_aside(Transition& transition, TimestampMs delay_until);
+// The part of it that does not say when the attempt goes on.
+void interrupt_attempt(Transition& transition);
 
 // The one fence. Time has caught up with the execution before, so a lease that ran out is gone by now.
 Result<void> check_fence(const Execution& execution, const Fence& fence);
+
+// decide_waits.cpp
+Result<Reply> decide_one(Workspace& workspace, const SuspendCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const OpenWaitpointCommand& command, const Context& context);
+// decide_signals.cpp
+Result<Reply> decide_one(Workspace& workspace, const SignalCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const ResumeCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const CloseWaitpointCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const ReissueTokenCommand& command, const Context& context);
 
 // decide_steps.cpp
 Result<Reply> decide_one(Workspace& workspace, const StepCommand& command, const Context& context);

@@ -54,7 +54,7 @@ bool is_repeat(const Facts& facts, const Release& now) {
          last.attempt_index == now.attempt_index && last.request_digest == now.request_digest;
 }
 
-void put_attempt_aside(Transition& transition, TimestampMs delay_until) {
+void interrupt_attempt(Transition& transition) {
   Facts& facts = transition.facts();
   const TimestampMs now = transition.now();
   Attempt& attempt = *facts.attempt;
@@ -63,6 +63,10 @@ void put_attempt_aside(Transition& transition, TimestampMs delay_until) {
   if (attempt.timeout_at != 0) attempt.timeout_left_ms = std::max<std::int64_t>(attempt.timeout_at - now, 1);
   attempt.timeout_at = 0;
   ++facts.lease_epoch;
+}
+
+void put_attempt_aside(Transition& transition, TimestampMs delay_until) {
+  interrupt_attempt(transition);
   make_runnable(transition, delay_until, DelayCause::worker);
 }
 

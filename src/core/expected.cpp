@@ -20,6 +20,11 @@ void expect_satellites(const Execution& execution, const Key& key, ExpectedEntri
   }
   for (const std::uint32_t n : facts.steps.positions(1, UINT32_MAX)) expect(SatelliteKind::step, n);
   if (facts.has_checkpoint) expect(SatelliteKind::checkpoint, 0);
+  if (!facts.waits) return;
+  if (facts.waits->has_outcome) expect(SatelliteKind::wait_outcome, 0);
+  for (const WaitpointFacts& waitpoint : facts.waits->open) {
+    if (waitpoint.approval) expect(SatelliteKind::approval_context, waitpoint.number);
+  }
 }
 
 // The entry may stand earlier than what is due (decision 0007), but neither later nor nowhere.

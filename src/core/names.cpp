@@ -2,6 +2,7 @@
 #include <array>
 
 #include <flowfabric/flows.hpp>
+#include <flowfabric/signals.hpp>
 #include <flowfabric/types.hpp>
 
 #include "base/check.hpp"
@@ -19,7 +20,7 @@ constexpr std::array<Names, 4> ownerships = {"unowned", "leased", "lease_expired
 constexpr std::array<Names, 8> eligibilities = {
     "not_applicable",    "eligible_now",     "not_eligible_until_time", "blocked_by_dependencies",
     "blocked_by_budget", "blocked_by_quota", "blocked_by_lane_state",   "blocked_by_operator"};
-constexpr std::array<Names, 10> blocking_reasons = {"none",
+constexpr std::array<Names, 12> blocking_reasons = {"none",
                                                     "waiting_for_worker",
                                                     "waiting_for_capable_worker",
                                                     "waiting_for_delay",
@@ -28,7 +29,9 @@ constexpr std::array<Names, 10> blocking_reasons = {"none",
                                                     "waiting_for_reclaim",
                                                     "paused_by_lane",
                                                     "reserved_by_grant",
-                                                    "waiting_for_children"};
+                                                    "waiting_for_children",
+                                                    "waiting_for_signal",
+                                                    "waiting_for_approval"};
 constexpr std::array<Names, 8> attempt_phases = {
     "pending_first_attempt",   "running_attempt",        "attempt_interrupted", "pending_retry_attempt",
     "pending_reclaim_attempt", "pending_replay_attempt", "attempt_terminal",    "none"};
@@ -45,8 +48,8 @@ constexpr std::array<Names, 3> handle_kinds = {"fresh", "resumed", "reclaimed"};
 constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
-constexpr std::array<Names, 3> step_states = {"succeeded", "failed", "sleep"};
-constexpr std::array<Names, 43> event_types = {"",
+constexpr std::array<Names, 4> step_states = {"succeeded", "failed", "sleep", "wait"};
+constexpr std::array<Names, 50> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -88,7 +91,14 @@ constexpr std::array<Names, 43> event_types = {"",
                                                "flow_extended",
                                                "flow_sealed",
                                                "joining",
-                                               "held_back"};
+                                               "held_back",
+                                               "waitpoint_opened",
+                                               "suspended",
+                                               "signal_delivered",
+                                               "wait_ended",
+                                               "wait_escalated",
+                                               "waitpoint_closed",
+                                               "waitpoint_reissued"};
 constexpr std::array<Names, 8> edge_kinds = {"on_success", "on_failure", "on_finish", "optional",
                                              "join",       "within",     "part",      "output"};
 constexpr std::array<Names, 4> group_policies = {"all", "any", "quorum", "gather"};
@@ -98,6 +108,11 @@ constexpr std::array<Names, 7> flow_states = {"building",  "running", "blocked",
                                               "completed", "failed",  "cancelled"};
 constexpr std::array<Names, 3> flow_cancel_policies = {"flow_only", "cancel_pending", "cancel_all"};
 constexpr std::array<Names, 3> edge_states = {"waiting", "satisfied", "unsatisfiable"};
+constexpr std::array<Names, 3> count_bys = {"signals", "waitpoints", "sources"};
+constexpr std::array<Names, 5> wait_timeouts = {"fail", "cancel", "expire", "resume", "escalate"};
+constexpr std::array<Names, 4> wait_causes = {"signals", "veto", "timeout", "operator"};
+constexpr std::array<Names, 4> signal_effects = {"kept", "accepted", "resumed", "ignored"};
+constexpr std::array<Names, 2> approval_decisions = {"approve", "reject"};
 constexpr std::array<Names, 3> group_states = {"waiting", "fired", "impossible"};
 
 template <class Enum, std::size_t n>
@@ -156,6 +171,12 @@ std::string_view to_string(FlowState value) { return name_of(flow_states, value)
 std::string_view to_string(FlowCancelPolicy value) { return name_of(flow_cancel_policies, value); }
 std::string_view to_string(EdgeState value) { return name_of(edge_states, value); }
 std::string_view to_string(GroupState value) { return name_of(group_states, value); }
+
+std::string_view to_string(CountBy value) { return name_of(count_bys, value); }
+std::string_view to_string(OnWaitTimeout value) { return name_of(wait_timeouts, value); }
+std::string_view to_string(WaitCause value) { return name_of(wait_causes, value); }
+std::string_view to_string(SignalEffect value) { return name_of(signal_effects, value); }
+std::string_view to_string(ApprovalDecision value) { return name_of(approval_decisions, value); }
 
 Result<FlowState> parse_flow_state(std::string_view text) { return value_of<FlowState>(flow_states, text, "state"); }
 Result<FlowCancelPolicy> parse_flow_cancel_policy(std::string_view text) {

@@ -141,11 +141,14 @@ void put_release(Encoder& out, const Release& release) {
   out.unsigned_number(release.fail.next_attempt_index);
   out.text(release.fail.reason);
   out.number(release.delay_until);
+  if (release.operation != Release::Operation::suspend) return;
+  out.unsigned_number(release.wait);
+  out.boolean(release.suspended);
 }
 
 Release get_release(Decoder& in) {
   Release release;
-  release.operation = in.enumerator(Release::Operation::join);
+  release.operation = in.enumerator(Release::Operation::suspend);
   if (release.operation == Release::Operation::none) return release;
   release.lease_id = in.uuid();
   release.lease_epoch = in.unsigned_number();
@@ -156,6 +159,9 @@ Release get_release(Decoder& in) {
   release.fail.next_attempt_index = in.u32();
   release.fail.reason = in.text();
   release.delay_until = in.number();
+  if (release.operation != Release::Operation::suspend) return release;
+  release.wait = in.u32();
+  release.suspended = in.boolean();
   return release;
 }
 
@@ -304,7 +310,12 @@ std::string encode(const Facts& facts) {
   out.reserve(256 + facts.result.size());
   const bool has_steps = !facts.steps.empty() || facts.has_checkpoint;
   const bool grown = facts.member && facts.member->growth;
-  out.u8(grown ? layout_6 : facts.member ? layout_5 : has_steps ? layout_4 : facts.grant ? layout_3 : layout_2);
+  out.u8(facts.waits    ? layout_7
+         : grown        ? layout_6
+         : facts.member ? layout_5
+         : has_steps    ? layout_4
+         : facts.grant  ? layout_3
+                        : layout_2);
   out.enumerator(facts.phase);
   out.enumerator(facts.outcome);
   out.number(facts.priority);
@@ -342,15 +353,21 @@ std::string encode(const Facts& facts) {
   if (facts.lost.cause != LeaseLoss::none) put_lost(out, facts.lost);
   put_optional(out, facts.grant, put_grant);
   if (facts.grant) put_grant_notes(out, *facts.grant);
-  if (facts.member || has_steps) put_steps(out, facts);
+  if (facts.waits || facts.member || has_steps) put_steps(out, facts);
+  // Behind this layout anything may be missing.
+  if (facts.waits) {
+    out.boolean(facts.member.has_value());
+    out.boolean(grown);
+  }
   if (facts.member) encode_into(out, *facts.member);
   if (grown) encode_into(out, *facts.member->growth);
+  if (facts.waits) encode_into(out, *facts.waits);
   return out.take();
 }
 
 static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in, layout_6);
+  const std::uint8_t layout = layout_of(in, layout_7);
   if (layout == 0) return Unexpected(unknown_layout("an execution's facts"));
   facts.phase = in.enumerator(Phase::terminal);
   facts.outcome = in.enumerator(Outcome::skipped);
@@ -392,8 +409,18 @@ static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   }
   if (layout >= layout_3 && facts.grant) get_grant_notes(in, *facts.grant);
   if (layout >= layout_4) get_steps(in, facts);
-  if (layout >= layout_5) facts.member = decode_member_facts(in);
-  if (layout >= layout_6) facts.member->growth = decode_member_growth(in);
+  bool is_member = layout >= layout_5;
+  bool grown = layout >= layout_6;
+  if (layout >= layout_7) {
+    is_member = in.boolean();
+    grown = in.boolean();
+    if (grown && !is_member) in.refuse();
+  }
+  if (is_member) facts.member = decode_member_facts(in);
+  if (is_member && grown) facts.member->growth = decode_member_growth(in);
+  if (layout >= layout_7) facts.waits = decode_waits(in);
+  // It is suspended if and only if it waits for something.
+  if ((facts.phase == Phase::suspended) != (facts.waits && facts.waits->wait)) in.refuse();
   return finished(in, "an execution's facts");
 }
 

@@ -15,10 +15,19 @@
 #include "core/changes.hpp"
 #include "core/membership.hpp"
 #include "core/steps.hpp"
+#include "core/waits.hpp"
 
 namespace flowfabric {
 
-enum class SatelliteKind : std::uint8_t { payload = 1, result = 2, attempt = 3, step = 4, checkpoint = 5 };
+enum class SatelliteKind : std::uint8_t {
+  payload = 1,
+  result = 2,
+  attempt = 3,
+  step = 4,
+  checkpoint = 5,
+  wait_outcome = 6,     // of the last wait
+  approval_context = 7  // by the number of the waitpoint
+};
 
 struct Spec {
   std::string name_space;
@@ -55,10 +64,10 @@ struct PendingAttempt {
   friend bool operator==(const PendingAttempt&, const PendingAttempt&) = default;
 };
 
-// The last operation by which a holder released its lease, with its reply: the same fence repeating the same operation
-// gets the same reply again.
+// The last operation by which a holder released its lease, or would have if there had been something to wait for, with its
+// reply: the same fence repeating the same operation gets the same reply again.
 struct Release {
-  enum class Operation : std::uint8_t { none, complete, fail, delay, cancel, release, join };
+  enum class Operation : std::uint8_t { none, complete, fail, delay, cancel, release, join, suspend };
   Operation operation = Operation::none;
   Uuid lease_id;
   std::uint64_t lease_epoch = 0;
@@ -66,6 +75,8 @@ struct Release {
   std::uint64_t request_digest = 0;
   FailReply fail;
   TimestampMs delay_until = 0;
+  std::uint32_t wait = 0;  // the number of the wait, of suspend
+  bool suspended = false;  // whether there was something to wait for
 
   friend bool operator==(const Release&, const Release&) = default;
 };
@@ -144,6 +155,7 @@ struct Facts {
   StepIndex steps;
   bool has_checkpoint = false;
   std::optional<MemberFacts> member;  // of a member of a flow
+  std::optional<WaitFacts> waits;     // once it had a waitpoint or a signal
 
   friend bool operator==(const Facts&, const Facts&) = default;
 };

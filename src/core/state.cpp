@@ -22,6 +22,11 @@ PublicState terminal_state(Outcome outcome) {
   return PublicState::failed;
 }
 
+bool awaits_approval(const WaitFacts& waits) {
+  return std::any_of(waits.open.begin(), waits.open.end(),
+                     [](const WaitpointFacts& waitpoint) { return waitpoint.waited_for && waitpoint.approval; });
+}
+
 bool is_suspended_attempt(const Facts& facts) {
   return !facts.pending && facts.attempt && facts.attempt->attempt_state == AttemptState::suspended;
 }
@@ -67,6 +72,9 @@ BlockingReason delay_reason(DelayCause cause) {
 BlockingReason blocking_reason(const Execution& execution, LaneState lane) {
   const Facts& facts = execution.facts;
   if (facts.phase == Phase::active && !facts.lease) return BlockingReason::waiting_for_reclaim;
+  if (facts.phase == Phase::suspended) {
+    return awaits_approval(*facts.waits) ? BlockingReason::waiting_for_approval : BlockingReason::waiting_for_signal;
+  }
   if (facts.phase != Phase::runnable) return BlockingReason::none;
   if ((facts.gates & dependency_gate) != 0) return BlockingReason::waiting_for_children;
   if (facts.delay_until != 0) return delay_reason(facts.delay_cause);
@@ -74,6 +82,23 @@ BlockingReason blocking_reason(const Execution& execution, LaneState lane) {
   if (lane_blocks_claims(lane)) return BlockingReason::paused_by_lane;
   return execution.spec.required_capabilities.empty() ? BlockingReason::waiting_for_worker
                                                       : BlockingReason::waiting_for_capable_worker;
+}
+
+// What it waits for, and what happens if that does not come.
+std::vector<Reason> explain_wait(const WaitFacts& waits) {
+  const Wait& wait = *waits.wait;
+  const std::string code(
+      to_string(awaits_approval(waits) ? BlockingReason::waiting_for_approval : BlockingReason::waiting_for_signal));
+  const std::string until =
+      wait.timeout_at == 0
+          ? ""
+          : "; at " + format_utc(wait.timeout_at) + ": " +
+                std::string(to_string(wait.escalated ? wait.after_escalation : wait.on_timeout));
+  std::vector<Reason> reasons;
+  for (const std::string& one : missing(wait.condition, signals_of_wait(waits))) {
+    reasons.push_back({code, "It waits for " + one + until + ".", wait.timeout_at});
+  }
+  return reasons;
 }
 
 std::string listed_tags(const Tags& tags) {
@@ -221,7 +246,7 @@ std::vector<Reason> explain(const Execution& execution, const Surroundings& surr
                "It has ended: " + std::string(to_string(public_state(facts))) + " at " + format_utc(facts.finished_at) +
                    ".",
                0}};
-    case Phase::suspended: return {{"suspended", "It is suspended.", 0}};
+    case Phase::suspended: return explain_wait(*facts.waits);
     case Phase::runnable: return explain_runnable(execution, surroundings);
     case Phase::active: break;
   }
@@ -342,6 +367,7 @@ TimestampMs next_transition(const Facts& facts) {
   if (facts.grant) consider(facts.grant->expires_at);
   // A grant prevents transitions that would make the execution claimable for others.
   if (facts.phase == Phase::runnable && !facts.grant) consider(facts.delay_until);
+  if (facts.phase == Phase::suspended) consider(facts.waits->wait->timeout_at);
   if (facts.phase == Phase::active && facts.lease) {
     consider(facts.lease->expires_at);
     if (facts.attempt) consider(facts.attempt->timeout_at);
@@ -387,6 +413,9 @@ Grouping grouping(const Execution& execution) {
     return {holder_group(facts.lease->worker_namespace, facts.lease->worker_instance_id), facts.lease->acquired_at};
   }
   if (has_lost_lease(facts)) return {lost_leases_group, facts.lost.lost_at};
+  if (facts.phase == Phase::suspended) {
+    return {awaits_approval(*facts.waits) ? approvals_group : waits_group, facts.waits->wait->since};
+  }
   if (facts.phase != Phase::terminal) return {};
   const auto group = group_of_state(public_state(facts));
   return group ? Grouping{*group, execution.spec.created_at} : Grouping{};

@@ -46,9 +46,12 @@ TimestampMs next_due(const WorkerRecord& worker);
 // Its lease is lost and it has not been claimed since: it waits for a reclaim or for the end of the grace period.
 bool has_lost_lease(const Facts& facts);
 // The group in the due index by which an execution is found: the holder of its lease; `lost_leases_group`, ranked by the
-// time of the loss; or the group of its state, ranked by its creation. States that people look for, and that an execution
+// time of the loss; those of what is suspended; or the group of its state, ranked by its creation. States that people look for, and that an execution
 // enters once or never, have a group: failed, cancelled, expired and skipped.
 inline constexpr std::uint64_t lost_leases_group = 1;
+// Suspended executions, ranked by the beginning of the wait: those that wait for a person, and the others.
+inline constexpr std::uint64_t approvals_group = (std::uint64_t{1} << 62) + 512;
+inline constexpr std::uint64_t waits_group = approvals_group + 1;
 std::optional<std::uint64_t> group_of_state(PublicState state);
 std::uint64_t holder_group(std::string_view name_space, std::string_view worker_instance_id);
 struct Grouping {

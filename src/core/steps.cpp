@@ -4,11 +4,13 @@
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
+#include "core/waits.hpp"
 
 namespace flowfabric {
 namespace {
 
 constexpr std::uint8_t step_layout = 1;
+constexpr std::uint8_t wait_step_layout = 2;  // with the outcome of a wait behind it
 constexpr std::uint8_t checkpoint_layout = 1;
 
 Result<void> ended(const Decoder& in, const char* what) {
@@ -83,7 +85,7 @@ std::vector<std::uint32_t> StepIndex::positions(std::uint32_t from, std::uint32_
 
 std::string encode(const Step& step) {
   Encoder out;
-  out.u8(step_layout);
+  out.u8(step.wait ? wait_step_layout : step_layout);
   out.unsigned_number(step.position);
   out.text(step.name);
   out.enumerator(step.state);
@@ -103,16 +105,20 @@ std::string encode(const Step& step) {
   out.unsigned_number(step.replay_count);
   out.text(step.worker_instance_id);
   out.text(step.result);
+  if (step.wait) encode_into(out, *step.wait);
   return out.take();
 }
 
 Result<Step> decode_step(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.u8() != step_layout) return fail(Errc::corruption, "stored bytes of a step have an unknown layout");
+  const std::uint8_t layout = in.u8();
+  if (layout != step_layout && layout != wait_step_layout) {
+    return fail(Errc::corruption, "stored bytes of a step have an unknown layout");
+  }
   Step step;
   step.position = in.u32();
   step.name = in.text();
-  step.state = in.enumerator(StepState::sleep);
+  step.state = in.enumerator(StepState::wait);
   step.result_encoding = in.text();
   if (in.boolean()) {
     Failure& failure = step.failure.emplace();
@@ -129,6 +135,7 @@ Result<Step> decode_step(std::string_view bytes) {
   step.replay_count = in.u32();
   step.worker_instance_id = in.text();
   step.result = in.text();
+  if (layout == wait_step_layout) step.wait = decode_outcome(in);
   FF_TRY_VOID(ended(in, "a step"));
   return step;
 }

@@ -13,6 +13,9 @@ constexpr std::uint8_t handle_without_namespace = 1;
 constexpr std::uint8_t handle_mark = 2;
 constexpr std::uint8_t grant_mark = 'G';
 constexpr std::uint8_t session_mark = 'S';
+constexpr std::uint8_t waitpoint_mark = 'W';
+constexpr std::uint8_t waitpoint_layout = 1;
+constexpr std::size_t waitpoint_signature_bytes = 32;
 constexpr std::uint8_t session_layout = 1;
 constexpr std::size_t handle_signature_bytes = 16;
 constexpr std::size_t grant_signature_bytes = 32;
@@ -72,6 +75,11 @@ Result<void> admit_grant(const GrantClaims& claims, GrantKind kind, const Redeem
                 "max_reclaim_count");
   }
   return {};
+}
+
+Unexpected<Error> refuse_wait_token() {
+  return fail(Errc::invalid_token, "this token is not accepted: it is not one of this store, has expired, or was revoked",
+              "token");
 }
 
 std::string grant_id_of(std::string_view grant_key) {
@@ -173,6 +181,42 @@ Result<GrantClaims> TokenSigner::verify_grant(std::string_view grant_key, Timest
   if (!in.at_end() || !execution_id) return refuse_grant("its contents are malformed");
   claims.execution_id = *execution_id;
   if (const char* why = fault(key_id, token->signed_part, token->signature, now)) return refuse_grant(why);
+  return claims;
+}
+
+std::string TokenSigner::sign_waitpoint(const WaitpointClaims& claims) const {
+  const Key& newest = keys_.back();
+  Encoder out;
+  out.u8(waitpoint_mark);
+  out.u8(waitpoint_layout);
+  out.unsigned_number(newest.key_id);
+  put_execution_id(out, claims.execution_id);
+  out.unsigned_number(claims.number);
+  out.unsigned_number(claims.generation);
+  out.number(claims.expires_at);
+  out.text(claims.waitpoint);
+  out.text(claims.source);
+  std::string bytes = out.take();
+  bytes += newest.signer->sign(bytes);
+  return to_base64url(bytes);
+}
+
+Result<WaitpointClaims> TokenSigner::verify_waitpoint(std::string_view text, TimestampMs now) const {
+  const auto token = part(text, limits::max_wait_token_chars, waitpoint_signature_bytes);
+  if (!token) return refuse_wait_token();
+  Decoder in(token->signed_part);
+  if (in.u8() != waitpoint_mark || in.u8() != waitpoint_layout) return refuse_wait_token();
+  const std::uint32_t key_id = in.u32();
+  const auto execution_id = get_execution_id(in);
+  WaitpointClaims claims;
+  claims.number = in.u32();
+  claims.generation = in.u32();
+  claims.expires_at = in.number();
+  claims.waitpoint = in.text();
+  claims.source = in.text();
+  if (!in.at_end() || !execution_id) return refuse_wait_token();
+  claims.execution_id = *execution_id;
+  if (fault(key_id, token->signed_part, token->signature, now) != nullptr) return refuse_wait_token();
   return claims;
 }
 

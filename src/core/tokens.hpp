@@ -7,6 +7,9 @@
 // A grant key reserves an execution for a worker: 'G' · kind · key id · partition, uuid · expiry · nonce · worker id ·
 // instance id · a whole HMAC-SHA256. Only its SHA-256, the grant id, is stored.
 //
+// A token of a waitpoint lets its bearer send signals there: 'W' · 1 · key id · partition, uuid · number and generation of the
+// waitpoint · expiry · name of the waitpoint · sender · a whole HMAC-SHA256. Never stored: it is computed when it is issued.
+//
 // A session lets a browser call the API without the secret of an API key: 'S' · 1 · key id · id of the API key · expiry ·
 // a whole HMAC-SHA256. It is as good as that API key: the key is looked up on every use, so its end ends the session.
 #pragma once
@@ -67,6 +70,10 @@ class TokenSigner {
   std::string sign_grant(const GrantClaims& claims) const;
   // Does not check the expiry of the grant.
   Result<GrantClaims> verify_grant(std::string_view grant_key, TimestampMs now) const;
+
+  std::string sign_waitpoint(const WaitpointClaims& claims) const;
+  // `invalid_token`, with the same words whatever is wrong with it. Does not check the expiry of the token.
+  Result<WaitpointClaims> verify_waitpoint(std::string_view token, TimestampMs now) const;
 
   std::string sign_session(const SessionClaims& claims) const;
   // `unauthenticated` when it is not ours or has expired, with the same words whatever is wrong with it.

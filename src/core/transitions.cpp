@@ -66,7 +66,39 @@ std::int64_t retry_delay_ms(const Policy& policy, std::uint32_t retry_count, con
 // Whether the event records a change of state, or only of properties.
 bool is_transition(EventType type) {
   return type != EventType::tags_changed && type != EventType::step_recorded && type != EventType::priority_changed &&
-         type != EventType::grant_issued && type != EventType::grant_expired;
+         type != EventType::grant_issued && type != EventType::grant_expired && type != EventType::waitpoint_opened &&
+         type != EventType::signal_delivered && type != EventType::waitpoint_closed &&
+         type != EventType::waitpoint_reissued;
+}
+
+void time_out(Slot& slot, const Context& context) {
+  Wait& wait = *slot.execution()->facts.waits->wait;
+  const OnWaitTimeout then = wait.escalated ? wait.after_escalation : wait.on_timeout;
+  if (then == OnWaitTimeout::resume) {
+    end_wait(slot, context, WaitCause::timeout, {clock_actor, {}});
+    return;
+  }
+  Transition transition(slot, context);
+  Facts& facts = transition.facts();
+  const char* reason = "wait_timeout";
+  switch (then) {
+    case OnWaitTimeout::escalate:
+      wait.escalated = true;
+      wait.timeout_at += wait.escalate_ms;
+      return transition.record(EventType::wait_escalated, clock_actor, wait.reason, wait.timeout_at);
+    case OnWaitTimeout::cancel:
+      facts.cancellation_reason = "the wait was not over in time";
+      facts.cancelled_by = clock_actor;
+      return finish(transition, Outcome::cancelled, EventType::cancelled, AttemptState::ended_cancelled, clock_actor,
+                    reason);
+    case OnWaitTimeout::expire:
+      return finish(transition, Outcome::expired, EventType::expired, AttemptState::ended_failure, clock_actor, reason);
+    case OnWaitTimeout::resume:
+    case OnWaitTimeout::fail: break;
+  }
+  facts.failure = Failure{reason, "the wait was not over in time", {}};
+  facts.attempt->failure = facts.failure;
+  finish(transition, Outcome::failed, EventType::failed, AttemptState::ended_failure, clock_actor, reason);
 }
 
 // Applies the earliest due transition; false if nothing is due.
@@ -88,6 +120,10 @@ bool settle_once(Slot& slot, const Context& context) {
   }
   if (facts.lease && facts.lease->expires_at == due) {
     lose_lease(slot, context, LeaseLoss::expired, clock_actor, "lease_expired", due);
+    return true;
+  }
+  if (facts.phase == Phase::suspended && facts.waits->wait->timeout_at == due) {
+    time_out(slot, context);
     return true;
   }
   Transition transition(slot, context);
@@ -183,6 +219,55 @@ void make_runnable(Transition& transition, TimestampMs delay_until, DelayCause c
   }
 }
 
+void begin_wait(Transition& transition, WaitFacts waits) {
+  Facts& facts = transition.facts();
+  facts.waits = std::move(waits);
+  facts.phase = Phase::suspended;
+  facts.lease.reset();
+  leave_queue(facts);
+}
+
+WaitOutcome end_wait(Slot& slot, const Context& context, WaitCause cause, const Operator& by) {
+  Transition transition(slot, context);
+  Facts& facts = transition.facts();
+  WaitFacts& waits = *facts.waits;
+  const Wait wait = *waits.wait;
+  WaitOutcome outcome{wait.number, cause, transition.now(), {}, {}, wait.escalated, signals_of_wait(waits)};
+  if (cause == WaitCause::by_operator) {
+    outcome.by = by.name;
+    outcome.reason = by.reason;
+  }
+  // What came by name and did not count stays for the next wait; what came by the token of a waitpoint goes with it.
+  for (const WaitpointFacts& waitpoint : waits.open) {
+    if (!waitpoint.waited_for) continue;
+    std::erase_if(waits.signals, [&](const KeptSignal& kept) { return kept.waitpoint_number == waitpoint.number; });
+  }
+  std::erase_if(waits.signals, [](const KeptSignal& kept) { return kept.counts; });
+  std::erase_if(waits.open, [](const WaitpointFacts& waitpoint) { return waitpoint.waited_for; });
+  waits.wait.reset();
+  waits.has_outcome = true;
+  transition.add_satellite(SatelliteKind::wait_outcome, 0, encode(outcome));
+  if (wait.position != 0) {
+    Step step;
+    step.position = wait.position;
+    step.name = wait.step_name;
+    step.state = StepState::wait;
+    step.wait = outcome;
+    step.duration_ms = transition.now() - wait.since;
+    step.recorded_at = transition.now();
+    step.attempt_index = facts.attempt->attempt_index;
+    step.replay_count = facts.replay_count;
+    step.worker_instance_id = facts.attempt->worker_instance_id;
+    facts.steps.add(wait.position);
+    transition.add_satellite(SatelliteKind::step, wait.position, encode(step));
+  }
+  if (facts.phase == Phase::suspended) {
+    make_runnable(transition, transition.now() + wait.resume_delay_ms, DelayCause::worker);
+  }
+  transition.record(EventType::wait_ended, by.name, std::string(to_string(cause)), facts.delay_until);
+  return outcome;
+}
+
 void finish(Transition& transition, Outcome outcome, EventType type, AttemptState attempt_end, std::string actor,
             std::string reason) {
   Facts& facts = transition.facts();
@@ -196,6 +281,7 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
   facts.lease.reset();
   facts.grant.reset();
   facts.pending.reset();
+  if (facts.waits) forget_waits(*facts.waits);
   facts.finished_at = transition.now();
   if (facts.member) {
     // Its edges are resolved next, and it is removed together with its flow.

@@ -82,6 +82,12 @@ struct RetryWish {
 FailReply fail_attempt(Slot& slot, const Context& context, Failure failure, const RetryWish& wish,
                        const std::string& actor, TimestampMs since);
 
+// Makes the execution wait. Its lease is gone; nothing but the end of the wait, or of the execution, changes that.
+void begin_wait(Transition& transition, WaitFacts waits);
+// The only way in which a wait ends other than with its execution: what was delivered is recorded for the next claim, and its
+// waitpoints close. A suspended execution becomes claimable. Returns what was recorded.
+WaitOutcome end_wait(Slot& slot, const Context& context, WaitCause cause, const Operator& by);
+
 // Gives a claimable execution to a worker: a new attempt, or the same one again.
 struct Holder {
   std::string worker_namespace;

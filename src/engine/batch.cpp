@@ -63,6 +63,11 @@ Result<void> put_steps(ClaimedExecution& claim, const Slot& slot, const std::map
     FF_TRY(step, decode_step(found->second));
     claim.steps.push_back(std::move(step));
   }
+  const auto outcome = bodies.find({slot.key, static_cast<std::uint8_t>(SatelliteKind::wait_outcome), 0});
+  if (facts.waits && facts.waits->has_outcome && outcome != bodies.end()) {
+    FF_TRY(decoded, decode_wait_outcome(outcome->second));
+    claim.last_wait = std::move(decoded);
+  }
   const auto checkpoint = bodies.find({slot.key, static_cast<std::uint8_t>(SatelliteKind::checkpoint), 0});
   if (!facts.has_checkpoint || checkpoint == bodies.end()) return {};
   FF_TRY(decoded, decode_checkpoint(checkpoint->second));
@@ -573,6 +578,7 @@ Result<void> Batch::load_payloads() {
 Result<void> Batch::load_steps() {
   constexpr auto step_kind = static_cast<std::uint8_t>(SatelliteKind::step);
   constexpr auto checkpoint_kind = static_cast<std::uint8_t>(SatelliteKind::checkpoint);
+  constexpr auto outcome_kind = static_cast<std::uint8_t>(SatelliteKind::wait_outcome);
   std::vector<SatelliteName> names;
   std::map<SatelliteName, std::string> bodies;
   for (const ClaimedExecution* claim : given_out()) {
@@ -582,6 +588,7 @@ Result<void> Batch::load_steps() {
       names.push_back({slot.key, step_kind, position});
     }
     if (facts.has_checkpoint) names.push_back({slot.key, checkpoint_kind, 0});
+    if (facts.waits && facts.waits->has_outcome) names.push_back({slot.key, outcome_kind, 0});
   }
   if (names.empty()) return {};
   std::sort(names.begin(), names.end());

@@ -25,6 +25,8 @@ std::string satellite_text(const SatelliteName& name) {
     case SatelliteKind::attempt: return "record of attempt " + n;
     case SatelliteKind::step: return "step " + n;
     case SatelliteKind::checkpoint: return "checkpoint";
+    case SatelliteKind::wait_outcome: return "outcome of the last wait";
+    case SatelliteKind::approval_context: return "context of the approval at waitpoint " + n;
   }
   return "satellite " + std::to_string(name.kind) + "/" + n;
 }

@@ -68,6 +68,12 @@ Result<FlowInputsReply> flow_inputs(Store& store, const ExecutionId& id, std::ui
 // The upstream nodes of a waiting member whose edges are open, with their states.
 Result<std::map<std::uint32_t, std::string>> open_upstream(Store& store, const Execution& execution);
 
+// wait_reads.cpp
+Result<ExecutionWaits> execution_waits(Store& store, const ExecutionId& id);
+Result<std::optional<WaitOutcome>> last_wait(Store& store, const Execution& execution);
+Result<TokenInfo> token_info(Store& store, const WaitpointClaims& claims);
+Result<ListWaitsReply> waits(Store& store, const ListWaitsRequest& request);
+
 // fleet_reads.cpp
 Result<ListWorkersReply> workers(Store& store, const ListWorkersRequest& request);
 struct LiveWorkers {

@@ -209,6 +209,16 @@ Result<RedeemCommand> Runtime::redeem_command(GrantKind kind, RedeemRequest requ
   return RedeemCommand{kind, grant_id_of(request.grant_key), claims->expires_at, std::move(request)};
 }
 
+Result<WaitpointClaims> Runtime::waitpoint_claims(std::string_view token) {
+  const auto ours = fresh_signer();
+  auto claims = ours->verify_waitpoint(token, store_now());
+  if (!claims && may_reload_for(*ours, token)) {
+    FF_TRY_VOID(reload_keyring());
+    claims = signer()->verify_waitpoint(token, store_now());
+  }
+  return claims;
+}
+
 LaneCommand Runtime::lane_command(std::string lane, LaneState state, Operator by) const {
   const bool has_routes = routes_.has_lane(lane);
   return {std::move(lane), state, std::move(by), has_routes};

@@ -101,6 +101,7 @@ class Runtime {
   using FenceDone = std::function<void(Result<Fence>)>;
   void with_fence(const Handle& handle, FenceDone then);
   Result<RedeemCommand> redeem_command(GrantKind kind, RedeemRequest request);
+  Result<WaitpointClaims> waitpoint_claims(std::string_view token);
 
   // ---- Driving.
   std::size_t writers() const { return writers_.size(); }
