@@ -60,7 +60,7 @@ struct Step {
   std::uint32_t tries = 1;
   std::int64_t duration_ms = 0;
   TimestampMs recorded_at = 0;
-  TimestampMs wake_at = 0;              // of a sleep
+  TimestampMs wake_at = 0;            // of a sleep
   std::optional<WaitOutcome> wait{};  // of a wait
   std::uint32_t attempt_index = 0;
   std::uint32_t replay_count = 0;  // which life it was recorded in

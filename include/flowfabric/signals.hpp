@@ -288,7 +288,7 @@ struct TokenInfo {
   std::string kind{};
   std::string source{};  // for whom it speaks; empty: for anybody
   TimestampMs expires_at = 0;
-  bool open = false;         // the waitpoint still takes signals
+  bool open = false;          // the waitpoint still takes signals
   WaitpointInfo waitpoint{};  // of one that is closed only the number
 };
 

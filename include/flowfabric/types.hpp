@@ -277,12 +277,12 @@ enum class EventType : std::uint8_t {
   flow_sealed = 40,    // nothing more is added from outside
   joining = 41,        // the holder gave its lease back until nodes that it has added have ended; `reason` names them
   held_back = 42,      // a node that could have been claimed got an incoming edge
-  waitpoint_opened = 43,    // by a worker, ahead of a wait; `reason` is its name
-  suspended = 44,           // the holder gave its lease back until signals have arrived; `reason` names the waitpoints
-  signal_delivered = 45,    // `actor` is the sender; `reason` the name of the signal and of the waitpoint, and its effect
-  wait_ended = 46,          // `reason` says why
-  wait_escalated = 47,      // it was not over in time and goes on
-  waitpoint_closed = 48,    // by an operator
+  waitpoint_opened = 43,  // by a worker, ahead of a wait; `reason` is its name
+  suspended = 44,         // the holder gave its lease back until signals have arrived; `reason` names the waitpoints
+  signal_delivered = 45,  // `actor` is the sender; `reason` the name of the signal and of the waitpoint, and its effect
+  wait_ended = 46,        // `reason` says why
+  wait_escalated = 47,    // it was not over in time and goes on
+  waitpoint_closed = 48,  // by an operator
   waitpoint_reissued = 49,  // an operator got a new token for it
 };
 

@@ -91,26 +91,26 @@ inline constexpr std::uint32_t max_explained_edges = 20;            // upstream 
 
 // Waits and signals.
 inline constexpr std::size_t max_waitpoint_name_bytes = 128;
-inline constexpr std::size_t max_waitpoints = 32;                    // open at an execution
+inline constexpr std::size_t max_waitpoints = 32;  // open at an execution
 inline constexpr std::size_t max_signal_name_bytes = 128;
 inline constexpr std::size_t max_signal_source_bytes = 256;
-inline constexpr std::size_t max_signal_bytes = 64 * 1024;           // of a payload
-inline constexpr std::size_t max_kept_signals = 256;                 // of an execution, that have not ended a wait
-inline constexpr std::size_t max_waitpoint_signals = 100;            // of these, for waitpoints of one name
-inline constexpr std::size_t max_kept_signal_bytes = 512 * 1024;     // of an execution; its record repeats them
-inline constexpr std::size_t max_signal_keys = 256;                  // idempotency keys that an execution remembers
+inline constexpr std::size_t max_signal_bytes = 64 * 1024;        // of a payload
+inline constexpr std::size_t max_kept_signals = 256;              // of an execution, that have not ended a wait
+inline constexpr std::size_t max_waitpoint_signals = 100;         // of these, for waitpoints of one name
+inline constexpr std::size_t max_kept_signal_bytes = 512 * 1024;  // of an execution; its record repeats them
+inline constexpr std::size_t max_signal_keys = 256;               // idempotency keys that an execution remembers
 inline constexpr std::size_t max_condition_depth = 8;
 inline constexpr std::size_t max_condition_nodes = 64;
 inline constexpr std::uint32_t max_condition_count = 256;
 inline constexpr std::size_t max_match_sources = 64;
 inline constexpr std::size_t max_match_fields = 16;
-inline constexpr std::size_t max_match_field_bytes = 1024;           // of a pointer, and of a value
+inline constexpr std::size_t max_match_field_bytes = 1024;  // of a pointer, and of a value
 inline constexpr std::size_t max_approval_title_bytes = 256;
 inline constexpr std::size_t max_approval_context_bytes = 64 * 1024;
 inline constexpr std::size_t max_approvers = 64;
 inline constexpr std::size_t max_comment_bytes = 4096;
 inline constexpr std::size_t max_wait_token_chars = 1024;
-inline constexpr std::uint32_t max_explained_signals = 10;           // missing ones that an explanation names
+inline constexpr std::uint32_t max_explained_signals = 10;  // missing ones that an explanation names
 
 // Pages.
 inline constexpr std::size_t max_listed_states = 64;

@@ -25,7 +25,7 @@ inline bool has_whitespace(std::string_view text) {
 }
 
 inline Result<void> admit_text(std::string_view text, const std::string& field, std::size_t min, std::size_t max,
-                        Content content) {
+                               Content content) {
   if (text.size() < min || text.size() > max) {
     return refuse(
         "has " + std::to_string(text.size()) + " bytes; allowed: " + std::to_string(min) + " to " + std::to_string(max),

@@ -30,8 +30,8 @@ std::string key_digest(const std::string& waitpoint, const std::string& key) {
 }
 
 const SignalKey* find_key(const WaitFacts& waits, const std::string& digest) {
-  const auto found = std::find_if(waits.keys.begin(), waits.keys.end(),
-                                  [&](const SignalKey& key) { return key.digest == digest; });
+  const auto found =
+      std::find_if(waits.keys.begin(), waits.keys.end(), [&](const SignalKey& key) { return key.digest == digest; });
   return found == waits.keys.end() ? nullptr : &*found;
 }
 
@@ -71,8 +71,8 @@ Result<void> check_source(const SignalCommand& command) {
 // Every signal at an approval is a decision of a person.
 Result<void> check_decision(const WaitFacts& waits, const WaitpointFacts& waitpoint, const Signal& signal) {
   if (signal.name != to_string(ApprovalDecision::approve) && signal.name != to_string(ApprovalDecision::reject)) {
-    return fail(Errc::invalid_argument, "name: waitpoint \"" + waitpoint.name + "\" is an approval; allowed: approve, reject",
-                "name");
+    return fail(Errc::invalid_argument,
+                "name: waitpoint \"" + waitpoint.name + "\" is an approval; allowed: approve, reject", "name");
   }
   if (signal.source.empty()) {
     return fail(Errc::invalid_argument, "source: is empty; an approval needs the name of the person", "source");
@@ -83,8 +83,8 @@ Result<void> check_decision(const WaitFacts& waits, const WaitpointFacts& waitpo
   }
   for (const Decision& decision : decisions_at(waits, waitpoint.number)) {
     if (decision.actor != signal.source) continue;
-    return fail(Errc::conflict,
-                signal.source + " has decided already: " + std::string(to_string(decision.decision)), "source");
+    return fail(Errc::conflict, signal.source + " has decided already: " + std::string(to_string(decision.decision)),
+                "source");
   }
   return {};
 }
@@ -97,11 +97,12 @@ Result<void> check_kept(const WaitFacts& waits, const Signal& signal) {
     if (kept.signal.waitpoint == signal.waitpoint) ++of_name;
   }
   const auto full = [](const std::string& what, std::size_t most) {
-    return fail(Errc::overloaded, "the execution holds " + what + " that no wait has used yet; allowed: " +
-                                      std::to_string(most));
+    return fail(Errc::overloaded,
+                "the execution holds " + what + " that no wait has used yet; allowed: " + std::to_string(most));
   };
   if (of_name > limits::max_waitpoint_signals) {
-    return full(std::to_string(of_name - 1) + " signals for \"" + signal.waitpoint + "\"", limits::max_waitpoint_signals);
+    return full(std::to_string(of_name - 1) + " signals for \"" + signal.waitpoint + "\"",
+                limits::max_waitpoint_signals);
   }
   if (waits.signals.size() >= limits::max_kept_signals) {
     return full(std::to_string(waits.signals.size()) + " signals", limits::max_kept_signals);
@@ -110,8 +111,7 @@ Result<void> check_kept(const WaitFacts& waits, const Signal& signal) {
   return {};
 }
 
-Signal signal_of(const SignalCommand& command, const WaitpointFacts* waitpoint, std::uint64_t number,
-                 TimestampMs now) {
+Signal signal_of(const SignalCommand& command, const WaitpointFacts* waitpoint, std::uint64_t number, TimestampMs now) {
   const SignalRequest& request = command.request;
   Signal signal;
   signal.number = number;
@@ -183,8 +183,8 @@ Result<Reply> decide_one(Workspace& workspace, const ResumeCommand& command, con
   const Facts& facts = slot->execution()->facts;
   if (facts.phase == Phase::terminal) return Unexpected(already_terminal(*slot->execution()));
   if (facts.phase != Phase::suspended) {
-    return fail(Errc::conflict,
-                "only a suspended execution can be resumed; this one is " + std::string(to_string(public_state(facts))));
+    return fail(Errc::conflict, "only a suspended execution can be resumed; this one is " +
+                                    std::string(to_string(public_state(facts))));
   }
   end_wait(*slot, context, WaitCause::by_operator, command.by);
   return Done{};
@@ -208,8 +208,7 @@ Result<Reply> decide_one(Workspace& workspace, const CloseWaitpointCommand& comm
   }
   Transition transition(*slot, context);
   const std::uint32_t number = waitpoint->number;
-  std::erase_if(waits.signals,
-                [&](const KeptSignal& kept) { return kept.waitpoint_number == number && !kept.counts; });
+  std::erase_if(waits.signals, [&](const KeptSignal& kept) { return kept.waitpoint_number == number && !kept.counts; });
   std::erase_if(waits.open, [&](const WaitpointFacts& open) { return open.number == number; });
   const std::string& reason = command.by.reason;
   transition.record(EventType::waitpoint_closed, command.by.name,

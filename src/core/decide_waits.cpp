@@ -52,14 +52,14 @@ std::vector<WaitpointToken> tokens_of_wait(const Execution& execution, const Sus
 Result<void> check_room(const WaitFacts& waits, const std::vector<WaitpointRequest>& requests) {
   std::size_t open = requests.size();
   for (const WaitpointFacts& waitpoint : waits.open) {
-    const bool named = std::any_of(requests.begin(), requests.end(), [&](const WaitpointRequest& request) {
-      return request.name == waitpoint.name;
-    });
+    const bool named = std::any_of(requests.begin(), requests.end(),
+                                   [&](const WaitpointRequest& request) { return request.name == waitpoint.name; });
     if (!named) ++open;
   }
   if (open <= limits::max_waitpoints) return {};
-  return fail(Errc::overloaded, "waitpoints: the execution would have " + std::to_string(open) +
-                                    " open waitpoints; allowed: " + std::to_string(limits::max_waitpoints),
+  return fail(Errc::overloaded,
+              "waitpoints: the execution would have " + std::to_string(open) +
+                  " open waitpoints; allowed: " + std::to_string(limits::max_waitpoints),
               "waitpoints");
 }
 

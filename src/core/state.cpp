@@ -89,11 +89,10 @@ std::vector<Reason> explain_wait(const WaitFacts& waits) {
   const Wait& wait = *waits.wait;
   const std::string code(
       to_string(awaits_approval(waits) ? BlockingReason::waiting_for_approval : BlockingReason::waiting_for_signal));
-  const std::string until =
-      wait.timeout_at == 0
-          ? ""
-          : "; at " + format_utc(wait.timeout_at) + ": " +
-                std::string(to_string(wait.escalated ? wait.after_escalation : wait.on_timeout));
+  const std::string until = wait.timeout_at == 0
+                                ? ""
+                                : "; at " + format_utc(wait.timeout_at) + ": " +
+                                      std::string(to_string(wait.escalated ? wait.after_escalation : wait.on_timeout));
   std::vector<Reason> reasons;
   for (const std::string& one : missing(wait.condition, signals_of_wait(waits))) {
     reasons.push_back({code, "It waits for " + one + until + ".", wait.timeout_at});

@@ -78,8 +78,8 @@ Result<void> admit_grant(const GrantClaims& claims, GrantKind kind, const Redeem
 }
 
 Unexpected<Error> refuse_wait_token() {
-  return fail(Errc::invalid_token, "this token is not accepted: it is not one of this store, has expired, or was revoked",
-              "token");
+  return fail(Errc::invalid_token,
+              "this token is not accepted: it is not one of this store, has expired, or was revoked", "token");
 }
 
 std::string grant_id_of(std::string_view grant_key) {

@@ -99,8 +99,9 @@ std::string place_of(const SignalMatch& match) {
 
 std::string what_is_missing(const SignalCount& count, std::uint32_t have) {
   const std::string things(to_string(count.by));
-  std::string text = std::to_string(count.n - have) + " more " + (count.n - have == 1 ? things.substr(0, things.size() - 1) : things) +
-                     " of " + std::to_string(count.n);
+  std::string text = std::to_string(count.n - have) + " more " +
+                     (count.n - have == 1 ? things.substr(0, things.size() - 1) : things) + " of " +
+                     std::to_string(count.n);
   for (std::size_t i = 0; i < std::min<std::size_t>(count.of.size(), 3); ++i) {
     text += (i == 0 ? " " : " or ") + place_of(count.of[i]);
   }

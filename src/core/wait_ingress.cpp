@@ -29,7 +29,8 @@ bool is_json_pointer(std::string_view pointer) {
   if (pointer.empty()) return true;
   if (pointer.front() != '/') return false;
   for (std::size_t i = 0; i < pointer.size(); ++i) {
-    if (pointer[i] == '~' && (i + 1 == pointer.size() || (pointer[i + 1] != '0' && pointer[i + 1] != '1'))) return false;
+    if (pointer[i] == '~' && (i + 1 == pointer.size() || (pointer[i + 1] != '0' && pointer[i + 1] != '1')))
+      return false;
   }
   return true;
 }
@@ -96,9 +97,9 @@ class ConditionCheck {
       FF_TRY_VOID(visit_match(count.of[i], at + ".of[" + std::to_string(i) + "]"));
     }
     if (can_hold({.count = count}, names_, {})) return {};
-    return refuse("is " + std::to_string(count.n) + ", and there cannot be so many distinct " +
-                      std::string(to_string(count.by)),
-                  at + ".n");
+    return refuse(
+        "is " + std::to_string(count.n) + ", and there cannot be so many distinct " + std::string(to_string(count.by)),
+        at + ".n");
   }
 
   Result<void> visit_match(const SignalMatch& match, const std::string& at) {
@@ -153,8 +154,9 @@ void fill_in_defaults(SuspendRequest& request) {
   std::vector<WaitCondition> vetoes;
   for (const WaitpointRequest& waitpoint : request.waitpoints) {
     if (!waitpoint.approval) continue;
-    vetoes.push_back({.count = SignalCount{waitpoint.approval->rejections, CountBy::sources,
-                                           {decision_match(waitpoint, ApprovalDecision::reject)}}});
+    vetoes.push_back(
+        {.count = SignalCount{
+             waitpoint.approval->rejections, CountBy::sources, {decision_match(waitpoint, ApprovalDecision::reject)}}});
   }
   if (!vetoes.empty()) request.veto.emplace().any_of = std::move(vetoes);
 }

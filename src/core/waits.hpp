@@ -14,12 +14,12 @@
 namespace flowfabric {
 
 struct WaitpointFacts {
-  std::string name;          // unique among the open ones
-  std::uint32_t number = 0;  // never used again in this execution, so that a token fits one waitpoint only
+  std::string name;              // unique among the open ones
+  std::uint32_t number = 0;      // never used again in this execution, so that a token fits one waitpoint only
   std::uint32_t generation = 0;  // of its tokens: one more when earlier ones are revoked
   TimestampMs opened_at = 0;
-  TimestampMs token_expires_at = 0;  // of tokens issued with it; 0: they do not expire
-  bool waited_for = false;           // it belongs to the current wait
+  TimestampMs token_expires_at = 0;           // of tokens issued with it; 0: they do not expire
+  bool waited_for = false;                    // it belongs to the current wait
   std::optional<ApprovalRequest> approval{};  // without its context, which is a satellite
 
   friend bool operator==(const WaitpointFacts&, const WaitpointFacts&) = default;

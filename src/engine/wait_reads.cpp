@@ -23,9 +23,10 @@ WaitpointInfo waitpoint_info(const WaitFacts& waits, const WaitpointFacts& waitp
   info.number = waitpoint.number;
   info.opened_at = waitpoint.opened_at;
   info.waited_for = waitpoint.waited_for;
-  info.signals = static_cast<std::uint32_t>(
-      std::count_if(waits.signals.begin(), waits.signals.end(),
-                    [&](const KeptSignal& kept) { return kept.waitpoint_number == waitpoint.number; }));
+  info.signals =
+      static_cast<std::uint32_t>(std::count_if(waits.signals.begin(), waits.signals.end(), [&](const KeptSignal& kept) {
+        return kept.waitpoint_number == waitpoint.number;
+      }));
   if (waitpoint.approval) {
     ApprovalInfo& approval = info.approval.emplace();
     approval.title = waitpoint.approval->title;

@@ -40,7 +40,7 @@ struct EnumRange<Ownership> : Range<Ownership, Ownership::unowned, Ownership::le
 template <>
 struct EnumRange<Eligibility> : Range<Eligibility, Eligibility::not_applicable, Eligibility::blocked_by_operator> {};
 template <>
-struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_children> {};
+struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_approval> {};
 template <>
 struct EnumRange<AttemptPhase> : Range<AttemptPhase, AttemptPhase::pending_first_attempt, AttemptPhase::none> {};
 template <>
@@ -60,9 +60,11 @@ struct EnumRange<ApiRole> : Range<ApiRole, ApiRole::viewer, ApiRole::admin> {};
 template <>
 struct EnumRange<WorkerState> : Range<WorkerState, WorkerState::live, WorkerState::ttl_swept> {};
 template <>
-struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::sleep> {};
+struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::wait> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::held_back> {};
+struct EnumRange<WaitCause> : Range<WaitCause, WaitCause::signals, WaitCause::by_operator> {};
+template <>
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::waitpoint_reissued> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};
@@ -423,6 +425,37 @@ struct Shape<Lease> {
 };
 
 template <>
+struct Shape<Signal> {
+  using S = Signal;
+  static constexpr std::string_view name = "Signal";
+  static constexpr auto fields = std::tuple{
+      field("number", &S::number, "Within its execution, in the order of delivery."),
+      field("waitpoint", &S::waitpoint, "Where it arrived."),
+      field("name", &S::name, "Its name."),
+      LabelledJson<&S::payload, &S::payload_encoding>{"payload", about_json_out},
+      LabelledBase64<&S::payload, &S::payload_encoding>{"payload_base64", about_base64_out},
+      if_set("payload_encoding", &S::payload_encoding, "The label of the payload."),
+      if_set("source", &S::source, "The sender."),
+      moment("delivered_at", &S::delivered_at, "When it was delivered."),
+  };
+};
+
+template <>
+struct Shape<WaitOutcome> {
+  using O = WaitOutcome;
+  static constexpr std::string_view name = "WaitOutcome";
+  static constexpr auto fields = std::tuple{
+      field("number", &O::number, "Of the wait, within its execution."),
+      field("cause", &O::cause, "Why it ended."),
+      moment("ended_at", &O::ended_at, "When it ended."),
+      if_set("by", &O::by, "The operator who ended it."),
+      if_set("reason", &O::reason, "The reason of the operator."),
+      field("escalated", &O::escalated, "Whether it had escalated before."),
+      field("signals", &O::signals, "The signals that counted, in the order of their delivery."),
+  };
+};
+
+template <>
 struct Shape<Step> {
   using S = Step;
   static constexpr std::string_view name = "Step";
@@ -439,6 +472,7 @@ struct Shape<Step> {
       field("duration_ms", &S::duration_ms, "How long it took, as its worker has measured it."),
       moment("recorded_at", &S::recorded_at, "When it was recorded."),
       moment("wake_at", &S::wake_at, "Of a sleep: when it ends."),
+      field("wait", &S::wait, "Of a wait: how it ended."),
       field("attempt_index", &S::attempt_index, "The attempt that recorded it."),
       field("replay_count", &S::replay_count, "The life that it was recorded in."),
       field("worker_instance_id", &S::worker_instance_id, "The worker that recorded it."),
@@ -533,6 +567,7 @@ struct Shape<ClaimedExecution> {
       field("steps", &C::steps, "What earlier runs of the handler have recorded, by position, up to 256 KiB."),
       field("next_step_position", &C::next_step_position, "Where the rest of them begins; 0: these are all."),
       field("checkpoint", &C::checkpoint, "The last checkpoint, if there is one."),
+      field("last_wait", &C::last_wait, "How the last wait of the execution ended, if it had one."),
       field("flow_id", &C::flow_id, "The flow that it is a node of."),
       if_set("node", &C::node, "Its name in that flow."),
       field("inputs", &C::inputs, "What its upstream nodes have left for it, up to 256 KiB of results."),
