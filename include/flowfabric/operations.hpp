@@ -60,11 +60,11 @@ struct Step {
   std::uint32_t tries = 1;
   std::int64_t duration_ms = 0;
   TimestampMs recorded_at = 0;
-  TimestampMs wake_at = 0;            // of a sleep
-  std::optional<WaitOutcome> wait{};  // of a wait
+  TimestampMs wake_at = 0;  // of a sleep
   std::uint32_t attempt_index = 0;
   std::uint32_t replay_count = 0;  // which life it was recorded in
   std::string worker_instance_id{};
+  std::optional<WaitOutcome> wait{};  // of a wait
 
   friend bool operator==(const Step&, const Step&) = default;
 };
