@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <flowfabric/flows.hpp>
+#include <flowfabric/hooks.hpp>
 #include <flowfabric/operations.hpp>
 #include <flowfabric/result.hpp>
 #include <flowfabric/signals.hpp>
@@ -224,6 +225,16 @@ class Engine {
   Result<ExecutionWaits> describe_waits(const ExecutionId& id);
   Result<ListWaitsReply> list_waits(const ListWaitsRequest& request = {});
   Result<TokenInfo> describe_token(const std::string& token);
+
+  // ---- Webhooks. docs/hooks.md
+  Result<NewHook> create_hook(HookRequest request, Operator by = {});
+  Result<HookInfo> remove_hook(const std::string& name, Operator by = {});
+  // A new secret; the one before is accepted for another `grace_ms`.
+  Result<NewHook> rotate_hook(const std::string& name, std::int64_t grace_ms, std::string secret = {},
+                              Operator by = {});
+  Result<std::vector<HookInfo>> list_hooks();
+  // Checks the signature and does what the hook says. `unauthenticated` whatever is wrong with it.
+  Result<HookReply> receive_hook(const HookCall& call);
 
   // ---- Reading
   Result<ExecutionDescription> describe_execution(const ExecutionId& id);

@@ -284,6 +284,9 @@ enum class EventType : std::uint8_t {
   wait_escalated = 47,    // it was not over in time and goes on
   waitpoint_closed = 48,  // by an operator
   waitpoint_reissued = 49,  // an operator got a new token for it
+  hook_created = 50,
+  hook_removed = 51,
+  hook_rotated = 52,  // it has a new secret
 };
 
 std::string_view to_string(EventType type);

@@ -112,6 +112,15 @@ inline constexpr std::size_t max_comment_bytes = 4096;
 inline constexpr std::size_t max_wait_token_chars = 1024;
 inline constexpr std::uint32_t max_explained_signals = 10;  // missing ones that an explanation names
 
+// Webhooks.
+inline constexpr std::size_t max_hooks = 200;
+inline constexpr std::size_t max_hook_name_bytes = 64;  // and of a header, and of a prefix
+inline constexpr std::size_t min_hook_secret_bytes = 16;
+inline constexpr std::size_t max_hook_secret_bytes = 256;
+inline constexpr std::size_t max_hook_signatures = 8;  // of one request that are compared
+inline constexpr std::size_t max_hook_challenge_bytes = 1024;
+inline constexpr std::int64_t hook_tolerance_ms = 300'000;  // between the time that was signed and now
+
 // Pages.
 inline constexpr std::size_t max_listed_states = 64;
 inline constexpr std::size_t max_cursor_bytes = 1024;

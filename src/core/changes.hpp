@@ -19,6 +19,7 @@ enum class RecordKind : std::uint8_t {
   api_keys = 'a',
   execution = 'e',
   flow = 'f',
+  hooks = 'h',
   idempotency = 'i',
   keyring = 'k',
   lane = 'l',

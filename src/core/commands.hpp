@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/hooks.hpp"
 #include "core/records.hpp"
 
 namespace flowfabric {
@@ -244,6 +245,21 @@ struct ReissueTokenCommand {
   ReissueRequest request;
   Operator by;
 };
+struct CreateHookCommand {
+  HookRequest request;
+  Operator by;
+};
+struct RemoveHookCommand {
+  std::string name;
+  Operator by;
+};
+// Gives it a new secret; the one before is accepted for another while.
+struct RotateHookCommand {
+  std::string name;
+  std::string secret;  // empty: one is made
+  std::int64_t grace_ms = 0;
+  Operator by;
+};
 // Removes an ended flow with all its members: as RemoveCommand.
 struct RemoveFlowCommand {
   FlowId id;
@@ -265,7 +281,8 @@ using Command =
                  CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand, StepCommand,
                  CheckpointCommand, SubmitFlowCommand, CancelFlowCommand, RemoveFlowCommand, ReplayFlowCommand,
                  GrowFlowCommand, SealFlowCommand, JoinNodesCommand, SuspendCommand, OpenWaitpointCommand,
-                 SignalCommand, ResumeCommand, CloseWaitpointCommand, ReissueTokenCommand>;
+                 SignalCommand, ResumeCommand, CloseWaitpointCommand, ReissueTokenCommand, CreateHookCommand,
+                 RemoveHookCommand, RotateHookCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -280,6 +297,6 @@ using Reply =
                  ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome, ReclaimExecutionOutcome,
                  RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome, DrainWorkerOutcome, KeyRotation, NewApiKey,
                  ApiKeyInfo, RemoveReply, StepReply, FlowCreated, FlowCancelReply, FlowReplayReply, FlowAdded,
-                 FlowSealed, FlowJoinReply, SuspendReply, WaitpointToken, SignalReply>;
+                 FlowSealed, FlowJoinReply, SuspendReply, WaitpointToken, SignalReply, NewHook, HookInfo>;
 
 }  // namespace flowfabric

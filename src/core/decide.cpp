@@ -169,6 +169,9 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const RotateKeysCommand&) { return std::vector<Key>{keyring_key()}; },
                  [](const CreateApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
                  [](const RevokeApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
+                 [](const CreateHookCommand&) { return std::vector<Key>{hooks_key()}; },
+                 [](const RemoveHookCommand&) { return std::vector<Key>{hooks_key()}; },
+                 [](const RotateHookCommand&) { return std::vector<Key>{hooks_key()}; },
                  [](const NoteRetentionCommand& c) {
                    return std::vector<Key>{namespace_key(c.run.name_space.value_or("default"))};
                  },

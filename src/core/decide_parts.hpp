@@ -135,6 +135,11 @@ Result<Reply> decide_one(Workspace& workspace, const NoteRetentionCommand& comma
 Result<Reply> decide_one(Workspace& workspace, const CreateApiKeyCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RevokeApiKeyCommand& command, const Context& context);
 
+// decide_hooks.cpp
+Result<Reply> decide_one(Workspace& workspace, const CreateHookCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const RemoveHookCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const RotateHookCommand& command, const Context& context);
+
 // decide_grants.cpp
 Result<Reply> decide_one(Workspace& workspace, const GrantCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RedeemCommand& command, const Context& context);

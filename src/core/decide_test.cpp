@@ -380,9 +380,7 @@ const std::vector<NamedCommand>& commands() {
       {"signal", [](Stage& s) { return Command{SignalCommand{s.id, {.waitpoint = "paid"}}}; }},
       {"signal_elsewhere", [](Stage& s) { return Command{SignalCommand{s.id, {.waitpoint = "other"}}}; }},
       {"signal_by_token",
-       [](Stage& s) {
-         return Command{SignalCommand{s.id, {}, WaitpointClaims{s.id, 1, 0, 0, "paid", {}}}};
-       }},
+       [](Stage& s) { return Command{SignalCommand{s.id, {}, WaitpointClaims{s.id, 1, 0, 0, "paid", {}}}}; }},
       {"signal_by_old_token",
        [](Stage& s) {
          return Command{SignalCommand{s.id, {}, WaitpointClaims{s.id, 1, 0, s.rehearsal.now, "paid", {}}}};
@@ -390,7 +388,8 @@ const std::vector<NamedCommand>& commands() {
       {"decide", [](Stage& s) { return Command{SignalCommand{s.id, {.waitpoint = "paid"}, {}, true}}; }},
       {"resume", [](Stage& s) { return Command{ResumeCommand{s.id, {"ops", "go on"}}}; }},
       {"close_waitpoint", [](Stage& s) { return Command{CloseWaitpointCommand{s.id, "paid", {"ops", ""}}}; }},
-      {"reissue_token", [](Stage& s) { return Command{ReissueTokenCommand{s.id, {.waitpoint = "paid"}, {"ops", ""}}}; }},
+      {"reissue_token",
+       [](Stage& s) { return Command{ReissueTokenCommand{s.id, {.waitpoint = "paid"}, {"ops", ""}}}; }},
       {"remove", [](Stage& s) { return Command{RemoveCommand{s.id, {}}}; }},
       {"remove_older", [](Stage& s) { return Command{RemoveCommand{s.id, s.rehearsal.now}}; }},
   };
@@ -457,8 +456,10 @@ std::string describe_reply(const Result<Reply>& reply, TimestampMs now) {
           [&](const IssueReclaimGrantOutcome& r) { return outcome_in_words(r, now); },
           [&](const ReclaimExecutionOutcome& r) { return outcome_in_words(r, now); },
           [](const SuspendReply& r) {
-            return (r.duplicate ? "duplicate" : r.suspended ? "suspended" : "over already") + std::string(" wait ") +
-                   std::to_string(r.wait);
+            return (r.duplicate   ? "duplicate"
+                    : r.suspended ? "suspended"
+                                  : "over already") +
+                   std::string(" wait ") + std::to_string(r.wait);
           },
           [](const WaitpointToken& r) { return "token of waitpoint " + std::to_string(r.number); },
           [&](const SignalReply& r) { return name(r.effect) + (r.duplicate ? " duplicate" : ""); },

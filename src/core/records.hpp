@@ -335,6 +335,7 @@ Key lane_key(std::string_view lane);
 Key namespace_key(std::string_view name_space);
 Key keyring_key();
 Key api_keys_key();
+Key hooks_key();
 // Keys of workers are ordered by (namespace, instance id).
 Key worker_key(std::string_view name_space, std::string_view worker_instance_id);
 std::uint16_t worker_partition(std::string_view worker_instance_id);

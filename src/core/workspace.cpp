@@ -58,6 +58,11 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.record = std::move(keyring);
       return {};
     }
+    case RecordKind::hooks: {
+      FF_TRY(hooks, decode_hooks(record.body));
+      slot.record = std::move(hooks);
+      return {};
+    }
     case RecordKind::api_keys: {
       FF_TRY(api_keys, decode_api_keys(record.body));
       slot.record = std::move(api_keys);
@@ -125,6 +130,8 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     change.body = encode(*keyring);
   } else if (const auto* api_keys = std::get_if<ApiKeysRecord>(&slot.record)) {
     change.body = encode(*api_keys);
+  } else if (const auto* hooks = std::get_if<HooksRecord>(&slot.record)) {
+    change.body = encode(*hooks);
   } else if (const auto* worker = std::get_if<WorkerRecord>(&slot.record)) {
     change.body = encode(*worker);
   } else {

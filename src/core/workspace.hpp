@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/hooks.hpp"
 #include "core/records.hpp"
 
 namespace flowfabric {
@@ -40,7 +41,7 @@ struct Slot {
   // Executions and flows are allocated separately: they are several times as large as the other types, and would make
   // every slot as large.
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
-               KeyringRecord, ApiKeysRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord>
+               KeyringRecord, ApiKeysRecord, HooksRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;

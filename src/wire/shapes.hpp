@@ -64,7 +64,7 @@ struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::
 template <>
 struct EnumRange<WaitCause> : Range<WaitCause, WaitCause::signals, WaitCause::by_operator> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::waitpoint_reissued> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::hook_rotated> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};

@@ -245,9 +245,8 @@ TEST_P(EngineWaits, token_expires_and_can_be_revoked) {
   SuspendRequest request = wait_at({"paid"});
   request.waitpoints[0].token_ttl_ms = 5000;
   const ExecutionId id = suspended(request);
-  const auto reissued = std::get<WaitpointToken>(value_of(engine().call(
-      ReissueTokenCommand{id, {.waitpoint = "paid", .source = "bank", .token_ttl_ms = 60000, .revoke_earlier = true},
-                          {"ops", ""}})));
+  const auto reissued = std::get<WaitpointToken>(value_of(engine().call(ReissueTokenCommand{
+      id, {.waitpoint = "paid", .source = "bank", .token_ttl_ms = 60000, .revoke_earlier = true}, {"ops", ""}})));
   EXPECT_EQ(refusal(by_token(tokens_[0].token)), Errc::invalid_token);
   EXPECT_EQ(refusal(by_token(reissued.token, {.source = "somebody else"})), Errc::invalid_argument);
   engine().advance(60000);
@@ -400,8 +399,10 @@ TEST_P(EngineWaits, waitpoint_that_is_opened_ahead_holds_what_arrives) {
   const ExecutionId id = engine().make();
   const ClaimedExecution claimed = engine().take();
   const Fence fence = engine().fence(claimed);
-  const auto token = std::get<WaitpointToken>(value_of(engine().call(OpenWaitpointCommand{fence, {.name = "callback"}})));
-  const auto again = std::get<WaitpointToken>(value_of(engine().call(OpenWaitpointCommand{fence, {.name = "callback"}})));
+  const auto token =
+      std::get<WaitpointToken>(value_of(engine().call(OpenWaitpointCommand{fence, {.name = "callback"}})));
+  const auto again =
+      std::get<WaitpointToken>(value_of(engine().call(OpenWaitpointCommand{fence, {.name = "callback"}})));
   EXPECT_EQ(token, again);
   EXPECT_EQ(value_of(by_token(token.token, {.payload = "early"})).effect, Effect::kept);
   const SuspendReply reply = suspend(claimed, wait_at({"callback"}));
@@ -522,7 +523,8 @@ TEST_P(EngineWaits, two_engines_deliver_to_one_wait_and_it_ends_once) {
   const ExecutionId id = suspended(request);
   second().settle();
   EXPECT_EQ(signal(id, "w", "1").effect, Effect::accepted);
-  const auto other = std::get<SignalReply>(value_of(second().call(SignalCommand{id, {.waitpoint = "w", .payload = "2"}})));
+  const auto other =
+      std::get<SignalReply>(value_of(second().call(SignalCommand{id, {.waitpoint = "w", .payload = "2"}})));
   EXPECT_EQ(other.effect, Effect::resumed);
   EXPECT_EQ(signal(id, "w", "3").effect, Effect::kept);
   EXPECT_EQ(count_of(engine().history(id), EventType::wait_ended), 1);
