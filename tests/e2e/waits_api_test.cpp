@@ -160,7 +160,7 @@ TEST_F(WaitsApi, SignalsAreRefusedByField) {
   refuses(signal(one.id, "{}"), 400, "invalid_argument", "waitpoint");
   refuses(signal(one.id, R"({"waitpoint":""})"), 400, "invalid_argument", "waitpoint");
   refuses(signal(one.id, R"({"waitpoint":"paid","payload":1,"payload_base64":"AA=="})"), 400, "invalid_argument",
-          "payload");
+          "payload_base64");
   refuses(signal(one.id, R"({"waitpoint":"paid","name":"a\u0000b"})"), 400, "invalid_argument", "name");
   refuses(signal(one.id, R"({"waitpoint":"paid","source":)" + quoted(std::string(5000, 's')) + "}"), 400,
           "invalid_argument", "source");
