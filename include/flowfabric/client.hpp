@@ -54,6 +54,13 @@ struct SubmitOptions {
   std::string traceparent{};
 };
 
+// What a signal may say besides its waitpoint and payload.
+struct SignalOptions {
+  std::string name{};             // empty: that of the waitpoint
+  std::string source{};           // the sender; with an API key the server fills in the name of the key
+  std::string idempotency_key{};  // a repetition with the same key at the same waitpoint does nothing
+};
+
 class Client {
  public:
   // "memory:", "sqlite:PATH", "postgres://...", "http://HOST:PORT", "https://HOST". A server is connected to by the first
@@ -121,6 +128,27 @@ class Client {
   Result<ReplayReply> replay(const ExecutionId& id, std::string reason = {},
                              const std::optional<std::string>& from_step = {});
   Result<void> change_priority(const ExecutionId& id, std::int32_t priority, std::string reason = {});
+
+  // ---- Signals and approvals (docs/signals.md)
+  // To the waitpoint of that name; kept if it is not waited for yet.
+  Result<SignalReply> send_signal(const ExecutionId& id, SignalRequest request);
+  template <class T>
+  Result<SignalReply> signal(const ExecutionId& id, std::string waitpoint, const T& value, SignalOptions options = {}) {
+    return send_signal(id, make_signal(std::move(waitpoint), encode_value(value), std::move(options)));
+  }
+  // To the one waitpoint that the token is for.
+  Result<SignalReply> send_signal_by_token(const std::string& token, SignalRequest request = {});
+  static SignalRequest make_signal(std::string waitpoint, Bytes payload, SignalOptions options = {});
+  Result<SignalReply> decide_approval(const ExecutionId& id, DecideRequest request);
+  // What an execution waits for, its open waitpoints, and the signals that they hold.
+  Result<ExecutionWaits> describe_waits(const ExecutionId& id);
+  // Those that have waited longest first.
+  Result<ListWaitsReply> list_waits(const ListWaitsRequest& request = {});
+  // Ends a wait by force.
+  Result<void> resume(const ExecutionId& id, std::string reason = {});
+  Result<void> close_waitpoint(const ExecutionId& id, const std::string& waitpoint, std::string reason = {});
+  // A new token of an open waitpoint.
+  Result<WaitpointToken> reissue_token(const ExecutionId& id, ReissueRequest request, std::string reason = {});
 
   // The engine behind an embedded client; null for a server.
   Engine* engine() const;
