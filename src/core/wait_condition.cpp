@@ -124,6 +124,12 @@ void add_missing(const WaitCondition& condition, const std::vector<Signal>& sign
   }
 }
 
+Decision decision_of(const Signal& signal) {
+  const bool rejects = signal.name == to_string(ApprovalDecision::reject);
+  return {rejects ? ApprovalDecision::reject : ApprovalDecision::approve, signal.source, signal.payload,
+          signal.delivered_at};
+}
+
 }  // namespace
 
 bool allows(const SignalMatch& match, const Signal& signal) {
@@ -205,11 +211,15 @@ WaitpointFacts* find_open(WaitFacts& waits, std::string_view name) {
 std::vector<Decision> decisions_at(const WaitFacts& waits, std::uint32_t waitpoint_number) {
   std::vector<Decision> decisions;
   for (const KeptSignal& kept : waits.signals) {
-    if (kept.waitpoint_number != waitpoint_number) continue;
-    const Signal& signal = kept.signal;
-    const bool rejects = signal.name == to_string(ApprovalDecision::reject);
-    decisions.push_back({rejects ? ApprovalDecision::reject : ApprovalDecision::approve, signal.source, signal.payload,
-                         signal.delivered_at});
+    if (kept.waitpoint_number == waitpoint_number) decisions.push_back(decision_of(kept.signal));
+  }
+  return decisions;
+}
+
+std::vector<Decision> decisions_at(const EndedWait& ended, const EndedApproval& approval) {
+  std::vector<Decision> decisions;
+  for (const Signal& signal : ended.outcome.signals) {
+    if (signal.waitpoint == approval.waitpoint) decisions.push_back(decision_of(signal));
   }
   return decisions;
 }
