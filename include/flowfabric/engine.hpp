@@ -166,6 +166,8 @@ class Engine {
   void cancel_async(const ExecutionId& id, Operator by, Done<CancelReply> done);
   void replay_async(const ExecutionId& id, Operator by, Done<ReplayReply> done);
   void change_priority_async(const ExecutionId& id, std::int32_t priority, Operator by, Done<void> done);
+  void send_signal_async(const ExecutionId& id, SignalRequest request, Done<SignalReply> done);
+  void send_signal_by_token_async(const std::string& token, SignalRequest request, Done<SignalReply> done);
   void heartbeat_async(HeartbeatRequest request, Done<HeartbeatReply> done);
   // Tens of thousands of these may wait at once: each costs some memory until it is answered.
   void wait_async(const ExecutionId& id, std::uint32_t wait_ms, Done<ExecutionResult> done);

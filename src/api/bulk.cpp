@@ -22,6 +22,7 @@ const std::vector<PublicState>& applies_to(BulkVerb verb) {
 }
 
 std::vector<PublicState> usual_states(BulkVerb verb) {
+  if (verb == BulkVerb::signal) return {PublicState::suspended};
   return verb == BulkVerb::replay ? std::vector{PublicState::failed} : open_states;
 }
 
@@ -77,6 +78,12 @@ void begin_one(Engine& engine, const BulkOrder& order, const ExecutionId& id,
                                             success.priority = order.priority;
                                             done(std::move(success));
                                           });
+    case BulkVerb::signal:
+      return engine.send_signal_async(id, order.signal, [success, done](const Result<SignalReply>& reply) mutable {
+        if (!reply) return done(Unexpected(reply.error()));
+        success.signal = *reply;
+        done(std::move(success));
+      });
   }
 }
 
@@ -87,7 +94,10 @@ bool has_moved_on(const BulkFailure& failure) {
 
 }  // namespace
 
-bool is_change(const BulkSuccess& success) { return !success.already_cancelled.value_or(false); }
+bool is_change(const BulkSuccess& success) {
+  if (success.signal) return !success.signal->duplicate && success.signal->effect != SignalEffect::ignored;
+  return !success.already_cancelled.value_or(false);
+}
 
 Result<ListRequest> filter_for(BulkVerb verb, ListRequest filter, const std::string& field) {
   const std::vector<PublicState>& possible = applies_to(verb);

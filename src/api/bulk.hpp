@@ -11,9 +11,9 @@
 
 namespace flowfabric::api {
 
-enum class BulkVerb : std::uint8_t { cancel, replay, priority };
+enum class BulkVerb : std::uint8_t { cancel, replay, priority, signal };
 inline std::string_view to_string(BulkVerb verb) {
-  constexpr std::string_view names[] = {"cancel", "replay", "priority"};
+  constexpr std::string_view names[] = {"cancel", "replay", "priority", "signal"};
   return names[static_cast<std::size_t>(verb)];
 }
 
@@ -22,6 +22,7 @@ struct BulkOrder {
   std::int32_t priority = 0;  // for BulkVerb::priority
   Operator by{};
   std::optional<std::string> from_step{};  // for BulkVerb::replay: keep only what was recorded before this step
+  SignalRequest signal{};                  // for BulkVerb::signal: each gets a copy of it
 };
 
 // Only the result of this verb is set.
@@ -31,6 +32,7 @@ struct BulkSuccess {
   std::optional<std::uint32_t> replay_count{};
   std::optional<PublicState> public_state{};
   std::optional<std::int32_t> priority{};
+  std::optional<SignalReply> signal{};
 };
 struct BulkFailure {
   ExecutionId execution_id{};

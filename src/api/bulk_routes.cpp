@@ -29,7 +29,7 @@ Result<BulkOrder> order_of(const Call& call, const BulkBody& body) {
   return BulkOrder{body.action, priority, call.as_operator(body.reason), body.from_step};
 }
 
-Result<BulkReply> act_on_named(Call& call, const BulkOrder& order, const BulkBody& body) {
+Result<BulkReply> act_on_named(Call& call, const BulkOrder& order, const BulkSelection& body) {
   FF_TRY_VOID(check_count("ids", body.ids->size()));
   if (body.dry_run)
     return refuse("dry_run", "counts the executions that a filter selects; it cannot be combined with ids");
@@ -44,7 +44,7 @@ Result<BulkReply> act_on_named(Call& call, const BulkOrder& order, const BulkBod
 
 // The cursor goes from the newest to the oldest, so executions moved by the action are not selected again, and new ones
 // are left alone.
-Result<BulkReply> act_on_page(Call& call, const BulkOrder& order, const BulkBody& body) {
+Result<BulkReply> act_on_page(Call& call, const BulkOrder& order, const BulkSelection& body) {
   if (is_empty(*body.filter)) return refuse("filter", "must not be empty; it would select everything");
   if (body.limit < 1 || body.limit > max_items) {
     return refuse("limit", "is " + std::to_string(body.limit) + "; allowed: 1 to " + std::to_string(max_items));
@@ -69,23 +69,45 @@ Result<BulkReply> act_on_page(Call& call, const BulkOrder& order, const BulkBody
   return reply;
 }
 
+Result<BulkReply> act_on_selection(Call& call, const BulkOrder& order, const BulkSelection& selection) {
+  if (selection.ids.has_value() == selection.filter.has_value()) {
+    return refuse("filter", "either a filter or ids must be given");
+  }
+  return selection.ids ? act_on_named(call, order, selection) : act_on_page(call, order, selection);
+}
+
 Result<BulkReply> bulk(Call& call, const BulkBody& body) {
-  if (body.ids.has_value() == body.filter.has_value()) return refuse("filter", "either a filter or ids must be given");
   FF_TRY(order, order_of(call, body));
-  return body.ids ? act_on_named(call, order, body) : act_on_page(call, order, body);
+  return act_on_selection(call, order, body);
+}
+
+Result<BulkReply> bulk_signal(Call& call, BulkSignalBody body) {
+  FF_TRY_VOID(carry_sender(call, body.source, "source"));
+  FF_TRY_VOID(carry_idempotency_key(call, body.idempotency_key));
+  BulkOrder order;
+  order.verb = BulkVerb::signal;
+  order.signal = body;
+  return act_on_selection(call, order, body);
 }
 
 }  // namespace
 
 std::vector<Route> bulk_routes() {
-  Route route = blocking_route<BulkBody, BulkReply>(ApiRole::operating, "POST", "/v1/executions/bulk",
-                                                    "Cancel, replay or change the priority of many executions.", bulk);
-  route.keeps_to_namespace = true;
-  return {
-      described(std::move(route),
+  Route acting =
+      described(blocking_route<BulkBody, BulkReply>(ApiRole::operating, "POST", "/v1/executions/bulk",
+                                                    "Cancel, replay or change the priority of many executions.", bulk),
                 "A request handles one page of the selected executions and returns a cursor; repeat it with the cursor "
                 "until `done`. Therefore a request is short for any filter, the client sees the progress and can stop "
-                "between two pages, and nothing is lost if a server stops: the cursor is the only state.")};
+                "between two pages, and nothing is lost if a server stops: the cursor is the only state.");
+  Route signalling =
+      described(blocking_route<BulkSignalBody, BulkReply>(ApiRole::operating, "POST", "/v1/bulk/signal",
+                                                          "Send a signal to many executions.", bulk_signal),
+                "By ids or by a filter, a page at a time as in `POST /v1/executions/bulk`. With an `idempotency_key` a "
+                "page can be repeated: an execution takes the signal once.");
+  signalling.headers = {{"Idempotency-Key", "The same as `idempotency_key`."}};
+  acting.keeps_to_namespace = true;
+  signalling.keeps_to_namespace = true;
+  return {std::move(acting), std::move(signalling)};
 }
 
 }  // namespace flowfabric::api

@@ -22,19 +22,6 @@ void carry_trace(Call& call, CreateRequest& request) {
   if (header && is_traceparent(*header)) request.traceparent = *header;
 }
 
-// The header is for clients that set it on every request; the body or the query may name the key as well.
-Result<void> carry_idempotency_key(Call& call, CreateRequest& request) {
-  const auto header = call.request().headers.find("idempotency-key");
-  if (!header) return {};
-  if (header->empty()) return fail(Errc::invalid_argument, "idempotency-key: the header is empty", "idempotency-key");
-  if (!request.idempotency_key.empty() && request.idempotency_key != *header) {
-    return fail(Errc::invalid_argument, "idempotency_key: differs from the header Idempotency-Key; give one of them",
-                "idempotency_key");
-  }
-  request.idempotency_key = *header;
-  return {};
-}
-
 // 201 with the place of the new execution, 200 when an earlier request has made it.
 void answer_created(Call& call, const Result<Created>& created) {
   if (!created) return call.refuse(created.error());
@@ -44,7 +31,8 @@ void answer_created(Call& call, const Result<Created>& created) {
 
 void submit(const CallPtr& call, CreateRequest request) {
   carry_trace(*call, request);
-  if (auto carried = carry_idempotency_key(*call, request); !carried) return call->refuse(carried.error());
+  if (auto carried = carry_idempotency_key(*call, request.idempotency_key); !carried)
+    return call->refuse(carried.error());
   call->engine().create_async(std::move(request),
                               [call](const Result<Created>& created) { answer_created(*call, created); });
 }

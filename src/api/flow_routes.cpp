@@ -27,15 +27,7 @@ Result<void> complete_request(Call& call, FlowRequest& request) {
     const auto header = call.request().headers.find("traceparent");
     if (header && is_traceparent(*header)) request.traceparent = *header;
   }
-  const auto header = call.request().headers.find("idempotency-key");
-  if (!header) return {};
-  if (header->empty()) return fail(Errc::invalid_argument, "idempotency-key: the header is empty", "idempotency-key");
-  if (!request.idempotency_key.empty() && request.idempotency_key != *header) {
-    return fail(Errc::invalid_argument, "idempotency_key: differs from the header Idempotency-Key; give one of them",
-                "idempotency_key");
-  }
-  request.idempotency_key = *header;
-  return {};
+  return carry_idempotency_key(call, request.idempotency_key);
 }
 
 void submit_flow(const CallPtr& call, FlowRequest request, const Engine::Done<FlowCreated>&) {

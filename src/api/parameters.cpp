@@ -82,6 +82,31 @@ Result<LabelledBytes> result_bytes(ExecutionResult result) {
   return LabelledBytes{std::move(result.result), std::move(result.result_encoding)};
 }
 
+Result<void> carry_idempotency_key(Call& call, std::string& key) {
+  const auto header = call.request().headers.find("idempotency-key");
+  if (!header) return {};
+  if (header->empty()) return fail(Errc::invalid_argument, "idempotency-key: the header is empty", "idempotency-key");
+  if (!key.empty() && key != *header) {
+    return fail(Errc::invalid_argument, "idempotency_key: differs from the header Idempotency-Key; give one of them",
+                "idempotency_key");
+  }
+  key = *header;
+  return {};
+}
+
+Result<void> carry_sender(const Call& call, std::string& sender, const char* field) {
+  if (!call.gatekeeper().required()) return {};
+  const std::string& name = call.caller().name;
+  if (!sender.empty() && sender != name) {
+    return fail(Errc::permission_denied,
+                std::string(field) + ": the API key is that of \"" + name +
+                    "\", who cannot send as somebody else; leave the field out",
+                field);
+  }
+  sender = name;
+  return {};
+}
+
 Result<void> check_count(const std::string& field, std::size_t count, std::size_t max) {
   if (count <= max) return {};
   return fail(Errc::invalid_argument,

@@ -23,6 +23,10 @@ Result<ListRequest> list_request(const Call& call);
 Result<std::uint32_t> query_wait_ms(const Call& call);
 // The bytes of a result, if there is one.
 Result<LabelledBytes> result_bytes(ExecutionResult result);
+// The header `Idempotency-Key` is for clients that set it on every request; the body or the query may name the key as well.
+Result<void> carry_idempotency_key(Call& call, std::string& key);
+// A key proves who calls, so nobody speaks for another one. Without keys there is only what the body says.
+Result<void> carry_sender(const Call& call, std::string& sender, const char* field);
 Result<void> check_count(const std::string& field, std::size_t count, std::size_t max = max_items);
 
 // Parameters that are more than a text.

@@ -139,6 +139,14 @@ std::vector<Handle> leases_in(const T& reply) {
   return handles;
 }
 
+// No cache may keep what is a secret.
+template <class T>
+net::Headers headers_for(const T& reply) {
+  constexpr bool secret = requires { reply.token; } || requires { reply.tokens; } || requires { reply.secret; };
+  if constexpr (secret) return {{"Cache-Control", "no-store"}};
+  return {};
+}
+
 template <class T>
 void give(Call& call, int status, const Result<T>& reply) {
   if (!reply) return call.refuse(reply.error());
@@ -147,7 +155,7 @@ void give(Call& call, int status, const Result<T>& reply) {
   } else if (std::vector<Handle> leases = leases_in(*reply); !leases.empty()) {
     call.hand_over(status, wire::to_json(*reply), std::move(leases));
   } else {
-    call.answer(status, wire::to_json(*reply));
+    call.answer(status, wire::to_json(*reply), headers_for(*reply));
   }
 }
 
@@ -243,6 +251,7 @@ std::vector<Route> flow_routes();
 std::vector<Route> event_routes(const StreamSettings& settings);
 std::vector<Route> bulk_routes();
 std::vector<Route> worker_routes();
+std::vector<Route> wait_routes();  // waits, signals and approvals
 std::vector<Route> fleet_routes();
 std::vector<Route> care_routes();  // lanes, namespaces, counts, signing keys, retention
 std::vector<Route> api_key_routes();

@@ -7,6 +7,17 @@
 #include "engine/reads.hpp"
 
 namespace flowfabric {
+namespace {
+
+// Counts the signal before its sender has the answer.
+Engine::Done<SignalReply> counting_signals(Runtime& runtime, Engine::Done<SignalReply> done) {
+  return [&metrics = runtime.metrics(), done = std::move(done)](const Result<SignalReply>& reply) {
+    if (reply) metrics.signal_answered(*reply);
+    done(reply);
+  };
+}
+
+}  // namespace
 
 Result<SuspendReply> Engine::suspend(const Handle& handle, SuspendRequest request) {
   return impl_->counted("suspend", [&]() -> Result<SuspendReply> {
@@ -32,23 +43,39 @@ Result<WaitpointToken> Engine::open_waitpoint(const Handle& handle, WaitpointReq
 }
 
 Result<SignalReply> Engine::send_signal(const ExecutionId& id, SignalRequest request) {
-  return impl_->counted("send_signal", [&]() -> Result<SignalReply> {
-    FF_TRY_VOID(admit_execution_id(id));
-    FF_TRY_VOID(admit(request, false));
-    return call_as<SignalReply>(*impl_->runtime, SignalCommand{id, std::move(request)});
-  });
+  Answer<Result<SignalReply>> answer;
+  send_signal_async(id, std::move(request), [&](Result<SignalReply> reply) { answer.give(std::move(reply)); });
+  return answer.take();
+}
+
+void Engine::send_signal_async(const ExecutionId& id, SignalRequest request, Done<SignalReply> done) {
+  const auto timer = impl_->timer("send_signal");
+  Result<void> admitted = admit_execution_id(id);
+  if (admitted) admitted = admit(request, false);
+  if (!admitted) return refuse(timer, done, admitted.error());
+  submit_as(*impl_->runtime, timer, SignalCommand{id, std::move(request)},
+            counting_signals(*impl_->runtime, std::move(done)));
 }
 
 Result<SignalReply> Engine::send_signal_by_token(const std::string& token, SignalRequest request) {
-  return impl_->counted("send_signal", [&]() -> Result<SignalReply> {
-    FF_TRY(claims, impl_->runtime->waitpoint_claims(token));
-    FF_TRY_VOID(admit(request, true));
-    if (!request.waitpoint.empty() && request.waitpoint != claims.waitpoint) {
-      return flowfabric::fail(Errc::invalid_argument, "waitpoint: the token is for another waitpoint", "waitpoint");
-    }
-    const ExecutionId id = claims.execution_id;
-    return call_as<SignalReply>(*impl_->runtime, SignalCommand{id, std::move(request), std::move(claims)});
-  });
+  Answer<Result<SignalReply>> answer;
+  send_signal_by_token_async(token, std::move(request),
+                             [&](Result<SignalReply> reply) { answer.give(std::move(reply)); });
+  return answer.take();
+}
+
+void Engine::send_signal_by_token_async(const std::string& token, SignalRequest request, Done<SignalReply> done) {
+  const auto timer = impl_->timer("send_signal");
+  auto claims = impl_->runtime->waitpoint_claims(token);
+  if (!claims) return refuse(timer, done, claims.error());
+  if (auto admitted = admit(request, true); !admitted) return refuse(timer, done, admitted.error());
+  if (!request.waitpoint.empty() && request.waitpoint != claims->waitpoint) {
+    return refuse(timer, done,
+                  Error{Errc::invalid_argument, "waitpoint: the token is for another waitpoint", "waitpoint", {}});
+  }
+  const ExecutionId id = claims->execution_id;
+  submit_as(*impl_->runtime, timer, SignalCommand{id, std::move(request), std::move(*claims)},
+            counting_signals(*impl_->runtime, std::move(done)));
 }
 
 Result<SignalReply> Engine::decide_approval(const ExecutionId& id, DecideRequest request) {
@@ -61,7 +88,9 @@ Result<SignalReply> Engine::decide_approval(const ExecutionId& id, DecideRequest
     signal.payload = std::move(request.comment);
     signal.payload_encoding = "text/plain";
     signal.source = std::move(request.actor);
-    return call_as<SignalReply>(*impl_->runtime, SignalCommand{id, std::move(signal), {}, true});
+    FF_TRY(reply, call_as<SignalReply>(*impl_->runtime, SignalCommand{id, std::move(signal), {}, true}));
+    impl_->runtime->metrics().signal_answered(reply);
+    return reply;
   });
 }
 

@@ -40,6 +40,17 @@ std::vector<Sample> flows_by_state(Store& store) {
   return samples;
 }
 
+std::vector<Sample> suspended_executions(Store& store) {
+  const auto lanes = reads::counts(store, std::nullopt);
+  if (!lanes) return {};
+  std::uint64_t suspended = 0;
+  for (const LaneCounts& lane : *lanes) {
+    const auto found = lane.counts.find(PublicState::suspended);
+    if (found != lane.counts.end()) suspended += found->second;
+  }
+  return {{{}, static_cast<double>(suspended)}};
+}
+
 std::vector<Sample> held_back(Store& store) {
   const auto health = store.log_health();
   if (!health) return {};
@@ -90,6 +101,8 @@ void Runtime::add_gauges() {
       observe::seldom([this] { return workers(*store_); }));
   registry.computed_gauges({"flowfabric_flows", "Flows that are stored, by state.", {Label::closed("state")}},
                            observe::seldom([this] { return flows_by_state(*store_); }));
+  registry.computed_gauges({"flowfabric_suspended_executions", "Executions that wait for signals."},
+                           observe::seldom([this] { return suspended_executions(*store_); }));
   registry.computed_gauges({"flowfabric_held_back_seconds",
                             "How long a transaction that stays open has kept events from subscribers, or removed rows "
                             "from being cleared away; what is events or removed_rows.",

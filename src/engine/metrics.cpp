@@ -19,6 +19,9 @@ std::string_view cause_of_loss(const Event& event) {
   return event.actor == "clock" ? "worker_dead" : "revoked";
 }
 
+// A wait that was not over in time has ended its execution; no other event tells of the end of the wait.
+bool ended_by_wait(const Event& event) { return event.actor == "clock" && event.reason == "wait_timeout"; }
+
 // Enqueue numbers are computed from the store's time: see Runtime::next_sequence.
 std::int64_t enqueued_at_us(const ReadyEntry& entry) { return static_cast<std::int64_t>(entry.sequence >> 10); }
 
@@ -87,6 +90,13 @@ EngineMetrics::EngineMetrics()
                                           "Time from the submission of a flow to its end.",
                                           {Label::closed("outcome")}},
                                          observe::long_durations())),
+      signals_(registry.counters({"flowfabric_signals_total",
+                                  "Signals and decisions that this engine has taken; effect is kept, accepted, "
+                                  "resumed, ignored, or duplicate for repetitions.",
+                                  {Label::closed("effect")}})),
+      waits_ended_(registry.counters({"flowfabric_waits_ended_total",
+                                      "Waits that ended; cause is signals, veto, timeout or operator.",
+                                      {Label::closed("cause")}})),
       lease_losses_(registry.counters({"flowfabric_lease_losses_total",
                                        "Leases that were lost; cause is expired, revoked or worker_dead.",
                                        {Label::open("lane"), Label::closed("cause")},
@@ -100,6 +110,10 @@ EngineMetrics::EngineMetrics()
 void EngineMetrics::operation_ended(std::string_view operation, const Error* error, std::int64_t nanoseconds) {
   operations_.with(operation, error == nullptr ? std::string_view("ok") : to_string(error->code)).add();
   operation_duration_.with(operation).observe(nanoseconds);
+}
+
+void EngineMetrics::signal_answered(const SignalReply& reply) {
+  signals_.with(reply.duplicate ? "duplicate" : to_string(reply.effect)).add();
 }
 
 void EngineMetrics::batch_ended(bool sweep, std::string_view outcome, std::size_t pieces, std::int64_t nanoseconds) {
@@ -129,11 +143,14 @@ void EngineMetrics::count(const Event& event, const Slot& slot) {
     case EventType::lease_revoked: return lease_losses_.with(event.lane, cause_of_loss(event)).add();
     case EventType::worker_marked_dead: return worker_deaths_.with("marked_dead").add();
     case EventType::flow_submitted: return flows_submitted_.with(event.kind).add();
+    case EventType::wait_ended: return waits_ended_.with(event.reason).add();
     case EventType::worker_ttl_swept: return worker_deaths_.with("ttl_swept").add();
     default: break;
   }
   if (ends_flow(event.type)) return count_flow_end(event, slot.flow()->spec);
-  if (is_terminal(event.type)) count_end(event, slot.execution()->spec);
+  if (!is_terminal(event.type)) return;
+  if (ended_by_wait(event)) waits_ended_.with(to_string(WaitCause::timeout)).add();
+  count_end(event, slot.execution()->spec);
 }
 
 void EngineMetrics::count_end(const Event& event, const Spec& spec) {

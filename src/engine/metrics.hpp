@@ -21,6 +21,8 @@ class EngineMetrics {
   void operation_ended(std::string_view operation, const Error* error, std::int64_t nanoseconds);
   // A batch has ended: "committed", "unchanged" or an error code. `pieces` is the number of commands and claims in it.
   void batch_ended(bool sweep, std::string_view outcome, std::size_t pieces, std::int64_t nanoseconds);
+  // A signal or a decision was delivered.
+  void signal_answered(const SignalReply& reply);
   // Counts the effects of a committed record, at `now` by the store's clock.
   void committed(const Slot& slot, TimestampMs now);
 
@@ -49,6 +51,8 @@ class EngineMetrics {
   observe::Family<observe::Counter>& flows_submitted_;
   observe::Family<observe::Counter>& flows_finished_;
   observe::Family<observe::Histogram>& flow_lifetime_;
+  observe::Family<observe::Counter>& signals_;
+  observe::Family<observe::Counter>& waits_ended_;
   observe::Family<observe::Counter>& lease_losses_;
   observe::Family<observe::Counter>& worker_deaths_;
 };

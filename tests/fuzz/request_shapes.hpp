@@ -8,18 +8,21 @@
 #include "api/session_bodies.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
+#include "wire/wait_shapes.hpp"
 
 namespace flowfabric::fuzz {
 
 using RequestShapes =
-    std::tuple<ApiKeyRequest, api::BulkBody, bodies::CancelHeldBody, bodies::CheckpointBody, ClaimForWorkerRequest,
-               ClaimRequest, bodies::CompleteBody, bodies::CompletionsBody, bodies::CreateManyBody, CreateRequest,
-               bodies::DelayBody, bodies::ExtendBody, bodies::FailBody, FlowAddition, bodies::FlowCancelBody,
-               bodies::FlowReplayBody, FlowRequest, GrantRequest, bodies::HandleBody, bodies::HandlesBody,
-               HeartbeatRequest, bodies::JoinBody, bodies::LaneBody, bodies::NamespaceBody, bodies::PriorityBody,
-               bodies::ProgressBody, bodies::ReasonBody, RedeemRequest, bodies::ReplayBody, bodies::RetentionBody,
-               bodies::RevokeBody, bodies::RotateBody, api::SessionBody, bodies::StepBody, bodies::TagsBody,
-               bodies::TagsHeldBody, bodies::WorkerBody, WorkerRegistration>;
+    std::tuple<ApiKeyRequest, api::BulkBody, api::BulkSignalBody, bodies::CancelHeldBody, bodies::CheckpointBody,
+               ClaimForWorkerRequest, ClaimRequest, bodies::CompleteBody, bodies::CompletionsBody,
+               bodies::CreateManyBody, CreateRequest, bodies::DecideBody, bodies::DelayBody, bodies::ExtendBody,
+               bodies::FailBody, FlowAddition, bodies::FlowCancelBody, bodies::FlowReplayBody, FlowRequest,
+               GrantRequest, bodies::HandleBody, bodies::HandlesBody, HeartbeatRequest, bodies::JoinBody,
+               bodies::LaneBody, bodies::NamespaceBody, bodies::OpenWaitpointBody, bodies::PriorityBody,
+               bodies::ProgressBody, bodies::ReasonBody, RedeemRequest, bodies::ReissueBody, bodies::ReplayBody,
+               bodies::RetentionBody, bodies::RevokeBody, bodies::RotateBody, api::SessionBody, bodies::SignalBody,
+               bodies::StepBody, bodies::SuspendBody, bodies::TagsBody, bodies::TagsHeldBody, bodies::TokenSignalBody,
+               bodies::WorkerBody, WorkerRegistration>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>
