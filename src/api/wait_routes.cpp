@@ -31,13 +31,16 @@ void deliver_signal(const CallPtr& call, SignalBody body, Engine::Done<SignalRep
   call->engine().send_signal_async(*id, std::move(body), std::move(done));
 }
 
-// The token is the credential: an API key that is sent along is not looked at.
+// The token is the credential: an API key that is sent along is not looked at. Checking a token may read the signing keys
+// from the store, so a thread of the pool does it; no thread waits for the commit.
 void deliver_by_token(const CallPtr& call, TokenSignalBody body, Engine::Done<SignalReply> done) {
   if (auto carried = carry_idempotency_key(*call, body.idempotency_key); !carried) {
     return done(Unexpected(carried.error()));
   }
-  const std::string token = std::move(body.token);
-  call->engine().send_signal_by_token_async(token, std::move(body), std::move(done));
+  call->in_pool([call, body = std::move(body), done = std::move(done)]() mutable {
+    const std::string token = std::move(body.token);
+    call->engine().send_signal_by_token_async(token, std::move(body), std::move(done));
+  });
 }
 
 Result<SignalReply> decide(Call& call, DecideBody body) {

@@ -109,6 +109,10 @@ std::string sentence(const BulkAction& action, const api::BulkSuccess& success) 
   if (success.replay_count && success.public_state) {
     return fmt::format("{}, now {} (replay {})", action.past, to_string(*success.public_state), *success.replay_count);
   }
+  if (success.signal) {
+    return action.past + ": " +
+           (success.signal->duplicate ? "delivered before" : std::string(to_string(success.signal->effect)));
+  }
   return api::is_change(success) ? action.past : "was already " + action.past;
 }
 

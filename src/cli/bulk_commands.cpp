@@ -1,10 +1,11 @@
-// executions cancel, replay, priority.
+// executions cancel, replay, priority, signal.
 #include <fmt/core.h>
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "cli/bulk.hpp"
 #include "cli/command.hpp"
+#include "cli/signal_options.hpp"
 #include "cli/store_access.hpp"
 
 namespace flowfabric::cli {
@@ -33,6 +34,23 @@ Result<int> run_priority(const Arguments& arguments) {
                    fmt::format("give priority {} to", priority),
                    fmt::format("given priority {}", priority)},
                   arguments);
+}
+
+Result<int> run_signal(const Arguments& arguments) {
+  api::BulkOrder order;
+  order.verb = api::BulkVerb::signal;
+  FF_TRY(signal, read_signal(arguments));
+  order.signal = std::move(signal);
+  order.signal.waitpoint = arguments.text("--waitpoint", "");
+  if (order.signal.waitpoint.empty()) return fail(Errc::invalid_argument, "--waitpoint NAME is missing", "--waitpoint");
+  return run_bulk({order, "send the signal to", "signalled"}, arguments);
+}
+
+std::vector<OptionSpec> bulk_signal_options() {
+  std::vector<OptionSpec> options = {{"--waitpoint", "NAME", "the waitpoint; it need not be open yet"}};
+  for (OptionSpec& option : signal_options()) options.push_back(std::move(option));
+  for (OptionSpec& option : bulk_options()) options.push_back(std::move(option));
+  return options;
 }
 
 std::vector<OptionSpec> replay_options() {
@@ -74,6 +92,14 @@ std::vector<Command> bulk_commands() {
             how_to_choose,
         priority_options()},
        run_priority},
+      {{"executions signal", ids, "send a signal to many executions",
+        std::string(
+            "Sends the same signal to the waitpoint of that name of each execution. Without --state a filter\n"
+            "selects those that are suspended. With --key an execution takes the signal once, so the command can\n"
+            "be repeated.\n") +
+            how_to_choose,
+        bulk_signal_options()},
+       run_signal},
   };
 }
 

@@ -30,10 +30,12 @@ std::vector<Command> execution_commands();  // executions list, show, ...: one a
 std::vector<Command> create_commands();     // executions create
 std::vector<Command> flow_commands();       // flows list, show, nodes, ...: reading
 std::vector<Command> flow_act_commands();   // flows submit, add, seal, wait, cancel, replay
+std::vector<Command> wait_commands();       // waits, waitpoints, approvals, executions resume
+std::vector<Command> signal_commands();     // signals send
 std::vector<Command> event_commands();      // events
 std::vector<Command> namespace_commands();  // namespaces list, show, set
 std::vector<Command> about_commands();      // version, completion, man
-std::vector<Command> bulk_commands();       // executions cancel, replay, priority: many at a time
+std::vector<Command> bulk_commands();       // executions cancel, replay, priority, signal: many at a time
 std::vector<Command> top_commands();
 std::vector<Command> lane_commands();
 std::vector<Command> worker_commands();

@@ -50,6 +50,10 @@ Result<int> run_show(const Arguments& arguments) {
   shown.description = std::move(description);
   FF_TRY(steps, target->steps(id, 0, default_steps));
   shown.steps = std::move(steps);
+  if (shown.description.summary.finished_at == 0) {
+    FF_TRY(waits, target->waits_of(id));
+    if (waits != ExecutionWaits{}) shown.waits = std::move(waits);
+  }
   if (arguments.has("--payload")) {
     FF_TRY(context, target->context(id));
     shown.context = std::move(context);
@@ -205,8 +209,8 @@ std::vector<Command> execution_commands() {
         list_options()},
        run_list},
       {{"executions show", one, "show everything about one execution",
-        "Shows the state, policy, lease, attempts, failure and progress of an execution, why it is not running, and a\n"
-        "timeline of its attempts and durable steps.\n"
+        "Shows the state, policy, lease, attempts, failure and progress of an execution, why it is not running, what\n"
+        "it waits for, and a timeline of its attempts and durable steps.\n"
         "With --json the field names are those of ExecutionDescription; --payload adds \"context\", --result adds\n"
         "\"result\". Bytes that are valid UTF-8 are shown as text, others as base64; in JSON as {\"base64\": \"...\"}.",
         options_of_reading({{"--payload", "", "also show the payload"}, {"--result", "", "also show the result"}})},

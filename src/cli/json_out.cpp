@@ -9,6 +9,7 @@
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_shapes.hpp"
 #include "wire/shapes.hpp"
+#include "wire/wait_shapes.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -121,6 +122,7 @@ std::string to_json(const ShownExecution& shown) {
                         put_if_set(writer, "context", shown.context);
                         put_if_set(writer, "result", shown.result);
                         if (!shown.steps.steps.empty()) put(writer, "steps", shown.steps.steps);
+                        put_if_set(writer, "waits", shown.waits);
                       }));
 }
 
@@ -184,6 +186,33 @@ std::string to_json(const std::vector<LaneView>& lanes) {
           with_members(wire::to_json(lane.info), object([&](Writer& counts) { put(counts, "counts", lane.counts); })));
     }
     writer.end_array();
+  });
+}
+
+std::string to_json(const ExecutionWaits& waits) { return wire::to_json(waits); }
+std::string to_json(const ListWaitsReply& reply) { return wire::to_json(reply); }
+std::string to_json(const SignalReply& reply) { return wire::to_json(reply); }
+std::string to_json(const WaitpointToken& token) { return wire::to_json(token); }
+
+std::string waitpoints_to_json(const ExecutionId& id, const std::vector<WaitpointInfo>& waitpoints) {
+  return object([&](Writer& writer) {
+    put(writer, "execution_id", id);
+    put(writer, "waitpoints", waitpoints);
+  });
+}
+
+std::string resumed_to_json(const ExecutionId& id) {
+  return object([&](Writer& writer) {
+    put(writer, "execution_id", id);
+    put(writer, "resumed", true);
+  });
+}
+
+std::string closed_waitpoint_to_json(const ExecutionId& id, const std::string& waitpoint) {
+  return object([&](Writer& writer) {
+    put(writer, "execution_id", id);
+    put(writer, "waitpoint", waitpoint);
+    put(writer, "closed", true);
   });
 }
 

@@ -20,7 +20,8 @@ struct ShownExecution {
   ExecutionDescription description{};
   std::optional<ExecutionContext> context{};  // with the payload, if requested
   std::optional<ExecutionResult> result{};
-  ListStepsReply steps{};  // the first of them
+  ListStepsReply steps{};                 // the first of them
+  std::optional<ExecutionWaits> waits{};  // what it waits for, if anything
 };
 
 struct ShownFlow {
@@ -73,6 +74,13 @@ std::string to_json(const FlowGraph& graph);
 std::string to_json(const FlowResult& result);
 std::string cancelled_flow_to_json(const FlowId& id, const FlowCancelReply& reply);
 std::string replayed_flow_to_json(const FlowId& id, const FlowReplayReply& reply);
+std::string to_json(const ExecutionWaits& waits);
+std::string to_json(const ListWaitsReply& reply);
+std::string to_json(const SignalReply& reply);
+std::string to_json(const WaitpointToken& token);
+std::string waitpoints_to_json(const ExecutionId& id, const std::vector<WaitpointInfo>& waitpoints);
+std::string resumed_to_json(const ExecutionId& id);
+std::string closed_waitpoint_to_json(const ExecutionId& id, const std::string& waitpoint);
 std::string explanation_to_json(const ExecutionDescription& description);
 std::string tags_to_json(const ExecutionId& id, const Tags& tags);
 std::string revocation_to_json(const ExecutionId& id, const RevokeReply& reply);

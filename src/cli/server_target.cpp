@@ -10,6 +10,7 @@
 #include "sdk/http_caller.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
+#include "wire/wait_shapes.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -28,6 +29,15 @@ std::optional<double> metric(const std::string& text, const std::string& name) {
   const std::size_t at = text.find("\n" + name + " ");
   if (at == std::string::npos) return std::nullopt;
   return std::strtod(text.c_str() + at + name.size() + 2, nullptr);
+}
+
+std::string waitpoint_path(const ExecutionId& id, const std::string& waitpoint) {
+  return path_of(id) + "/waitpoints/" + in_path(waitpoint);
+}
+
+// A signal without a key that is sent again may arrive twice.
+sdk::CallOptions repeated_with_key(const SignalRequest& request) {
+  return {.repeat = !request.idempotency_key.empty()};
 }
 
 class ServerTarget final : public Target {
@@ -138,6 +148,16 @@ class ServerTarget final : public Target {
     return caller_->get<FlowResult>(url, {.extra_time = milliseconds(wait_ms)});
   }
 
+  Result<ExecutionWaits> waits_of(const ExecutionId& id) override {
+    return caller_->get<ExecutionWaits>(Url(path_of(id) + "/waits"));
+  }
+  Result<ListWaitsReply> waits(const ListWaitsRequest& request) override {
+    Url url("/v1/waits");
+    url.add("namespace", request.name_space);
+    if (request.approvals) url.add("approvals", std::string("true"));
+    return caller_->get<ListWaitsReply>(url.page(request.cursor, request.limit));
+  }
+
   // The server's counters start with the process, so the change since the last call is the difference.
   Result<Pulse> pulse() override {
     Pulse pulse;
@@ -182,6 +202,34 @@ class ServerTarget final : public Target {
     return caller_->send<FlowReplayReply>("POST", flow_path(id) + "/replay",
                                           bodies::FlowReplayBody{request.node, request.descendants, by.reason});
   }
+  Result<SignalReply> send_signal(const ExecutionId& id, SignalRequest request) override {
+    bodies::SignalBody body;
+    static_cast<SignalRequest&>(body) = std::move(request);
+    return caller_->send<SignalReply>("POST", path_of(id) + "/signals", body, repeated_with_key(body));
+  }
+  Result<SignalReply> send_signal_by_token(const std::string& token, SignalRequest request) override {
+    bodies::TokenSignalBody body;
+    static_cast<SignalRequest&>(body) = std::move(request);
+    body.token = token;
+    return caller_->send<SignalReply>("POST", "/v1/signals", body, repeated_with_key(body));
+  }
+  // A person decides once, so it can be repeated.
+  Result<SignalReply> decide_approval(const ExecutionId& id, DecideRequest request, const Operator&) override {
+    return caller_->send<SignalReply>(
+        "POST", path_of(id) + "/approvals/" + in_path(request.waitpoint) + "/decide",
+        bodies::DecideBody{request.decision, std::move(request.comment), std::move(request.actor)});
+  }
+  Result<void> resume(const ExecutionId& id, const Operator& by) override {
+    return caller_->send_only("POST", path_of(id) + "/resume", bodies::ReasonBody{by.reason});
+  }
+  Result<void> close_waitpoint(const ExecutionId& id, const std::string& waitpoint, const Operator& by) override {
+    return caller_->send_only("POST", waitpoint_path(id, waitpoint) + "/close", bodies::ReasonBody{by.reason});
+  }
+  Result<WaitpointToken> reissue_token(const ExecutionId& id, ReissueRequest request, const Operator& by) override {
+    return caller_->send<WaitpointToken>(
+        "POST", waitpoint_path(id, request.waitpoint) + "/reissue",
+        bodies::ReissueBody{std::move(request.source), request.token_ttl_ms, request.revoke_earlier, by.reason});
+  }
   Result<NamespaceInfo> set_namespace(const NamespaceInfo& info, const Operator& by) override {
     return caller_->send<NamespaceInfo>("PUT", "/v1/namespaces/" + in_path(info.name_space),
                                         bodies::NamespaceBody{info.retention, by.reason});
@@ -195,6 +243,7 @@ class ServerTarget final : public Target {
     return caller_->send<RevokeReply>("POST", path_of(id) + "/revoke-lease", bodies::RevokeBody{by.reason, expected});
   }
   Result<api::BulkTally> act_on(const api::BulkOrder& order, const std::vector<ExecutionId>& ids) override {
+    if (order.verb == api::BulkVerb::signal) return send_to_all(order.signal, ids);
     api::BulkBody body;
     body.action = order.verb;
     body.ids = ids;
@@ -238,6 +287,14 @@ class ServerTarget final : public Target {
   std::string name() const override { return name_; }
 
  private:
+  Result<api::BulkTally> send_to_all(const SignalRequest& signal, const std::vector<ExecutionId>& ids) {
+    api::BulkSignalBody body;
+    static_cast<SignalRequest&>(body) = signal;
+    body.ids = ids;
+    FF_TRY(reply, caller_->send<api::BulkReply>("POST", "/v1/bulk/signal", body));
+    return static_cast<api::BulkTally&&>(reply);
+  }
+
   std::unique_ptr<sdk::HttpCaller> caller_;
   std::string name_;
   double due_lag_ = 0;  // seconds and number, as of the last pulse

@@ -8,6 +8,7 @@
 #include "base/hashing.hpp"
 #include "base/text.hpp"
 #include "cli/times.hpp"
+#include "cli/wait_show.hpp"
 
 namespace flowfabric::cli {
 
@@ -303,6 +304,7 @@ std::string show_text(const ShownExecution& shown, const Look& look) {
   add_vector(description.state, table);
   add_details(description, table);
   std::string text = table.render(look) + "\nwhy it is not running\n" + reasons_text(description);
+  if (shown.waits) text += waits_text(*shown.waits, look);
   const std::size_t listed = description.attempts.size();
   if (listed > 0) text += "\n" + attempts_table(description.attempts).render(look);
   if (listed < description.summary.attempt_count) {

@@ -133,6 +133,15 @@ class StoreTarget final : public Target {
     }
   }
 
+  Result<ExecutionWaits> waits_of(const ExecutionId& id) override {
+    FF_TRY(store, opened_store());
+    return reads::execution_waits(*store, id);
+  }
+  Result<ListWaitsReply> waits(const ListWaitsRequest& request) override {
+    FF_TRY(store, opened_store());
+    return reads::waits(*store, request);
+  }
+
   // The lag is the age of the earliest due entry, and 0 when nothing is due.
   Result<Pulse> pulse() override {
     FF_TRY(store, opened_store());
@@ -171,6 +180,31 @@ class StoreTarget final : public Target {
     FF_TRY(reply, engine->replay_flow(id, request, by));
     FF_TRY_VOID(wait_for_replay(id));
     return reply;
+  }
+  Result<SignalReply> send_signal(const ExecutionId& id, SignalRequest request) override {
+    FF_TRY(engine, opened_engine());
+    return engine->send_signal(id, std::move(request));
+  }
+  Result<SignalReply> send_signal_by_token(const std::string& token, SignalRequest request) override {
+    FF_TRY(engine, opened_engine());
+    return engine->send_signal_by_token(token, std::move(request));
+  }
+  Result<SignalReply> decide_approval(const ExecutionId& id, DecideRequest request, const Operator& by) override {
+    if (request.actor.empty()) request.actor = by.name;
+    FF_TRY(engine, opened_engine());
+    return engine->decide_approval(id, std::move(request));
+  }
+  Result<void> resume(const ExecutionId& id, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->resume(id, by);
+  }
+  Result<void> close_waitpoint(const ExecutionId& id, const std::string& waitpoint, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->close_waitpoint(id, waitpoint, by);
+  }
+  Result<WaitpointToken> reissue_token(const ExecutionId& id, ReissueRequest request, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->reissue_token(id, std::move(request), by);
   }
   Result<NamespaceInfo> set_namespace(const NamespaceInfo& info, const Operator& by) override {
     FF_TRY(engine, opened_engine());

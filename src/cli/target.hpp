@@ -9,6 +9,7 @@
 
 #include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
+#include <flowfabric/signals.hpp>
 
 #include "api/bulk.hpp"
 #include "cli/arguments.hpp"
@@ -71,6 +72,9 @@ class Target {
   // Waits up to `wait_ms` for its end; the result of a flow that has not ended is that of now.
   virtual Result<FlowResult> flow_result(const FlowId& id, std::uint32_t wait_ms) = 0;
 
+  virtual Result<ExecutionWaits> waits_of(const ExecutionId& id) = 0;
+  virtual Result<ListWaitsReply> waits(const ListWaitsRequest& request) = 0;
+
   virtual Result<Pulse> pulse() = 0;
 
   // ---- Acting. A server knows by itself who calls; it takes only the reason.
@@ -84,6 +88,13 @@ class Target {
   // Returns when the nodes are ready to run again, or on a server at once.
   virtual Result<FlowReplayReply> replay_flow(const FlowId& id, const FlowReplayRequest& request,
                                               const Operator& by) = 0;
+  virtual Result<SignalReply> send_signal(const ExecutionId& id, SignalRequest request) = 0;
+  virtual Result<SignalReply> send_signal_by_token(const std::string& token, SignalRequest request) = 0;
+  // Without an actor it is the operator on a store, and the API key on a server.
+  virtual Result<SignalReply> decide_approval(const ExecutionId& id, DecideRequest request, const Operator& by) = 0;
+  virtual Result<void> resume(const ExecutionId& id, const Operator& by) = 0;
+  virtual Result<void> close_waitpoint(const ExecutionId& id, const std::string& waitpoint, const Operator& by) = 0;
+  virtual Result<WaitpointToken> reissue_token(const ExecutionId& id, ReissueRequest request, const Operator& by) = 0;
   virtual Result<NamespaceInfo> set_namespace(const NamespaceInfo& info, const Operator& by) = 0;
   virtual Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, const Operator& by) = 0;
   virtual Result<RevokeReply> revoke_lease(const ExecutionId& id, const Operator& by, std::optional<Uuid> expected) = 0;

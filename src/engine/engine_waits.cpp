@@ -64,6 +64,7 @@ Result<SignalReply> Engine::send_signal_by_token(const std::string& token, Signa
   return answer.take();
 }
 
+// Checking the token may block for a moment: it may have been signed with a key that this engine has not read yet.
 void Engine::send_signal_by_token_async(const std::string& token, SignalRequest request, Done<SignalReply> done) {
   const auto timer = impl_->timer("send_signal");
   auto claims = impl_->runtime->waitpoint_claims(token);

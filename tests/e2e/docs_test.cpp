@@ -39,6 +39,8 @@ class Tour {
     work();
     operate();
     run_a_flow();
+    wait_for_signals();
+    decide();
     manage_the_fleet();
     reserve();
     care();
@@ -189,6 +191,48 @@ class Tour {
     post("/v1/leases/join", with_handle(split, R"(,"names":["part"])"));
     TestClient(server_.url()).post(open + "/cancel");  // the example of this route is another call
     client_.get(open + "/result?wait_ms=30000");
+  }
+
+  // An order that waits for its payment, first ahead of the wait.
+  void wait_for_signals() {
+    const std::string order =
+        text(client_.post("/v1/executions", R"({"lane":"orders","kind":"order"})").json.at("execution_id"));
+    const std::string held = claim_order();
+    post("/v1/leases/waitpoints", with_handle(held, R"(,"name":"paid")"));
+    post("/v1/leases/suspend",
+         with_handle(held, R"(,"waitpoints":[{"name":"paid"}],"timeout_ms":86400000,"on_timeout":"cancel",)"
+                           R"("reason":"the payment")"));
+    get(path_of(order) + "/waits");
+    get("/v1/waits?namespace=default");
+    const Reply token =
+        post(path_of(order) + "/waitpoints/paid/reissue", R"({"source":"bank","token_ttl_ms":3600000})");
+    post("/v1/signals", R"({"token":")" + text(token.json.at("token")) +
+                            R"(","name":"received","payload":{"amount":42},"idempotency_key":"payment-17"})");
+    const std::string again = claim_order();
+    client_.post("/v1/leases/waitpoints", with_handle(again, R"(,"name":"returned")"));
+    post(path_of(order) + "/waitpoints/returned/close", R"({"reason":"no returns"})");
+    client_.post("/v1/leases/suspend", with_handle(again, R"(,"waitpoints":[{"name":"packed"}])"));
+    post("/v1/bulk/signal", R"({"waitpoint":"packed","filter":{"lane":"orders"},"dry_run":true})");
+    post(path_of(order) + "/signals", R"({"waitpoint":"packed","source":"warehouse","payload":{"parcels":2}})");
+    client_.post("/v1/leases/suspend", with_handle(claim_order(), R"(,"waitpoints":[{"name":"delivered"}])"));
+    post(path_of(order) + "/resume", R"({"reason":"delivered by hand"})");
+    client_.post("/v1/leases/complete", with_handle(claim_order()));
+  }
+
+  void decide() {
+    const std::string order =
+        text(client_.post("/v1/executions", R"({"lane":"orders","kind":"refund"})").json.at("execution_id"));
+    client_.post(
+        "/v1/leases/suspend",
+        with_handle(claim_order(), R"(,"waitpoints":[{"name":"refund","approval":{"title":"Refund 42 EUR?"}}])"));
+    post(path_of(order) + "/approvals/refund/decide",
+         R"({"decision":"approve","comment":"a good customer","actor":"ada"})");
+    client_.post("/v1/leases/complete", with_handle(claim_order()));
+  }
+
+  std::string claim_order() {
+    const Reply reply = client_.post("/v1/claims", "{" + worker_ + R"(,"lanes":["orders"],"wait_ms":30000})");
+    return text(reply.json.at("executions").at(0).at("handle"));
   }
 
   void operate() {

@@ -144,6 +144,18 @@ class Metrics : public testing::TestWithParam<test::StoreKind> {
     post("/v1/leases/complete", {{"handle", claim("w-1").at("handle")}});
     wait_for_flow(flow);
   }
+  std::string suspend_one(const char* how) {
+    const std::string id = create();
+    json::value body = json::parse(how);
+    body.as_object()["handle"] = claim("w-1").at("handle");
+    post("/v1/leases/suspend", body);
+    return id;
+  }
+  void wait_and_signal() {
+    const std::string id = suspend_one(R"({"waitpoints": [{"name": "paid"}]})");
+    post("/v1/executions/" + id + "/signals", {{"waitpoint", "paid"}});
+    post("/v1/leases/complete", {{"handle", claim("w-1").at("handle")}});
+  }
   void a_little_of_everything() {
     complete_one();
     retry_one();
@@ -215,6 +227,36 @@ TEST_P(Metrics, CountFlowsByStateAndOutcome) {
     EXPECT_EQ(read.sum("flowfabric_flows", {{"state", state}}), 1) << state;
   }
   EXPECT_EQ(read.sum("flowfabric_flows", {{"state", "cancelling"}}), 0);
+}
+
+TEST_P(Metrics, CountSignalsByEffectAndWaitsByTheirCause) {
+  wait_and_signal();
+  const std::string two = "/v1/executions/" + suspend_one(R"({"waitpoints": [{"name": "a"}, {"name": "b"}]})");
+  post(two + "/signals", {{"waitpoint", "a"}, {"idempotency_key", "once"}});
+  post(two + "/signals", {{"waitpoint", "a"}, {"idempotency_key", "once"}});
+  post(two + "/signals", {{"waitpoint", "a"}});
+  post(two + "/signals", {{"waitpoint", "later"}});
+  EXPECT_EQ(call("POST", two + "/signals", {{"waitpoint", ""}}).status, 400);
+  const std::string approval =
+      "/v1/executions/" + suspend_one(R"({"waitpoints": [{"name": "a", "approval": {"title": "?"}}]})");
+  post(approval + "/approvals/a/decide", {{"decision", "reject"}, {"actor", "ada"}});
+  suspend_one(R"({"waitpoints": [{"name": "a"}], "timeout_ms": 1})");
+  suspend_one(R"({"waitpoints": [{"name": "a"}], "timeout_ms": 1, "on_timeout": "resume"})");
+  scrape_until("flowfabric_suspended_executions", 1);
+  post(two + "/resume", json::object{});
+
+  const Exposition read = scrape_until("flowfabric_suspended_executions", 0);
+  const auto signals = [&](const char* effect) { return read.sum("flowfabric_signals_total", {{"effect", effect}}); };
+  EXPECT_EQ(signals("resumed"), 2);
+  EXPECT_EQ(signals("accepted"), 1);
+  EXPECT_EQ(signals("duplicate"), 1);
+  EXPECT_EQ(signals("ignored"), 1);
+  EXPECT_EQ(signals("kept"), 1);
+  const auto ended = [&](const char* cause) { return read.sum("flowfabric_waits_ended_total", {{"cause", cause}}); };
+  EXPECT_EQ(ended("signals"), 1);
+  EXPECT_EQ(ended("veto"), 1);
+  EXPECT_EQ(ended("timeout"), 2) << "one has failed its execution, one has resumed it";
+  EXPECT_EQ(ended("operator"), 1);
 }
 
 TEST_P(Metrics, CountEveryOperationWithItsOutcome) {
@@ -303,8 +345,8 @@ std::set<std::string> operations_of_the_engine() {
   std::set<std::string> found;
   for (std::sregex_iterator it(declared.begin(), declared.end(), method), end; it != end; ++it) {
     const std::string name = (*it)[1];
-    const bool counted_otherwise =
-        name.ends_with("_many") || name.ends_with("_async") || name == "delay_for" || name == "open_flow";
+    const bool counted_otherwise = name.ends_with("_many") || name.ends_with("_async") || name.ends_with("_by_token") ||
+                                   name == "delay_for" || name == "open_flow";
     const bool is_no_operation = name == "open" || name == "stop" || name == "withdraw_claim";
     if (!counted_otherwise && !is_no_operation) found.insert(name);
   }
@@ -389,6 +431,23 @@ void ask_for_everything(Engine& engine) {
   std::ignore = engine.check_integrity();
 }
 
+void ask_for_waits(Engine& engine) {
+  const ExecutionId id{7, Uuid{}};
+  std::ignore = engine.suspend({}, {});
+  std::ignore = engine.open_waitpoint({}, {});
+  std::ignore = engine.send_signal(id, {});
+  engine.send_signal_async(id, {}, [](const auto&) {});
+  std::ignore = engine.send_signal_by_token("nonsense", {});
+  engine.send_signal_by_token_async("nonsense", {}, [](const auto&) {});
+  std::ignore = engine.decide_approval(id, {});
+  std::ignore = engine.resume(id);
+  std::ignore = engine.close_waitpoint(id, "w");
+  std::ignore = engine.reissue_token(id, {});
+  std::ignore = engine.describe_waits(id);
+  std::ignore = engine.list_waits();
+  std::ignore = engine.describe_token("nonsense");
+}
+
 void ask_for_flows(Engine& engine) {
   const FlowId id{7, Uuid{}};
   std::ignore = engine.submit_flow({});
@@ -415,6 +474,7 @@ TEST(EngineMetrics, EveryOperationIsCounted) {
   const auto engine = must(Engine::open("memory:"));
   ask_for_everything(*engine);
   ask_for_flows(*engine);
+  ask_for_waits(*engine);
   const Exposition read = test::parse_exposition(engine->metrics());
   std::set<std::string> counted;
   for (const auto& sample : read.samples("flowfabric_operations_total")) {
@@ -509,6 +569,7 @@ std::map<std::string, Documented> documented_metrics() {
 TEST_P(Metrics, AreDocumented) {
   a_little_of_everything();
   complete_flow();
+  wait_and_signal();
   std::map<std::string, Documented> exposed;
   for (const auto& [name, family] : scrape().families) {
     EXPECT_FALSE(family.samples.empty()) << name << " has no sample, so its labels cannot be compared";

@@ -168,7 +168,7 @@ class Names {
     static const std::map<std::string, std::string> ours = {
         {"handle", "HANDLE"},     {"handles", "HANDLE"}, {"leases", "HANDLE"}, {"grant_key", "GRANT-KEY"},
         {"grant_id", "GRANT-ID"}, {"secret", "SECRET"},  {"key_id", "KEY-ID"}, {"next_cursor", "CURSOR"},
-        {"cursor", "CURSOR"},     {"api_key", "SECRET"}};
+        {"cursor", "CURSOR"},     {"api_key", "SECRET"}, {"token", "TOKEN"}};
     const auto kind = ours.find(name);
     if (kind == ours.end() || value.empty() || value == made_up_handle) return;
     if (std::any_of(known_.begin(), known_.end(), [&](const auto& known) { return known.first == value; })) return;
