@@ -140,8 +140,9 @@ std::string form_html(const ApprovalView& view) {
   html += "<label for=\"comment\">Comment <span class=\"muted\">(optional)</span></label>\n";
   html += "<textarea id=\"comment\" name=\"comment\" rows=\"4\" maxlength=\"" + most_comment + "\">\n" +
           escaped_html(view.form.comment) + "</textarea>\n";
-  html += "<div class=\"buttons\">\n<button type=\"submit\" name=\"decision\" value=\"approve\">Approve</button>\n"
-          "<button type=\"submit\" name=\"decision\" value=\"reject\" class=\"reject\">Reject</button>\n</div>\n</form>\n";
+  html +=
+      "<div class=\"buttons\">\n<button type=\"submit\" name=\"decision\" value=\"approve\">Approve</button>\n"
+      "<button type=\"submit\" name=\"decision\" value=\"reject\" class=\"reject\">Reject</button>\n</div>\n</form>\n";
   return html;
 }
 
@@ -189,11 +190,13 @@ std::string open_approval_page(const ApprovalView& view) {
 
 std::string closed_approval_page(const TokenInfo& token) {
   if (!token.waitpoint.approval) {
-    return plain_approval_page("This approval is closed",
-                               "It takes no more decisions: it was decided, was not decided in time, or was withdrawn.");
+    return plain_approval_page(
+        "This approval is closed",
+        "It takes no more decisions: it was decided, was not decided in time, or was withdrawn.");
   }
   const ApprovalInfo& approval = *token.waitpoint.approval;
-  std::string body = heading(approval.title) + "<p class=\"note\">This approval is closed and takes no more decisions.</p>\n";
+  std::string body =
+      heading(approval.title) + "<p class=\"note\">This approval is closed and takes no more decisions.</p>\n";
   if (const Decision* own = own_decision(token)) {
     body += "<p>You have " + std::string(past_tense(own->decision)) + ".</p>\n";
   }
@@ -213,9 +216,7 @@ std::string decided_page(const TokenInfo& token, ApprovalDecision decision, cons
     case SignalEffect::accepted:
       body += "<p>The decision of <b>" + escaped_html(actor) + "</b> is recorded. More decisions are needed.</p>\n";
       break;
-    case SignalEffect::kept:
-      body += "<p>The decision of <b>" + escaped_html(actor) + "</b> is recorded.</p>\n";
-      break;
+    case SignalEffect::kept: body += "<p>The decision of <b>" + escaped_html(actor) + "</b> is recorded.</p>\n"; break;
     case SignalEffect::ignored:
       body += "<p>The decision makes no difference any more and was not recorded.</p>\n";
       break;

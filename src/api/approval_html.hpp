@@ -19,9 +19,9 @@ struct ApprovalForm {
 
 struct ApprovalView {
   TokenInfo token{};
-  TimestampMs since = 0;      // when the wait began
+  TimestampMs since = 0;       // when the wait began
   TimestampMs timeout_at = 0;  // 0: none
-  std::string problem{};      // with the decision that was sent
+  std::string problem{};       // with the decision that was sent
   ApprovalForm form{};
 };
 

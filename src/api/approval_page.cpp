@@ -59,8 +59,8 @@ std::string with_plain_line_breaks(std::string_view text) {
 
 Result<Sent> read_decision(const net::Request& request, const TokenInfo& token) {
   if (request.body.size() > max_form_bytes) {
-    return fail(Errc::payload_too_large, "The comment is too long; allowed: " +
-                                             std::to_string(limits::max_comment_bytes) + " bytes.");
+    return fail(Errc::payload_too_large,
+                "The comment is too long; allowed: " + std::to_string(limits::max_comment_bytes) + " bytes.");
   }
   FF_TRY(form, read_form(request.body));
   Sent sent;

@@ -225,9 +225,8 @@ void Dispatcher::dispatch_approval(const Exchange& exchange) {
   if (request.method != "GET" && request.method != "HEAD" && request.method != "POST") {
     return refuse_method(*exchange, "GET, HEAD, POST");
   }
-  const bool queued = pool_->submit([this, exchange] {
-    exchange->respond(answer_approval(engine_, exchange->request()));
-  });
+  const bool queued =
+      pool_->submit([this, exchange] { exchange->respond(answer_approval(engine_, exchange->request())); });
   if (!queued) exchange->respond(approval_problem(too_many_waiting()));
 }
 

@@ -34,7 +34,10 @@ TEST(EscapedHtml, IsValidUtf8WhateverItGets) {
   const std::string replaced = "\xef\xbf\xbd";
   EXPECT_EQ(escaped_html("\xf0<b>"), replaced + "&lt;b&gt;");
   EXPECT_EQ(escaped_html("\xc3"), replaced);
-  EXPECT_EQ(escaped_html("\xc0\xbc" "b>"), replaced + replaced + "b&gt;") << "an overlong <";
+  EXPECT_EQ(escaped_html("\xc0\xbc"
+                         "b>"),
+            replaced + replaced + "b&gt;")
+      << "an overlong <";
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
       const std::string text = {static_cast<char>(first), static_cast<char>(second), '<'};

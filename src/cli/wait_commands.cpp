@@ -123,11 +123,12 @@ Result<std::string> address_of_links(const Arguments& arguments, const Target& t
   std::string address = arguments.text("--base", target.name());
   while (address.ends_with('/')) address.pop_back();
   if (address.starts_with("http://") || address.starts_with("https://")) return address;
-  return fail(Errc::invalid_argument,
-              arguments.maybe("--base")
-                  ? "--base: must begin with http:// or https://"
-                  : "--base: is missing; a store has no address, so give that of a server, like https://jobs.example.com",
-              "--base");
+  return fail(
+      Errc::invalid_argument,
+      arguments.maybe("--base")
+          ? "--base: must begin with http:// or https://"
+          : "--base: is missing; a store has no address, so give that of a server, like https://jobs.example.com",
+      "--base");
 }
 
 Result<int> run_approvals_link(const Arguments& arguments) {
@@ -138,7 +139,8 @@ Result<int> run_approvals_link(const Arguments& arguments) {
   FF_TRY(waits, target->waits_of(id));
   for (const WaitpointInfo& waitpoint : waits.waitpoints) {
     if (waitpoint.name != arguments.operands.back() || waitpoint.approval) continue;
-    return fail(Errc::invalid_argument, "APPROVAL: waitpoint \"" + waitpoint.name + "\" is not an approval", "APPROVAL");
+    return fail(Errc::invalid_argument, "APPROVAL: waitpoint \"" + waitpoint.name + "\" is not an approval",
+                "APPROVAL");
   }
   FF_TRY(token, reissued_token(arguments, *target, arguments.text("--for", "")));
   fmt::print("{}/approve/{}\n", address, token.token);
@@ -230,7 +232,8 @@ std::vector<Command> approval_commands() {
       {{"approvals link",
         {"ID APPROVAL", 2, 2},
         "make a link to approve or reject",
-        "Prints a new link to the page of an open approval. Whoever has it can decide there, without an API key: send it\n"
+        "Prints a new link to the page of an open approval. Whoever has it can decide there, without an API key: send "
+        "it\n"
         "to one person. Links made before stay valid unless --revoke-earlier is given.",
         options_of_acting({{"--for", "NAME", "the link speaks for this person (the page asks for a name)"},
                            {"--base", "URL", "address of the server as people reach it (that of --store)"},
