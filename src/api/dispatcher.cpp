@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/approval_page.hpp"
 #include "api/browser_guard.hpp"
 #include "base/check.hpp"
 
@@ -134,7 +135,9 @@ Dispatcher::Dispatcher(Engine& engine, const ApiOptions& options)
 }
 
 void Dispatcher::handle(std::shared_ptr<net::Exchange> exchange) {
+  hide_approval_token(exchange->request());
   const auto counted = std::make_shared<CountedExchange>(std::move(exchange), metrics_);
+  if (is_approval_link(counted->request())) return dispatch_approval(counted);
   counted->allow_origins(cors_origins_);
   if (!gatekeeper_->required()) {
     const auto checked = check_sender(counted->request(), cors_origins_);
@@ -210,6 +213,21 @@ bool Dispatcher::dispatch_dashboard(const Exchange& exchange) {
   }
   exchange->respond(std::move(response));
   return true;
+}
+
+// Anybody who has the token may use the page. No page of another origin may read it, whatever cors_origins allows.
+void Dispatcher::dispatch_approval(const Exchange& exchange) {
+  const net::Request& request = exchange->request();
+  exchange->matched(approval_route);
+  if (!gatekeeper_->required()) {
+    if (const auto checked = check_host(request); !checked) return refuse(*exchange, checked.error());
+  }
+  if (request.method != "GET" && request.method != "HEAD" && request.method != "POST") {
+    return refuse_method(*exchange, "GET, HEAD, POST");
+  }
+  const bool queued =
+      pool_->submit([this, exchange] { exchange->respond(answer_approval(engine_, exchange->request())); });
+  if (!queued) exchange->respond(approval_problem(too_many_waiting()));
 }
 
 void Dispatcher::let_in(const Exchange& exchange, ApiRole needs, std::function<void(Caller)> go_on) {

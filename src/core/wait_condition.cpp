@@ -130,6 +130,12 @@ bool is_decision(const Signal& signal) {
   return named && !signal.source.empty();
 }
 
+Decision decision_of(const Signal& signal) {
+  const bool rejects = signal.name == to_string(ApprovalDecision::reject);
+  return {rejects ? ApprovalDecision::reject : ApprovalDecision::approve, signal.source, signal.payload,
+          signal.delivered_at};
+}
+
 }  // namespace
 
 bool allows(const SignalMatch& match, const Signal& signal) {
@@ -217,11 +223,17 @@ bool may_decide(const WaitpointFacts& waitpoint, const Signal& signal) {
 std::vector<Decision> decisions_at(const WaitFacts& waits, std::uint32_t waitpoint_number) {
   std::vector<Decision> decisions;
   for (const KeptSignal& kept : waits.signals) {
-    const Signal& signal = kept.signal;
-    if (kept.waitpoint_number != waitpoint_number || !is_decision(signal)) continue;
-    const bool rejects = signal.name == to_string(ApprovalDecision::reject);
-    decisions.push_back({rejects ? ApprovalDecision::reject : ApprovalDecision::approve, signal.source, signal.payload,
-                         signal.delivered_at});
+    if (kept.waitpoint_number == waitpoint_number && is_decision(kept.signal)) {
+      decisions.push_back(decision_of(kept.signal));
+    }
+  }
+  return decisions;
+}
+
+std::vector<Decision> decisions_at(const EndedWait& ended, const EndedApproval& approval) {
+  std::vector<Decision> decisions;
+  for (const Signal& signal : ended.outcome.signals) {
+    if (signal.waitpoint == approval.waitpoint && is_decision(signal)) decisions.push_back(decision_of(signal));
   }
   return decisions;
 }

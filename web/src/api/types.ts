@@ -295,7 +295,7 @@ export interface ErrorDetail {
 }
 
 export interface Event {
-  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back';
+  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued';
   at?: number;
   execution_id?: string;
   flow_id?: string;
@@ -1102,7 +1102,7 @@ export interface StateVector {
 export interface Step {
   position: number;
   name: string;
-  state: 'succeeded' | 'failed' | 'sleep';
+  state: 'succeeded' | 'failed' | 'sleep' | 'wait';
   result?: unknown;
   result_base64?: string;
   result_encoding: string;
@@ -1115,6 +1115,7 @@ export interface Step {
   attempt_index: number;
   replay_count: number;
   worker_instance_id: string;
+  wait?: WaitOutcome;
 }
 
 export interface StepBody {
@@ -1215,6 +1216,128 @@ export const publicStates: readonly ExecutionSummary['public_state'][] = [
   'skipped',
 ];
 
+export interface Decision {
+  decision: 'approve' | 'reject';
+  actor: string;
+  comment?: string;
+  decided_at?: number;
+}
+
+export interface ApprovalInfo {
+  title: string;
+  approvers: string[];
+  needed: number;
+  rejections: number;
+  decisions: Decision[];
+  context?: unknown;
+  context_base64?: string;
+  context_encoding?: string;
+}
+
+export interface WaitpointInfo {
+  name: string;
+  number: number;
+  opened_at?: number;
+  waited_for: boolean;
+  signals: number;
+  approval?: ApprovalInfo;
+}
+
+export interface SignalMatch {
+  waitpoint?: string;
+  name?: string;
+  sources?: string[];
+  fields?: SignalField[];
+}
+
+export interface SignalField {
+  pointer: string;
+  equals: unknown;
+}
+
+export interface SignalCount {
+  n: number;
+  by?: 'signals' | 'waitpoints' | 'sources';
+  of: SignalMatch[];
+}
+
+export interface WaitCondition {
+  signal?: SignalMatch;
+  all_of?: WaitCondition[];
+  any_of?: WaitCondition[];
+  count?: SignalCount;
+}
+
+export interface WaitInfo {
+  number: number;
+  reason?: string;
+  since?: number;
+  timeout_at?: number;
+  on_timeout: 'fail' | 'cancel' | 'expire' | 'resume' | 'escalate';
+  escalated: boolean;
+  condition: WaitCondition;
+  veto?: WaitCondition;
+}
+
+export interface Signal {
+  number: number;
+  waitpoint: string;
+  name: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  source?: string;
+  delivered_at?: number;
+}
+
+export interface WaitOutcome {
+  number: number;
+  cause: 'signals' | 'veto' | 'timeout' | 'operator';
+  ended_at?: number;
+  by?: string;
+  reason?: string;
+  escalated: boolean;
+  signals: Signal[];
+}
+
+export interface ExecutionWaits {
+  wait?: WaitInfo;
+  waitpoints: WaitpointInfo[];
+  signals: Signal[];
+  last_wait?: WaitOutcome;
+}
+
+export interface WaitingExecution {
+  execution_id: string;
+  namespace: string;
+  lane: string;
+  kind: string;
+  reason?: string;
+  since?: number;
+  timeout_at?: number;
+  escalated: boolean;
+  waitpoints: WaitpointInfo[];
+}
+
+export interface ListWaitsReply {
+  waits: WaitingExecution[];
+  next_cursor?: string;
+}
+
+export interface SignalReply {
+  execution_id: string;
+  number?: number;
+  effect: 'kept' | 'accepted' | 'resumed' | 'ignored';
+  duplicate: boolean;
+}
+
+export interface WaitpointToken {
+  waitpoint: string;
+  number: number;
+  token: string;
+  expires_at?: number;
+}
+
 export const eventTypes: readonly Event['type'][] = [
   'created',
   'ready',
@@ -1258,6 +1381,13 @@ export const eventTypes: readonly Event['type'][] = [
   'flow_sealed',
   'joining',
   'held_back',
+  'waitpoint_opened',
+  'suspended',
+  'signal_delivered',
+  'wait_ended',
+  'wait_escalated',
+  'waitpoint_closed',
+  'waitpoint_reissued',
 ];
 
 /** Every route of the server that this dashboard is built into. */
