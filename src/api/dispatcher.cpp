@@ -242,11 +242,13 @@ void Dispatcher::let_in(const Exchange& exchange, ApiRole needs, std::function<v
 
 void Dispatcher::run(const Prepared& prepared, const Exchange& exchange, Caller caller) {
   const net::Request& request = exchange->request();
-  if (prepared.route.method != "GET") {
+  if (prepared.route.method != "GET" && !prepared.route.signed_by_sender) {
     const auto checked = check_content_type(request, prepared.route.takes_bytes);
     if (!checked) return refuse(*exchange, checked.error());
   }
-  if (const auto checked = check_query(prepared.route, request); !checked) return refuse(*exchange, checked.error());
+  if (!prepared.route.signed_by_sender) {
+    if (const auto checked = check_query(prepared.route, request); !checked) return refuse(*exchange, checked.error());
+  }
   const bool everywhere = !caller.name_space.has_value();
   const auto call = std::make_shared<Call>(exchange, Call::Home{engine_, pool_, gatekeeper_}, std::move(caller),
                                            parameters_of(prepared.segments, request.segments));

@@ -56,6 +56,7 @@ struct Route {
   std::vector<OtherAnswer> also{};  // with the same schema
   bool streams = false;             // answers with text/event-stream if the client accepts it
   bool anybody = false;             // needs no key
+  bool signed_by_sender = false;    // any body and any query: the signature vouches for the sender
   bool of_dashboard = false;        // does not exist on a server without the dashboard
 };
 
@@ -252,6 +253,7 @@ std::vector<Route> event_routes(const StreamSettings& settings);
 std::vector<Route> bulk_routes();
 std::vector<Route> worker_routes();
 std::vector<Route> wait_routes();  // waits, signals and approvals
+std::vector<Route> hook_routes();
 std::vector<Route> fleet_routes();
 std::vector<Route> care_routes();  // lanes, namespaces, counts, signing keys, retention
 std::vector<Route> api_key_routes();

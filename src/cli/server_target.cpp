@@ -10,6 +10,7 @@
 #include "sdk/http_caller.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
+#include "wire/hook_shapes.hpp"
 #include "wire/wait_shapes.hpp"
 
 namespace flowfabric::cli {
@@ -121,6 +122,10 @@ class ServerTarget final : public Target {
   Result<std::vector<ApiKeyInfo>> api_keys() override {
     FF_TRY(reply, caller_->get<bodies::ApiKeysReply>(Url("/v1/api-keys")));
     return std::move(reply.keys);
+  }
+  Result<std::vector<HookInfo>> hooks() override {
+    FF_TRY(reply, caller_->get<bodies::HooksReply>(Url("/v1/hooks")));
+    return std::move(reply.hooks);
   }
 
   Result<ListFlowsReply> flows(const ListFlowsRequest& request) override {
@@ -277,6 +282,18 @@ class ServerTarget final : public Target {
   Result<ApiKeyInfo> revoke_api_key(const std::string& key, const Operator&) override {
     FF_TRY(response, caller_->call("DELETE", "/v1/api-keys/" + in_path(key), {}, {}));
     return sdk::HttpCaller::read<ApiKeyInfo>(response);
+  }
+  Result<NewHook> create_hook(const HookRequest& request, const Operator&) override {
+    return caller_->send<NewHook>("POST", "/v1/hooks", request);
+  }
+  Result<NewHook> rotate_hook(const std::string& name, std::int64_t grace_ms, const std::string& secret,
+                              const Operator&) override {
+    return caller_->send<NewHook>("POST", "/v1/hooks/" + in_path(name) + "/rotate",
+                                  bodies::RotateHookBody{grace_ms, secret});
+  }
+  Result<HookInfo> remove_hook(const std::string& name, const Operator&) override {
+    FF_TRY(response, caller_->call("DELETE", "/v1/hooks/" + in_path(name), {}, {}));
+    return sdk::HttpCaller::read<HookInfo>(response);
   }
   Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) override {
     const bodies::RetentionBody body{run.older_than_ms, run.name_space, run.lane, run.tag, run.dry_run, by.reason};

@@ -96,6 +96,10 @@ class StoreTarget final : public Target {
     FF_TRY(store, opened_store());
     return reads::api_keys(*store);
   }
+  Result<std::vector<HookInfo>> hooks() override {
+    FF_TRY(store, opened_store());
+    return reads::hooks(*store);
+  }
 
   Result<ListFlowsReply> flows(const ListFlowsRequest& request) override {
     FF_TRY(store, opened_store());
@@ -250,6 +254,19 @@ class StoreTarget final : public Target {
   Result<ApiKeyInfo> revoke_api_key(const std::string& key, const Operator& by) override {
     FF_TRY(engine, opened_engine());
     return engine->revoke_api_key(key, by);
+  }
+  Result<NewHook> create_hook(const HookRequest& request, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->create_hook(request, by);
+  }
+  Result<NewHook> rotate_hook(const std::string& name, std::int64_t grace_ms, const std::string& secret,
+                              const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->rotate_hook(name, grace_ms, secret, by);
+  }
+  Result<HookInfo> remove_hook(const std::string& name, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->remove_hook(name, by);
   }
   Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) override {
     FF_TRY(engine, opened_engine());

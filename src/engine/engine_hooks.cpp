@@ -11,16 +11,6 @@
 
 namespace flowfabric {
 
-namespace reads {
-
-Result<HooksRecord> hooks_record(Store& store) {
-  FF_TRY(records, store.load({hooks_key()}));
-  if (records.empty()) return HooksRecord{};
-  return decode_hooks(records.front().body);
-}
-
-}  // namespace reads
-
 namespace {
 
 // A sender cannot do anything about these, and repeating the request would not help.
@@ -96,13 +86,7 @@ Result<NewHook> Engine::rotate_hook(const std::string& name, std::int64_t grace_
 }
 
 Result<std::vector<HookInfo>> Engine::list_hooks() {
-  return impl_->counted("list_hooks", [&]() -> Result<std::vector<HookInfo>> {
-    FF_TRY(record, reads::hooks_record(impl_->runtime->store()));
-    FF_TRY(now_us, impl_->runtime->store().now_us());
-    std::vector<HookInfo> hooks;
-    for (const HooksRecord::Hook& hook : record.hooks) hooks.push_back(info_of(hook, now_us / 1000));
-    return hooks;
-  });
+  return impl_->counted("list_hooks", [&] { return reads::hooks(impl_->runtime->store()); });
 }
 
 Result<HookReply> Engine::receive_hook(const HookCall& call) {
