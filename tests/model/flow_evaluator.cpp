@@ -171,6 +171,78 @@ void FlowEvaluator::pass_deadline() {
   settle();
 }
 
+// Of what is in a flow node, all is behind its begin, and the flow node is behind all.
+bool FlowEvaluator::is_behind(std::size_t node, std::size_t upstream) const {
+  if (nodes_[upstream].inside == node || begin_before(nodes_[node]) == upstream) return true;
+  return std::any_of(edges_.begin(), edges_.end(),
+                     [&](const Edge& edge) { return edge.from == upstream && edge.to == node; });
+}
+
+std::vector<bool> FlowEvaluator::chosen_to_replay(std::optional<std::size_t> node, bool descendants) const {
+  std::vector<bool> again(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) again[i] = node ? i == *node : nodes_[i].outcome != Outcome::success;
+  if (node && nodes_[*node].role == Role::flow) again[nodes_[*node].begin] = true;
+  for (bool changed = descendants; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      for (std::size_t j = 0; again[i] && j < nodes_.size(); ++j) {
+        if (again[j] || !is_behind(j, i)) continue;
+        again[j] = true;
+        changed = true;
+      }
+    }
+  }
+  return again;
+}
+
+// Nodes that do not run again keep what has become of them, and so do their groups; only the edges are counted anew.
+void FlowEvaluator::arm(const std::vector<bool>& again) {
+  for (Edge& edge : edges_) {
+    if (!again[edge.from] && !again[edge.to]) continue;
+    Group& group = groups_[edge.group];
+    --(edge.state == EdgeState::satisfied ? group.satisfied : group.unsatisfiable);
+    edge.state = EdgeState::waiting;
+    group.is_older = true;
+  }
+  for (Group& group : groups_) {
+    if (!again[group.node]) continue;
+    group.state = GroupState::waiting;
+    group.changed_in = 0;
+    group.is_older = false;
+  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!again[i]) continue;
+    Node& node = nodes_[i];
+    node.life = Life::waiting;
+    node.has_started = false;
+    node.ended_by_flow = false;
+    node.order.reset();
+    node.is_swept_away = false;
+    node.outcome = Outcome::none;
+    node.ended_in = 0;
+    node.armed_in = event_;
+    counted_[i] = false;
+  }
+}
+
+void FlowEvaluator::replay(std::optional<std::size_t> node, bool descendants) {
+  ++event_;
+  FF_CHECK(all_ended());
+  cancelled_.reset();
+  deadline_has_passed_ = false;
+  first_order_ = orders_.size();
+  arm(chosen_to_replay(node, descendants));
+  // Which of the failures that stay is the first one is not defined.
+  first_failures_.clear();
+  unhandled_failures_ = 0;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!counted_[i] || nodes_[i].inside) continue;
+    first_failures_.insert(i);
+    ++unhandled_failures_;
+  }
+  settle();
+}
+
 // ---- What follows
 
 // Until nothing follows any more. Where several ends may be next, those come first that the engine shows.
@@ -262,6 +334,7 @@ bool FlowEvaluator::end_one(bool as_shown) {
       node.outcome = end.outcome;
       node.ended_by_flow = end.by_flow;
       node.order = end.order;
+      node.is_swept_away = end.is_swept_away;
       node.ended_in = event_;
       return true;
     }
@@ -276,10 +349,11 @@ std::vector<FlowEvaluator::End> FlowEvaluator::possible_ends(std::size_t node) c
   if (own) ends.push_back(*own);
   for (std::size_t i = 0; i < orders_.size(); ++i) {
     if (!is_covered(orders_[i], node)) continue;
-    ends.push_back({orders_[i].is_deadline ? Outcome::expired : Outcome::cancelled, true, i});
+    ends.push_back({orders_[i].is_deadline ? Outcome::expired : Outcome::cancelled, true, i, true});
   }
   const bool is_unneeded_now = is_unneeded(node) && (!may_be_let_run(node) || shown(node) == Outcome::cancelled);
-  if (is_unneeded_now || is_in_ended_flow(node)) ends.push_back({Outcome::cancelled});
+  const bool is_in_ended = is_in_ended_flow(node);
+  if (is_unneeded_now || is_in_ended) ends.push_back({Outcome::cancelled, true, {}, is_in_ended});
   return ends;
 }
 
@@ -306,18 +380,20 @@ std::optional<FlowEvaluator::End> FlowEvaluator::end_by_groups(const Node& node)
 // When all nodes in it have ended.
 std::optional<FlowEvaluator::End> FlowEvaluator::end_of_flow_node(std::size_t node) const {
   bool has_failed = false;
-  bool is_cancelled_from_around = false;
+  bool is_cancelled = false;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!is_in(i, node)) continue;
     if (nodes_[i].life != Life::ended) return {};
     if (nodes_[i].inside == node && is_unhandled_failure(i)) has_failed = true;
+    // Within one run, there is a failure if a node was swept away for another reason than an order from around.
+    if (nodes_[i].inside == node && nodes_[i].is_swept_away) is_cancelled = true;
     if (!nodes_[i].order) continue;
     const auto ordered = orders_[*nodes_[i].order].flow;
-    if (ordered != node && is_in(node, ordered)) is_cancelled_from_around = true;
+    if (ordered != node && is_in(node, ordered)) is_cancelled = true;
   }
   if (nodes_[nodes_[node].begin].outcome == Outcome::skipped) return End{Outcome::skipped};
   if (has_failed) return End{Outcome::failed, false};
-  if (is_cancelled_from_around) return End{deadline_has_passed_ ? Outcome::expired : Outcome::cancelled};
+  if (is_cancelled) return End{deadline_has_passed_ ? Outcome::expired : Outcome::cancelled, true, {}, true};
   return End{Outcome::success, false};
 }
 
@@ -332,10 +408,11 @@ bool FlowEvaluator::is_covered(const Order& order, std::size_t node) const {
   return order.policy == FlowCancelPolicy::cancel_all || !one.has_started;
 }
 
-// The flow node was ended before the nodes in it.
+// The flow node was ended before the nodes in it. One that does not run again has ended before the replay, and ends nothing.
 bool FlowEvaluator::is_in_ended_flow(std::size_t node) const {
   for (auto around = nodes_[node].inside; around; around = nodes_[*around].inside) {
-    if (nodes_[*around].life == Life::ended) return true;
+    const bool has_ended = nodes_[*around].life == Life::ended;
+    if (has_ended && nodes_[*around].ended_in >= nodes_[node].armed_in) return true;
   }
   return false;
 }
@@ -379,8 +456,8 @@ std::set<FlowState> FlowEvaluator::states() const {
     if (cancelled_) return {FlowState::cancelled};
     return {has_failed ? FlowState::failed : FlowState::completed};
   }
-  const bool is_cancelling =
-      std::any_of(orders_.begin(), orders_.end(), [](const Order& order) { return !order.flow; });
+  const bool is_cancelling = std::any_of(orders_.begin() + static_cast<std::ptrdiff_t>(first_order_), orders_.end(),
+                                         [](const Order& order) { return !order.flow; });
   if (is_cancelling) return {FlowState::cancelling};
   const bool is_busy =
       std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.life == Life::running; });

@@ -48,8 +48,10 @@ class FlowEvaluator {
     bool has_started = false;
     bool ended_by_flow = false;          // or skipped
     std::optional<std::size_t> order{};  // the one that ended it
+    bool is_swept_away = false;          // cancelled by an order, or with the flow node around it
     Outcome outcome = Outcome::none;     // of an ended node
     std::size_t ended_in = 0;            // the event after which it ended
+    std::size_t armed_in = 0;            // the replay since which it waits or runs again; 0: it has run once at most
     std::vector<std::size_t> groups{};   // of its incoming edges; the begin of a flow node has those of the flow node
   };
   struct Edge {
@@ -71,6 +73,7 @@ class FlowEvaluator {
     std::size_t unsatisfiable = 0;
     GroupState state = GroupState::waiting;
     std::size_t changed_in = 0;
+    bool is_older = false;  // it has changed before the last run of one of its upstream nodes
   };
   // How the engine has ended this node, or none. Asked only where several answers are allowed.
   using Freedom = std::function<Outcome(std::size_t node)>;
@@ -84,6 +87,8 @@ class FlowEvaluator {
   void end(std::size_t node, Outcome outcome);
   void cancel_flow(const FlowCancelRequest& request);
   void pass_deadline();
+  // All nodes have ended. Without a node, those that have not succeeded run again.
+  void replay(std::optional<std::size_t> node, bool descendants);
 
   // ---- What must be
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -120,6 +125,7 @@ class FlowEvaluator {
     Outcome outcome = Outcome::none;
     bool by_flow = true;  // or skipped
     std::optional<std::size_t> order{};
+    bool is_swept_away = false;
   };
 
   void read(const std::string& prefix, std::optional<std::size_t> inside, const InnerFlow& flow);
@@ -131,6 +137,9 @@ class FlowEvaluator {
   bool is_last_in(std::size_t node, std::optional<std::size_t> flow) const;
   std::optional<std::size_t> begin_before(const Node& node) const;
 
+  bool is_behind(std::size_t node, std::size_t upstream) const;
+  std::vector<bool> chosen_to_replay(std::optional<std::size_t> node, bool descendants) const;
+  void arm(const std::vector<bool>& again);
   void settle();
   bool resolve_edges();
   bool change_groups();
@@ -155,7 +164,8 @@ class FlowEvaluator {
   FailurePolicy failure_policy_;
   Freedom freedom_;
   std::vector<Order> orders_;
-  std::vector<bool> counted_;  // as a failure, by node
+  std::size_t first_order_ = 0;  // since the last replay
+  std::vector<bool> counted_;    // as a failure, by node
   std::set<std::size_t> first_failures_;
   std::size_t unhandled_failures_ = 0;
   std::size_t event_ = 0;

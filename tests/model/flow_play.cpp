@@ -80,7 +80,7 @@ class FlowPlay {
       : driver_(database.open({clock_.source(), true}), clock_),
         request_(make(numbers)),
         evaluator_(request_, [this](std::size_t node) { return shown(node); }),
-        submitted_at_(clock_.now_ms()),
+        begun_at_(clock_.now_ms()),
         figures_(figures) {
     const auto created = driver_.submit_flow(request_);
     if (!created) throw Difference("the flow was refused: " + created.error().message);
@@ -90,6 +90,16 @@ class FlowPlay {
   }
 
   void run(const std::vector<Step>& steps) {
+    play(steps);
+    for (std::size_t i = 0; i < steps.size() % 3; ++i) {
+      replay(steps[i]);
+      play({steps.rbegin(), steps.rend()});
+    }
+    count();
+  }
+
+ private:
+  void play(const std::vector<Step>& steps) {
     for (const Step& step : steps) {
       if (evaluator_.all_ended()) break;
       perform(step);
@@ -98,7 +108,6 @@ class FlowPlay {
     verify_end();
   }
 
- private:
   static FlowRequest make(const FlowNumbers& numbers) {
     FlowRequest request = flow_of(numbers);
     add_times(request.nodes, numbers);
@@ -209,6 +218,32 @@ class FlowPlay {
     compare(fmt::format("flow cancelled: {}{}", to_string(request.policy), request.run_cleanup ? ", run_cleanup" : ""));
   }
 
+  void replay(const Step& step) {
+    const auto& nodes = evaluator_.nodes();
+    const bool all_succeeded =
+        std::all_of(nodes.begin(), nodes.end(), [](const auto& node) { return node.outcome == Outcome::success; });
+    std::optional<std::size_t> node;
+    if (all_succeeded || step.b % 3 != 0) node = step.a % nodes.size();
+    // Only a node that a worker runs can be replayed alone; a begin is no node of the request.
+    const bool descendants = !node || nodes[*node].role != Role::work || step.verb % 3 != 0;
+    std::optional<std::uint32_t> ordinal;
+    if (node) ordinal = infos_[*node].ordinal;
+    must(driver_.call(ReplayFlowCommand{id_, ordinal, descendants, {"operator", "mended"}}));
+    driver_.settle();
+    read_nodes();
+    evaluator_.replay(node, descendants);
+    begun_at_ = clock_.now_ms();
+    deadline_is_due_ = request_.deadline_ms.has_value();
+    ++replays_;
+    ++figures_.replays;
+    const auto again = static_cast<std::size_t>(std::count_if(
+        nodes.begin(), nodes.end(), [](const auto& one) { return one.life != Life::ended || one.armed_in != 0; }));
+    figures_.replayed += again;
+    figures_.kept += nodes.size() - again;
+    compare(fmt::format("replay of {}{}", node ? nodes[*node].name : "what has not succeeded",
+                        descendants ? "" : " alone"));
+  }
+
   // Workers whose nodes were ended by the flow.
   void use_lost_leases() {
     for (const auto& [node, claimed] : lost_) {
@@ -246,11 +281,12 @@ class FlowPlay {
   std::pair<TimestampMs, std::optional<std::size_t>> next_deadline() const {
     TimestampMs at = std::numeric_limits<TimestampMs>::max();
     std::optional<std::size_t> found;
-    if (deadline_is_due_) at = submitted_at_ + *request_.deadline_ms;
+    if (deadline_is_due_) at = begun_at_ + *request_.deadline_ms;
     for (std::size_t i = 0; i < evaluator_.nodes().size(); ++i) {
       const auto deadline_ms = evaluator_.nodes()[i].deadline_ms;
-      if (!deadline_ms || evaluator_.nodes()[i].life == Life::ended || submitted_at_ + *deadline_ms > at) continue;
-      at = submitted_at_ + *deadline_ms;
+      // A node that has not ended runs since the submission or since the last replay.
+      if (!deadline_ms || evaluator_.nodes()[i].life == Life::ended || begun_at_ + *deadline_ms > at) continue;
+      at = begun_at_ + *deadline_ms;
       found = i;
     }
     return {at, found};
@@ -319,7 +355,7 @@ class FlowPlay {
   void compare_life(std::size_t i) {
     const FlowEvaluator::Node& node = evaluator_.nodes()[i];
     const PublicState found = infos_[i].public_state;
-    const bool is_delayed = node.delay_ms && clock_.now_ms() < submitted_at_ + *node.delay_ms;
+    const bool is_delayed = node.delay_ms && node.armed_in == 0 && clock_.now_ms() < begun_at_ + *node.delay_ms;
     bool agrees = false;
     switch (node.life) {
       case Life::waiting: agrees = found == PublicState::waiting_children; break;
@@ -353,7 +389,7 @@ class FlowPlay {
       const std::string found = text(info.satisfied, info.unsatisfiable, info.needed, info.state);
       const std::string what = fmt::format("group '{}' of {}", group.name, node.name);
       if (expected != found) differ(what, expected, found);
-      if (group.policy == GroupPolicy::all || group.state != GroupState::fired) continue;
+      if (group.policy == GroupPolicy::all || group.state != GroupState::fired || group.is_older) continue;
       const std::string difference = evaluator_.difference_of_winners(group, info.winners);
       if (!difference.empty()) differ(what, "other winners", difference);
     }
@@ -435,6 +471,8 @@ class FlowPlay {
     }
     compare_first_failure(flow->first_failure);
     compare_events(state);
+    if (flow->revision != 1 + replays_)
+      differ("revision", std::to_string(1 + replays_), std::to_string(flow->revision));
   }
   static std::string show_counts(const FlowCounts& counts) {
     return fmt::format("{} of {} pending, {} succeeded, {} failed, {} cancelled, {} expired, {} skipped",
@@ -465,14 +503,14 @@ class FlowPlay {
       }
       cursor = page->events.size() < flow_page ? std::string() : page->next_cursor;
     } while (!cursor.empty());
-    const std::size_t expected = has_ended(state) ? 1 : 0;
+    const std::size_t expected = replays_ + (has_ended(state) ? 1 : 0);
     if (ends.size() != expected) differ("events of the end", std::to_string(expected), std::to_string(ends.size()));
-    if (ends.empty()) return;
+    if (!has_ended(state)) return;
     const EventType type = state == FlowState::completed ? EventType::flow_completed
                            : state == FlowState::failed  ? EventType::flow_failed
                                                          : EventType::flow_cancelled;
-    if (ends.front() != type)
-      differ("event of the end", std::string(to_string(type)), std::string(to_string(ends.front())));
+    if (ends.back() != type)
+      differ("event of the end", std::string(to_string(type)), std::string(to_string(ends.back())));
   }
 
   void compare_inputs(const ClaimedExecution& claimed) {
@@ -547,10 +585,10 @@ class FlowPlay {
     const auto findings = integrity_findings(driver_.store());
     FF_CHECK(findings.has_value());
     if (!findings->empty()) differ("integrity", "without findings", findings->front());
-    count(result->state);
   }
 
-  void count(FlowState state) {
+  void count() {
+    const FlowState state = *evaluator_.states().begin();
     ++figures_.flows;
     figures_.nodes += infos_.size();
     for (const FlowNodeInfo& info : infos_) figures_.skipped += info.public_state == PublicState::skipped;
@@ -579,10 +617,11 @@ class FlowPlay {
   FlowRequest request_;
   std::vector<FlowNodeInfo> infos_;  // before the evaluator, which asks for them
   FlowEvaluator evaluator_;
-  TimestampMs submitted_at_;
+  TimestampMs begun_at_;  // when it was submitted or, if it was replayed, for the last time
   FlowPlayFigures& figures_;
   FlowId id_{};
   bool deadline_is_due_ = false;
+  std::size_t replays_ = 0;
   std::map<std::size_t, ClaimedExecution> held_;
   std::map<std::size_t, ClaimedExecution> lost_;
   std::string log_;

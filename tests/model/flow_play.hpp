@@ -26,6 +26,9 @@ struct FlowPlayFigures {
   std::size_t completed = 0, failed = 0, cancelled = 0;
   std::size_t nested = 0;  // flows with flow nodes
   std::size_t two_deep = 0;
+  std::size_t replays = 0;                      // of flows
+  std::size_t replayed = 0;                     // nodes that ran again
+  std::size_t kept = 0;                         // nodes that did not
   std::map<Outcome, std::size_t> flow_nodes{};  // by outcome
 };
 
