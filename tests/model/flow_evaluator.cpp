@@ -24,15 +24,19 @@ EdgeState resolved(EdgeKind kind, Outcome outcome, bool by_flow) {
 }
 
 FlowEvaluator::FlowEvaluator(const FlowRequest& request, Freedom freedom)
-    : failure_policy_(request.failure_policy), freedom_(std::move(freedom)) {
+    : failure_policy_(request.failure_policy), is_open_(request.open), freedom_(std::move(freedom)) {
   read({}, {}, {request.nodes, request.edges, request.groups, request.failure_policy});
+  count_needed();
+  spread_cleanup();
+  counted_.resize(nodes_.size());
+  settle();
+}
+
+void FlowEvaluator::count_needed() {
   for (Group& group : groups_) {
     if (group.policy == GroupPolicy::all) group.needed = group.edges.size();
     if (group.policy == GroupPolicy::any) group.needed = 1;
   }
-  spread_cleanup();
-  counted_.resize(nodes_.size());
-  settle();
 }
 
 // ---- The graph
@@ -75,7 +79,10 @@ void FlowEvaluator::add_edges(const std::string& prefix, const InnerFlow& flow) 
     edges_.push_back(made);
     nodes_[made.from].has_outgoing = true;
     if (edge.kind == EdgeKind::on_finish) nodes_[to].is_cleanup = true;
-    if (edge.kind == EdgeKind::on_failure) nodes_[made.from].handles_failure = true;
+    if (edge.kind != EdgeKind::on_failure) continue;
+    Node& handled = nodes_[made.from];
+    if (!handled.handles_failure && is_unhandled_failure(made.from)) handled.was_unhandled = true;
+    handled.handles_failure = true;
   }
 }
 
@@ -155,9 +162,10 @@ void FlowEvaluator::end(std::size_t node, Outcome outcome) {
 // Cancelling again changes nothing, unless the policy is stronger.
 void FlowEvaluator::cancel_flow(const FlowCancelRequest& request) {
   ++event_;
-  if (all_ended() || (cancelled_ && request.policy <= *cancelled_)) return;
+  if ((all_ended() && !is_open_) || (cancelled_ && request.policy <= *cancelled_)) return;
   if (cancelled_ == FlowCancelPolicy::flow_only) return;  // the flow has ended
   cancelled_ = request.policy;
+  is_open_ = false;
   if (request.policy != FlowCancelPolicy::flow_only)
     orders_.push_back({event_, {}, request.policy, request.run_cleanup, false});
   settle();
@@ -165,10 +173,40 @@ void FlowEvaluator::cancel_flow(const FlowCancelRequest& request) {
 
 void FlowEvaluator::pass_deadline() {
   ++event_;
-  if (all_ended() || cancelled_ == FlowCancelPolicy::flow_only) return;
+  if ((all_ended() && !is_open_) || cancelled_ == FlowCancelPolicy::flow_only) return;
   deadline_has_passed_ = true;
+  is_open_ = false;
   orders_.push_back({event_, {}, FlowCancelPolicy::cancel_all, false, true});
   settle();
+}
+
+bool FlowEvaluator::may_get_edge(std::size_t node) const {
+  const Node& one = nodes_[node];
+  const bool may_wait = one.life == Life::waiting || (one.life == Life::ready && one.groups.empty());
+  if (one.role != Role::work || !may_wait) return false;
+  return std::none_of(one.groups.begin(), one.groups.end(), [&](std::size_t group) {
+    return groups_[group].name.empty() && groups_[group].state != GroupState::waiting;
+  });
+}
+
+void FlowEvaluator::add(const FlowAddition& addition, const std::function<void()>& added) {
+  ++event_;
+  FF_CHECK(is_open_);
+  read({}, {}, {addition.nodes, addition.edges, addition.groups});
+  count_needed();
+  spread_cleanup();
+  counted_.resize(nodes_.size());
+  // A node that could be claimed and gets an edge waits again.
+  for (Node& node : nodes_) {
+    if (node.life == Life::ready && !has_fired(node)) node.life = Life::waiting;
+  }
+  added();
+  settle();
+}
+
+void FlowEvaluator::seal() {
+  ++event_;
+  is_open_ = false;
 }
 
 // Of what is in a flow node, all is behind its begin, and the flow node is behind all.
@@ -216,6 +254,7 @@ void FlowEvaluator::arm(const std::vector<bool>& again) {
     node.life = Life::waiting;
     node.has_started = false;
     node.ended_by_flow = false;
+    node.was_unhandled = false;
     node.order.reset();
     node.is_swept_away = false;
     node.outcome = Outcome::none;
@@ -296,7 +335,8 @@ bool FlowEvaluator::make_ready() {
 
 bool FlowEvaluator::is_unhandled_failure(std::size_t node) const {
   const Node& one = nodes_[node];
-  return one.life == Life::ended && !one.ended_by_flow && one.outcome != Outcome::success && !one.handles_failure;
+  const bool is_handled = one.handles_failure && !one.was_unhandled;
+  return one.life == Life::ended && !one.ended_by_flow && one.outcome != Outcome::success && !is_handled;
 }
 
 // A failure in a flow node is one of that flow node only.
@@ -317,6 +357,7 @@ bool FlowEvaluator::count_failures() {
     const bool flow_has_ended = !flow && cancelled_ == FlowCancelPolicy::flow_only;
     if (policy == FailurePolicy::fail_fast && !flow_has_ended) {
       orders_.push_back({event_, flow, FlowCancelPolicy::cancel_pending, true, false});
+      if (!flow) is_open_ = false;
     }
   }
   return changed;
@@ -451,6 +492,7 @@ bool FlowEvaluator::all_ended() const {
 
 std::set<FlowState> FlowEvaluator::states() const {
   if (cancelled_ == FlowCancelPolicy::flow_only) return {FlowState::cancelled};
+  if (is_open_) return {FlowState::building};
   const bool has_failed = unhandled_failures_ > 0 || deadline_has_passed_;
   if (all_ended()) {
     if (cancelled_) return {FlowState::cancelled};

@@ -44,6 +44,7 @@ class FlowEvaluator {
     Life life = Life::waiting;
     bool is_cleanup = false;
     bool handles_failure = false;  // has an outgoing on_failure edge
+    bool was_unhandled = false;    // it has failed, and got such an edge only then
     bool has_outgoing = false;     // edges of the request
     bool has_started = false;
     bool ended_by_flow = false;          // or skipped
@@ -87,6 +88,9 @@ class FlowEvaluator {
   void end(std::size_t node, Outcome outcome);
   void cancel_flow(const FlowCancelRequest& request);
   void pass_deadline();
+  // An addition that the rules allow; `added` is called before anything follows from it.
+  void add(const FlowAddition& addition, const std::function<void()>& added);
+  void seal();
   // All nodes have ended. Without a node, those that have not succeeded run again.
   void replay(std::optional<std::size_t> node, bool descendants);
 
@@ -96,6 +100,10 @@ class FlowEvaluator {
   const std::vector<Group>& groups() const { return groups_; }
   std::size_t index_of(const std::string& name) const;
   bool all_ended() const;
+  // It is open and takes more from outside.
+  bool is_building() const { return is_open_; }
+  // The addition may have this edge to a node that exists.
+  bool may_get_edge(std::size_t node) const;
   // The states that are allowed, as they are shown for a single flow.
   std::set<FlowState> states() const;
   std::size_t unhandled_failures() const { return unhandled_failures_; }
@@ -132,6 +140,7 @@ class FlowEvaluator {
   std::size_t add_node(const std::string& name, std::optional<std::size_t> inside, const FlowNode& node);
   void add_edges(const std::string& prefix, const InnerFlow& flow);
   std::size_t group_of(const std::string& prefix, const InnerFlow& flow, std::size_t node, const std::string& name);
+  void count_needed();
   void spread_cleanup();
   bool is_in(std::size_t node, std::optional<std::size_t> flow) const;
   bool is_last_in(std::size_t node, std::optional<std::size_t> flow) const;
@@ -162,6 +171,7 @@ class FlowEvaluator {
   std::vector<Edge> edges_;
   std::vector<Group> groups_;
   FailurePolicy failure_policy_;
+  bool is_open_ = false;
   Freedom freedom_;
   std::vector<Order> orders_;
   std::size_t first_order_ = 0;  // since the last replay

@@ -76,6 +76,8 @@ FlowPlayFigures compare_with_rules(StoreKindId kind, std::uint64_t flows) {
               figures.deadlines);
   std::printf("%zu have flow nodes, %zu two deep; %zu replays with %zu nodes that ran again and %zu that did not\n",
               figures.nested, figures.two_deep, figures.replays, figures.replayed, figures.kept);
+  std::printf("%zu were built step by step, with %zu additions and %zu edges to nodes that existed\n", figures.opened,
+              figures.additions, figures.late_edges);
   return figures;
 }
 
@@ -91,6 +93,9 @@ TEST(FlowModel, FlowsOnMemoryAreAsTheRulesSay) {
   EXPECT_GT(figures.fenced, 0u);
   EXPECT_GT(figures.nested, figures.flows / 3);
   EXPECT_GT(figures.two_deep, figures.flows / 20);
+  EXPECT_GT(figures.opened, figures.flows / 5);
+  EXPECT_GT(figures.additions, figures.opened);
+  EXPECT_GT(figures.late_edges, 0u);
   EXPECT_GT(figures.replays, figures.flows / 2);
   EXPECT_GT(figures.replayed, 0u);
   EXPECT_GT(figures.kept, 0u);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "core/ingress.hpp"
 #include "engine/integrity.hpp"
 #include "engine/reads.hpp"
 #include "model/flow_evaluator.hpp"
@@ -78,14 +79,19 @@ class FlowPlay {
  public:
   FlowPlay(TestDatabase& database, const FlowNumbers& numbers, FlowPlayFigures& figures)
       : driver_(database.open({clock_.source(), true}), clock_),
-        request_(make(numbers)),
+        whole_(make(numbers)),
+        part_size_(part_size_of(whole_, numbers)),
+        request_(first_part(whole_, part_size_)),
         evaluator_(request_, [this](std::size_t node) { return shown(node); }),
         begun_at_(clock_.now_ms()),
         figures_(figures) {
     const auto created = driver_.submit_flow(request_);
     if (!created) throw Difference("the flow was refused: " + created.error().message);
     id_ = created->flow_id;
+    next_part_ = request_.nodes.size();
+    since_.resize(evaluator_.nodes().size(), begun_at_);
     deadline_is_due_ = request_.deadline_ms.has_value();
+    figures_.opened += request_.open;
     compare("submitted");
   }
 
@@ -100,12 +106,91 @@ class FlowPlay {
 
  private:
   void play(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      if (evaluator_.all_ended()) break;
-      perform(step);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (evaluator_.all_ended() && !evaluator_.is_building()) break;
+      if (i % 4 == 3) add_part();
+      perform(steps[i]);
     }
+    while (evaluator_.is_building() && next_part_ < whole_.nodes.size()) add_part();
+    if (evaluator_.is_building()) seal();
     end_all(steps.empty() ? 0 : steps.front().a);
     verify_end();
+  }
+
+  // ---- Building a flow step by step: each part has some nodes of the first level, and their edges from and to earlier ones.
+  static std::size_t part_size_of(const FlowRequest& whole, const FlowNumbers& numbers) {
+    const std::uint32_t number = numbers.rules / 17;
+    if (number % 3 != 0) return whole.nodes.size();
+    return 1 + number / 3 % std::max<std::size_t>(whole.nodes.size() / 2, 1);
+  }
+  static FlowRequest first_part(const FlowRequest& whole, std::size_t size) {
+    FlowRequest request = whole;
+    const FlowAddition part = part_of(whole, 0, size, [](const FlowEdge&) { return false; });
+    request.nodes = part.nodes;
+    request.edges = part.edges;
+    request.groups = part.groups;
+    request.open = part.nodes.size() < whole.nodes.size();
+    return request;
+  }
+  // Nodes that exist get only edges that are allowed, without a group of their own.
+  template <class Allowed>
+  static FlowAddition part_of(const FlowRequest& whole, std::size_t first, std::size_t end, const Allowed& allowed) {
+    FlowAddition part;
+    std::set<std::string> earlier;
+    std::set<std::string> added;
+    for (std::size_t i = 0; i < end; ++i) {
+      (i < first ? earlier : added).insert(whole.nodes[i].name);
+      if (i >= first) part.nodes.push_back(whole.nodes[i]);
+    }
+    std::map<std::pair<std::string, std::string>, std::uint32_t> edges;  // of each group
+    for (const FlowEdge& edge : whole.edges) {
+      const bool is_new = added.contains(edge.to) && (added.contains(edge.from) || earlier.contains(edge.from));
+      const bool is_late = added.contains(edge.from) && earlier.contains(edge.to) && edge.group.empty();
+      if (!is_new && !(is_late && allowed(edge))) continue;
+      part.edges.push_back(edge);
+      ++edges[{edge.to, edge.group}];
+    }
+    for (FlowGroup group : whole.groups) {
+      const auto found = edges.find({group.node, group.name});
+      if (!added.contains(group.node) || found == edges.end()) continue;
+      if (group.policy == GroupPolicy::quorum) group.k = std::min(group.k, found->second);
+      part.groups.push_back(group);
+    }
+    return part;
+  }
+
+  void add_part() {
+    if (!evaluator_.is_building() || next_part_ >= whole_.nodes.size()) return;
+    const std::size_t end = std::min(next_part_ + part_size_, whole_.nodes.size());
+    const FlowAddition part = part_of(whole_, next_part_, end, [&](const FlowEdge& edge) {
+      const bool may = evaluator_.may_get_edge(evaluator_.index_of(edge.to));
+      figures_.late_edges += may;
+      return may;
+    });
+    FlowAddition admitted = part;
+    FF_CHECK(admit(admitted, IngressLimits{}).has_value());
+    must(driver_.call(GrowFlowCommand{id_, std::move(admitted), std::nullopt, {"builder", ""}}));
+    driver_.settle();
+    next_part_ = end;
+    request_.nodes.insert(request_.nodes.end(), part.nodes.begin(), part.nodes.end());
+    request_.edges.insert(request_.edges.end(), part.edges.begin(), part.edges.end());
+    request_.groups.insert(request_.groups.end(), part.groups.begin(), part.groups.end());
+    ++additions_;
+    ++figures_.additions;
+    evaluator_.add(part, [&] {
+      since_.resize(evaluator_.nodes().size(), clock_.now_ms());
+      read_nodes();
+    });
+    compare(fmt::format("addition of {} nodes and {} edges, from {} on", part.nodes.size(), part.edges.size(),
+                        part.nodes.front().name));
+  }
+
+  void seal() {
+    must(driver_.call(SealFlowCommand{id_, {"builder", ""}}));
+    driver_.settle();
+    read_nodes();
+    evaluator_.seal();
+    compare("sealed");
   }
 
   static FlowRequest make(const FlowNumbers& numbers) {
@@ -233,6 +318,7 @@ class FlowPlay {
     read_nodes();
     evaluator_.replay(node, descendants);
     begun_at_ = clock_.now_ms();
+    std::fill(since_.begin(), since_.end(), begun_at_);
     deadline_is_due_ = request_.deadline_ms.has_value();
     ++replays_;
     ++figures_.replays;
@@ -269,7 +355,7 @@ class FlowPlay {
         continue;
       }
       deadline_is_due_ = false;
-      if (!evaluator_.all_ended()) ++figures_.deadlines;
+      if (!evaluator_.all_ended() || evaluator_.is_building()) ++figures_.deadlines;
       evaluator_.pass_deadline();
       compare("the deadline of the flow");
     }
@@ -285,8 +371,8 @@ class FlowPlay {
     for (std::size_t i = 0; i < evaluator_.nodes().size(); ++i) {
       const auto deadline_ms = evaluator_.nodes()[i].deadline_ms;
       // A node that has not ended runs since the submission or since the last replay.
-      if (!deadline_ms || evaluator_.nodes()[i].life == Life::ended || begun_at_ + *deadline_ms > at) continue;
-      at = begun_at_ + *deadline_ms;
+      if (!deadline_ms || evaluator_.nodes()[i].life == Life::ended || since_[i] + *deadline_ms > at) continue;
+      at = since_[i] + *deadline_ms;
       found = i;
     }
     return {at, found};
@@ -355,7 +441,7 @@ class FlowPlay {
   void compare_life(std::size_t i) {
     const FlowEvaluator::Node& node = evaluator_.nodes()[i];
     const PublicState found = infos_[i].public_state;
-    const bool is_delayed = node.delay_ms && node.armed_in == 0 && clock_.now_ms() < begun_at_ + *node.delay_ms;
+    const bool is_delayed = node.delay_ms && node.armed_in == 0 && clock_.now_ms() < since_[i] + *node.delay_ms;
     bool agrees = false;
     switch (node.life) {
       case Life::waiting: agrees = found == PublicState::waiting_children; break;
@@ -471,8 +557,8 @@ class FlowPlay {
     }
     compare_first_failure(flow->first_failure);
     compare_events(state);
-    if (flow->revision != 1 + replays_)
-      differ("revision", std::to_string(1 + replays_), std::to_string(flow->revision));
+    const std::size_t revision = 1 + replays_ + additions_;
+    if (flow->revision != revision) differ("revision", std::to_string(revision), std::to_string(flow->revision));
   }
   static std::string show_counts(const FlowCounts& counts) {
     return fmt::format("{} of {} pending, {} succeeded, {} failed, {} cancelled, {} expired, {} skipped",
@@ -614,14 +700,19 @@ class FlowPlay {
 
   ManualClock clock_;
   Driver driver_;
-  FlowRequest request_;
+  const FlowRequest whole_;
+  const std::size_t part_size_;
+  FlowRequest request_;              // what has been submitted and added
+  std::size_t next_part_ = 0;        // the nodes of the whole from here on are missing
   std::vector<FlowNodeInfo> infos_;  // before the evaluator, which asks for them
   FlowEvaluator evaluator_;
-  TimestampMs begun_at_;  // when it was submitted or, if it was replayed, for the last time
+  std::vector<TimestampMs> since_{};  // when each node was added or, if it was replayed, the flow was for the last time
+  TimestampMs begun_at_;              // when it was submitted or, if it was replayed, for the last time
   FlowPlayFigures& figures_;
   FlowId id_{};
   bool deadline_is_due_ = false;
   std::size_t replays_ = 0;
+  std::size_t additions_ = 0;
   std::map<std::size_t, ClaimedExecution> held_;
   std::map<std::size_t, ClaimedExecution> lost_;
   std::string log_;
