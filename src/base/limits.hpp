@@ -80,6 +80,7 @@ inline constexpr std::uint32_t max_graph_nodes = 20000;    // of a graph that is
 inline constexpr std::uint32_t max_flow_step = 256;        // edges or members that one step of the clock handles
 inline constexpr std::size_t max_edges_at_once = 8;        // that a completion resolves itself
 inline constexpr std::uint32_t max_members_at_once = 128;  // of a flow whose completions do so
+inline constexpr std::uint32_t max_spared_step = 16;       // running members that one step of a cancellation lets go on
 inline constexpr std::uint32_t max_sibling_step = 16;      // of upstream nodes that a group no longer needs
 inline constexpr std::uint32_t max_sibling_edges = 64;     // a sibling with more outgoing edges is left alone
 inline constexpr std::size_t max_sweep_keys = 8192;        // records that one sweep loads beside the due ones

@@ -46,6 +46,8 @@ void resolve_at_once(Workspace& workspace, Slot& slot, const Context& context);
 bool all_known(Workspace& workspace, const std::vector<Key>& keys);
 // Null if there is none, or it is removed in this batch.
 Slot* member_slot(Workspace& workspace, const FlowId& flow, std::uint32_t ordinal);
+// The same, for a decision: what is decided for the first slot commits only if the member is then what was read.
+Slot* read_member(Workspace& workspace, const Slot& decided, const FlowId& flow, std::uint32_t ordinal);
 // All groups of a waiting member have fired.
 void open_gate(Slot& slot, const Context& context);
 // How a member ended, as its edges see it.

@@ -300,12 +300,36 @@ std::uint32_t Workspace::set_of(const Slot& slot) {
   return turn;
 }
 
-void Workspace::tie(Slot& a, Slot& b) {
+void Workspace::tie(const Slot& a, const Slot& b) {
   const auto [first, second] = std::minmax({set_of(a), set_of(b)});
   joined_to_[second] = first;
 }
 
+void Workspace::tie_to_changes() {
+  for (const auto& [decided, read] : rests_) {
+    if (order_[read]->changed) tie(*order_[decided], *order_[read]);
+  }
+}
+
+// A set checks a record once, however many of its decisions rest on it.
+void Workspace::add_checks(const std::vector<std::uint32_t>& set_index, std::vector<ChangeSet>& sets) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> checks;  // index of the set, turn of the slot
+  for (const auto& [decided, read] : rests_) {
+    const std::uint32_t index = set_index[set_of(*order_[decided])];
+    if (index != Slot::unplanned && !order_[read]->changed) checks.emplace_back(index, read);
+  }
+  std::sort(checks.begin(), checks.end());
+  checks.erase(std::unique(checks.begin(), checks.end()), checks.end());
+  for (const auto& [index, turn] : checks) {
+    RootChange& check = sets[index].roots.emplace_back();
+    check.key = order_[turn]->key;
+    check.expected_version = order_[turn]->version;
+    check.action = RootChange::Action::check;
+  }
+}
+
 PlannedCommit Workspace::plan(std::uint64_t first_version) {
+  tie_to_changes();
   PlannedCommit plan;
   std::vector<std::uint32_t> set_index(order_.size(), Slot::unplanned);  // of each set_of
   plan.sets.reserve(order_.size());
@@ -328,6 +352,7 @@ PlannedCommit Workspace::plan(std::uint64_t first_version) {
       for (auto& satellite : slot->satellites) set.satellites.push_back(std::move(satellite));
     }
   }
+  add_checks(set_index, plan.sets);
   return plan;
 }
 

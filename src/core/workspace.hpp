@@ -105,7 +105,10 @@ class Workspace {
   const std::vector<Slot*>& slots() const { return order_; }
 
   // Makes two slots commit together or not at all.
-  void tie(Slot& a, Slot& b);
+  void tie(const Slot& a, const Slot& b);
+  // What is decided for one slot rests on what another one holds. If the other one changes in this batch, before or after this
+  // call, they commit together; if it does not, the commit checks that its record is still as it was read.
+  void rest_on(const Slot& decided, const Slot& read) { rests_.emplace_back(decided.turn, read.turn); }
 
   // The changes. Called once, at the end: it moves data out of the slots. New records get `first_version`, which must
   // differ from batch to batch (see RootChange).
@@ -115,12 +118,15 @@ class Workspace {
   Slot& add(std::unique_ptr<Slot> slot);
   // Slots that must commit together have the same: the earliest of them that is known to be.
   std::uint32_t set_of(const Slot& slot);
+  void tie_to_changes();
+  void add_checks(const std::vector<std::uint32_t>& set_index, std::vector<ChangeSet>& sets);
 
   std::unordered_map<std::string_view, std::unique_ptr<Slot>> slots_;  // by the bytes of their own keys
   std::vector<Slot*> order_;  // in order of arrival, so that a run is reproducible
   // A forest: of each slot an earlier one of the same set, or itself. One set may have tens of thousands of records, so
   // joining two sets must not visit their members.
   std::vector<std::uint32_t> joined_to_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> rests_;  // see rest_on; by their turns
   bool has_damage_ = false;
 };
 

@@ -60,6 +60,14 @@ std::uint64_t Watcher::committed(const std::vector<ChangeSet>& sets, const std::
 }
 
 void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
+  if (change.action == RootChange::Action::check) {
+    const auto known = versions_.find(change.key);
+    const std::uint64_t version = known == versions_.end() ? 0 : known->second;
+    if (version != change.expected_version) {
+      violated("checks hold", "{} has version {} instead of {}", name_of(change.key), version, change.expected_version);
+    }
+    return;
+  }
   check_version(change);
   const Key& key = change.key;
   if (key.kind() == RecordKind::execution) {
