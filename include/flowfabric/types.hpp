@@ -275,6 +275,14 @@ enum class EventType : std::uint8_t {
   flow_sealed = 40,    // nothing more is added from outside
   joining = 41,        // the holder gave its lease back until nodes that it has added have ended; `reason` names them
   held_back = 42,      // a node that could have been claimed got an incoming edge
+  schedule_created = 43,
+  schedule_updated = 44,
+  schedule_paused = 45,
+  schedule_resumed = 46,
+  schedule_deleted = 47,
+  schedule_fired = 48,  // `execution_id` was created, `reason` is the scheduled time, `next_at` the next one
+  schedule_skipped = 49,  // scheduled times without an execution; `reason` says which and why
+  schedule_buffered = 50,  // the firing of the time in `reason` waits for an execution to end
 };
 
 std::string_view to_string(EventType type);
@@ -290,6 +298,7 @@ struct Event {
   std::string name_space{};
   std::string lane{};
   std::string kind{};
+  std::string schedule{};            // of events of schedules: its name
   std::string worker_instance_id{};  // of worker events, and whoever took the lease: claimed, resumed, lease_reclaimed
   std::optional<std::uint32_t> attempt_index{};
   std::uint64_t lease_epoch = 0;

@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include <flowfabric/schedules.hpp>
+
 #include "core/records.hpp"
 
 namespace flowfabric {
@@ -219,6 +221,40 @@ struct RemoveFlowCommand {
   std::optional<std::pair<std::string, std::string>> tag{};
   bool dry_run = false;
 };
+// A new schedule.
+struct CreateScheduleCommand {
+  ScheduleRequest request;
+};
+// Another spec for an existing one.
+struct UpdateScheduleCommand {
+  std::string name_space;
+  std::string name;
+  ScheduleSpec spec;
+  std::optional<std::uint64_t> expected_revision;
+  Operator by;
+};
+// Pauses, resumes or deletes it.
+struct ScheduleStateCommand {
+  std::string name_space;
+  std::string name;
+  ScheduleState state = ScheduleState::paused;
+  Operator by;
+};
+struct TriggerScheduleCommand {
+  std::string name_space;
+  std::string name;
+  TriggerRequest request;
+  Operator by;
+};
+// The scheduled times of a range, computed from the record of this incarnation and revision.
+struct BackfillScheduleCommand {
+  std::string name_space;
+  std::string name;
+  std::uint64_t incarnation = 0;
+  std::uint64_t revision = 0;
+  std::vector<TimestampMs> times;
+  Operator by;
+};
 // The clock found this record due.
 struct DueCommand {
   Key key;
@@ -232,7 +268,8 @@ using Command =
                  HeartbeatCommand, MarkDeadCommand, DrainWorkerCommand, ReleaseCommand, RotateKeysCommand,
                  CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand, StepCommand,
                  CheckpointCommand, SubmitFlowCommand, CancelFlowCommand, RemoveFlowCommand, ReplayFlowCommand,
-                 GrowFlowCommand, SealFlowCommand, JoinNodesCommand>;
+                 GrowFlowCommand, SealFlowCommand, JoinNodesCommand, CreateScheduleCommand, UpdateScheduleCommand,
+                 ScheduleStateCommand, TriggerScheduleCommand, BackfillScheduleCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -246,6 +283,7 @@ using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailRe
                            RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
                            ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
                            DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply, StepReply, FlowCreated,
-                           FlowCancelReply, FlowReplayReply, FlowAdded, FlowSealed, FlowJoinReply>;
+                           FlowCancelReply, FlowReplayReply, FlowAdded, FlowSealed, FlowJoinReply, ScheduleSaved,
+                           TriggerReply, BackfillReply>;
 
 }  // namespace flowfabric

@@ -2,11 +2,13 @@
 #include <array>
 
 #include <flowfabric/flows.hpp>
+#include <flowfabric/schedules.hpp>
 #include <flowfabric/types.hpp>
 
 #include "base/check.hpp"
 #include "base/hashing.hpp"
 #include "core/records.hpp"
+#include "core/schedule_records.hpp"
 
 namespace flowfabric {
 namespace {
@@ -46,7 +48,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 3> step_states = {"succeeded", "failed", "sleep"};
-constexpr std::array<Names, 43> event_types = {"",
+constexpr std::array<Names, 51> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -88,7 +90,20 @@ constexpr std::array<Names, 43> event_types = {"",
                                                "flow_extended",
                                                "flow_sealed",
                                                "joining",
-                                               "held_back"};
+                                               "held_back",
+                                               "schedule_created",
+                                               "schedule_updated",
+                                               "schedule_paused",
+                                               "schedule_resumed",
+                                               "schedule_deleted",
+                                               "schedule_fired",
+                                               "schedule_skipped",
+                                               "schedule_buffered"};
+constexpr std::array<Names, 3> schedule_states = {"active", "paused", "deleted"};
+constexpr std::array<Names, 4> overlap_policies = {"skip", "buffer_one", "allow", "cancel_running"};
+constexpr std::array<Names, 3> catch_up_policies = {"none", "last", "all"};
+constexpr std::array<Names, 3> firing_causes = {"timer", "trigger", "backfill"};
+constexpr std::array<Names, 5> firing_outcomes = {"fired", "skipped", "buffered", "missed", "refused"};
 constexpr std::array<Names, 8> edge_kinds = {"on_success", "on_failure", "on_finish", "optional",
                                              "join",       "within",     "part",      "output"};
 constexpr std::array<Names, 4> group_policies = {"all", "any", "quorum", "gather"};
@@ -157,6 +172,21 @@ std::string_view to_string(FlowCancelPolicy value) { return name_of(flow_cancel_
 std::string_view to_string(EdgeState value) { return name_of(edge_states, value); }
 std::string_view to_string(GroupState value) { return name_of(group_states, value); }
 
+std::string_view to_string(ScheduleState value) { return name_of(schedule_states, value); }
+std::string_view to_string(OverlapPolicy value) { return name_of(overlap_policies, value); }
+std::string_view to_string(CatchUpPolicy value) { return name_of(catch_up_policies, value); }
+std::string_view to_string(FiringCause value) { return name_of(firing_causes, value); }
+std::string_view to_string(FiringOutcome value) { return name_of(firing_outcomes, value); }
+Result<ScheduleState> parse_schedule_state(std::string_view text) {
+  return value_of<ScheduleState>(schedule_states, text, "state");
+}
+Result<OverlapPolicy> parse_overlap_policy(std::string_view text) {
+  return value_of<OverlapPolicy>(overlap_policies, text, "overlap");
+}
+Result<CatchUpPolicy> parse_catch_up_policy(std::string_view text) {
+  return value_of<CatchUpPolicy>(catch_up_policies, text, "catch_up");
+}
+
 Result<FlowState> parse_flow_state(std::string_view text) { return value_of<FlowState>(flow_states, text, "state"); }
 Result<FlowCancelPolicy> parse_flow_cancel_policy(std::string_view text) {
   return value_of<FlowCancelPolicy>(flow_cancel_policies, text, "policy");
@@ -204,6 +234,11 @@ std::string name_of_record(const Key& key) {
       if (zero != std::string::npos && is_printable(id.substr(0, zero)) && is_printable(id.substr(zero + 1))) {
         return "worker " + id.substr(zero + 1) + " of namespace " + id.substr(0, zero);
       }
+      break;
+    }
+    case RecordKind::schedule: {
+      const std::string name = schedule_name_of(key);
+      if (is_printable(name)) return "schedule " + name + " of namespace " + id.substr(0, id.find('\0'));
       break;
     }
     case RecordKind::idempotency: return "idempotency key " + to_hex(id);
