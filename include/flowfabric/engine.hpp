@@ -119,7 +119,7 @@ class Engine {
   Result<ScheduleSaved> pause_schedule(const std::string& name_space, const std::string& name, Operator by = {});
   Result<ScheduleSaved> resume_schedule(const std::string& name_space, const std::string& name, Operator by = {});
   // Executions that it has created go on.
-  Result<void> delete_schedule(const std::string& name_space, const std::string& name, Operator by = {});
+  Result<ScheduleSaved> delete_schedule(const std::string& name_space, const std::string& name, Operator by = {});
   Result<TriggerReply> trigger_schedule(const std::string& name_space, const std::string& name,
                                         TriggerRequest request = {}, Operator by = {});
   Result<BackfillReply> backfill_schedule(const std::string& name_space, const std::string& name,

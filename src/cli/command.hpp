@@ -30,6 +30,7 @@ std::vector<Command> execution_commands();  // executions list, show, ...: one a
 std::vector<Command> create_commands();     // executions create
 std::vector<Command> flow_commands();       // flows list, show, nodes, ...: reading
 std::vector<Command> flow_act_commands();   // flows submit, add, seal, wait, cancel, replay
+std::vector<Command> schedule_commands();   // schedules create, list, show, ...
 std::vector<Command> event_commands();      // events
 std::vector<Command> namespace_commands();  // namespaces list, show, set
 std::vector<Command> about_commands();      // version, completion, man

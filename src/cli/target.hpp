@@ -13,6 +13,7 @@
 #include "api/bulk.hpp"
 #include "cli/arguments.hpp"
 #include "cli/store_access.hpp"
+#include "sdk/schedule_calls.hpp"
 
 namespace flowfabric::cli {
 
@@ -70,6 +71,8 @@ class Target {
   virtual Result<EventPage> flow_history(const FlowId& id, const std::string& cursor, std::uint32_t limit) = 0;
   // Waits up to `wait_ms` for its end; the result of a flow that has not ended is that of now.
   virtual Result<FlowResult> flow_result(const FlowId& id, std::uint32_t wait_ms) = 0;
+
+  virtual sdk::ScheduleCalls& schedules() = 0;
 
   virtual Result<Pulse> pulse() = 0;
 

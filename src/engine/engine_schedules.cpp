@@ -52,11 +52,9 @@ Result<ScheduleSaved> Engine::resume_schedule(const std::string& name_space, con
   });
 }
 
-Result<void> Engine::delete_schedule(const std::string& name_space, const std::string& name, Operator by) {
-  return impl_->counted("delete_schedule", [&]() -> Result<void> {
-    const auto saved = change_state(*impl_->runtime, name_space, name, ScheduleState::deleted, std::move(by));
-    if (!saved) return Unexpected(saved.error());
-    return {};
+Result<ScheduleSaved> Engine::delete_schedule(const std::string& name_space, const std::string& name, Operator by) {
+  return impl_->counted("delete_schedule", [&] {
+    return change_state(*impl_->runtime, name_space, name, ScheduleState::deleted, std::move(by));
   });
 }
 
