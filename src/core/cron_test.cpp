@@ -60,7 +60,8 @@ TEST(Cron, TimesThatExpressionsName) {
       {"0 0 L * *", "2026-02-01 00:00", {"2026-02-28T00:00:00", "2026-03-31T00:00:00"}},
       {"0 0 15,L 2 *", "2028-01-01 00:00", {"2028-02-15T00:00:00", "2028-02-29T00:00:00"}},
       // 2026-01-01 is a Thursday. Both fields restrict the days: either is enough.
-      {"0 0 13 * FRI", "2026-02-01 00:00",
+      {"0 0 13 * FRI",
+       "2026-02-01 00:00",
        {"2026-02-06T00:00:00", "2026-02-13T00:00:00", "2026-02-20T00:00:00", "2026-02-27T00:00:00",
         "2026-03-06T00:00:00", "2026-03-13T00:00:00"}},
       // One of them begins with *: both have to agree.
@@ -95,7 +96,8 @@ TEST(Cron, WhatNeverComes) {
 TEST(Cron, Exceptions) {
   EXPECT_EQ(following("0 8 * * *", "2026-12-23 00:00", 3, {"2026-12-24/2026-12-26", "01-01", "2026-12-28"}),
             (Times{"2026-12-23T08:00:00", "2026-12-27T08:00:00", "2026-12-29T08:00:00"}));
-  EXPECT_EQ(following("0 8 * * *", "2028-02-28 00:00", 2, {"02-29"}), (Times{"2028-02-28T08:00:00", "2028-03-01T08:00:00"}));
+  EXPECT_EQ(following("0 8 * * *", "2028-02-28 00:00", 2, {"02-29"}),
+            (Times{"2028-02-28T08:00:00", "2028-03-01T08:00:00"}));
 }
 
 TEST(Cron, RefusalsNameTheField) {
@@ -104,16 +106,19 @@ TEST(Cron, RefusalsNameTheField) {
     const char* message;
   };
   const Row rows[] = {
-      {"", "cron: has 0 fields; allowed: five (minute, hour, day of month, month, day of week), or six with the second "
-           "in front"},
-      {"* * * *", "cron: has 4 fields; allowed: five (minute, hour, day of month, month, day of week), or six with the "
-                  "second in front"},
+      {"",
+       "cron: has 0 fields; allowed: five (minute, hour, day of month, month, day of week), or six with the second "
+       "in front"},
+      {"* * * *",
+       "cron: has 4 fields; allowed: five (minute, hour, day of month, month, day of week), or six with the "
+       "second in front"},
       {"60 * * * *", "cron: the field minute has \"60\", which is out of range; allowed: 0 to 59"},
       {"0 24 * * *", "cron: the field hour has \"24\", which is out of range; allowed: 0 to 23"},
       {"0 0 0 * *", "cron: the field day of month has \"0\", which is out of range; allowed: 1 to 31"},
       {"0 0 * 13 *", "cron: the field month has \"13\", which is out of range; allowed: 1 to 12 or JAN to DEC"},
       {"0 0 * * 8",
-       "cron: the field day of week has \"8\", which is out of range; allowed: 0 to 7 (0 and 7 are Sunday) or SUN to SAT"},
+       "cron: the field day of week has \"8\", which is out of range; allowed: 0 to 7 (0 and 7 are Sunday) or SUN to "
+       "SAT"},
       {"x * * * *", "cron: the field minute has \"x\", which is not a value of it; allowed: 0 to 59"},
       {"-1 * * * *", "cron: the field minute has \"-1\", which is not a value of it; allowed: 0 to 59"},
       {"1, * * * *", "cron: the field minute has \"\", which is not a value of it; allowed: 0 to 59"},
@@ -121,8 +126,9 @@ TEST(Cron, RefusalsNameTheField) {
       {"*/0 * * * *", "cron: the field minute has \"*/0\", whose step is not a number from 1 to 59"},
       {"*/60 * * * *", "cron: the field minute has \"*/60\", whose step is not a number from 1 to 59"},
       {"0 0 * * FRI#6", "cron: the field day of week has \"FRI#6\", whose number after # is not 1 to 5"},
-      {"@often", "cron: \"@often\" is unknown; allowed: @yearly, @annually, @monthly, @weekly, @daily, @midnight, "
-                 "@hourly"},
+      {"@often",
+       "cron: \"@often\" is unknown; allowed: @yearly, @annually, @monthly, @weekly, @daily, @midnight, "
+       "@hourly"},
   };
   for (const Row& row : rows) {
     const auto cron = parse_cron(row.expression);
@@ -147,12 +153,14 @@ TEST(Cron, RefusedExceptions) {
 TEST(Cron, AnyTextWillDo) {
   const Entropy entropy = seeded_entropy(7);
   const std::string_view letters = "0123456789*/-,?#L FRIMONJAN@";
-  const std::vector<std::string> parts = {"*", "?", "L", "1", "*/2", "3-5", "10", "0", "7", "1-9/3", "FRI#2", "JAN", "5L"};
+  const std::vector<std::string> parts = {"*", "?", "L",     "1",     "*/2", "3-5", "10",
+                                          "0", "7", "1-9/3", "FRI#2", "JAN", "5L"};
   int accepted = 0;
   for (int i = 0; i < 100000; ++i) {
     std::string text;
     for (std::uint64_t n = 4 + entropy() % 3; n > 0; --n) text += parts[entropy() % parts.size()] + " ";
-    for (std::uint64_t n = entropy() % 4; n > 0; --n) text[entropy() % text.size()] = letters[entropy() % letters.size()];
+    for (std::uint64_t n = entropy() % 4; n > 0; --n)
+      text[entropy() % text.size()] = letters[entropy() % letters.size()];
     const auto cron = parse_cron(text);
     if (!cron) continue;
     ++accepted;

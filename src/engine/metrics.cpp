@@ -87,6 +87,10 @@ EngineMetrics::EngineMetrics()
                                           "Time from the submission of a flow to its end.",
                                           {Label::closed("outcome")}},
                                          observe::long_durations())),
+      firings_(registry.counters({"flowfabric_schedule_firings_total",
+                                  "Decisions about firings of schedules; outcome is fired, buffered or skipped (also for "
+                                  "what was missed or refused).",
+                                  {Label::closed("outcome")}})),
       lease_losses_(registry.counters({"flowfabric_lease_losses_total",
                                        "Leases that were lost; cause is expired, revoked or worker_dead.",
                                        {Label::open("lane"), Label::closed("cause")},
@@ -129,6 +133,9 @@ void EngineMetrics::count(const Event& event, const Slot& slot) {
     case EventType::lease_revoked: return lease_losses_.with(event.lane, cause_of_loss(event)).add();
     case EventType::worker_marked_dead: return worker_deaths_.with("marked_dead").add();
     case EventType::flow_submitted: return flows_submitted_.with(event.kind).add();
+    case EventType::schedule_fired: return firings_.with("fired").add();
+    case EventType::schedule_buffered: return firings_.with("buffered").add();
+    case EventType::schedule_skipped: return firings_.with("skipped").add();
     case EventType::worker_ttl_swept: return worker_deaths_.with("ttl_swept").add();
     default: break;
   }

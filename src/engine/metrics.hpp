@@ -49,6 +49,7 @@ class EngineMetrics {
   observe::Family<observe::Counter>& flows_submitted_;
   observe::Family<observe::Counter>& flows_finished_;
   observe::Family<observe::Histogram>& flow_lifetime_;
+  observe::Family<observe::Counter>& firings_;
   observe::Family<observe::Counter>& lease_losses_;
   observe::Family<observe::Counter>& worker_deaths_;
 };
