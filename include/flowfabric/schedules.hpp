@@ -49,17 +49,17 @@ Result<CatchUpPolicy> parse_catch_up_policy(std::string_view text);
 
 // When it fires, and what it starts. Either `cron` or `every_ms` is given.
 struct ScheduleSpec {
-  std::string cron{};             // "0 2 * * *", or with seconds in front: "*/10 * * * * *"
-  std::int64_t every_ms = 0;      // counted from `anchor_at`
-  TimestampMs anchor_at = 0;      // of an interval; 0: the beginning of 1970
-  std::string time_zone = "UTC";  // of the expression and of the exceptions: "Europe/Berlin"
+  std::string cron{};                     // "0 2 * * *", or with seconds in front: "*/10 * * * * *"
+  std::int64_t every_ms = 0;              // counted from `anchor_at`
+  TimestampMs anchor_at = 0;              // of an interval; 0: the beginning of 1970
+  std::string time_zone = "UTC";          // of the expression and of the exceptions: "Europe/Berlin"
   std::vector<std::string> exceptions{};  // no firings on these days: "2026-12-24", "2026-12-24/2027-01-01", "12-25"
   TimestampMs start_at = 0;               // no firings before; 0: there is no bound
   TimestampMs end_at = 0;                 // no firings from then on
   std::int64_t jitter_ms = 0;             // each firing is late by a part of this, the same on every server
   OverlapPolicy overlap = OverlapPolicy::skip;
   CatchUpPolicy catch_up = CatchUpPolicy::last;
-  std::uint32_t catch_up_limit = 100;       // of `all`
+  std::uint32_t catch_up_limit = 100;        // of `all`
   std::int64_t start_window_ms = 60 * 1000;  // a firing that is later than this was missed
   // What each firing creates. The namespace is that of the schedule. No id, no idempotency key and no absolute times.
   CreateRequest execution{};
@@ -120,7 +120,7 @@ struct ScheduleCounts {
   std::uint64_t skipped = 0;
   std::uint64_t missed = 0;
   std::uint64_t refused = 0;
-  std::uint64_t succeeded = 0;    // executions that ended in success
+  std::uint64_t succeeded = 0;     // executions that ended in success
   std::uint64_t unsuccessful = 0;  // that ended otherwise
 
   friend bool operator==(const ScheduleCounts&, const ScheduleCounts&) = default;
@@ -195,7 +195,7 @@ struct BackfillRequest {
 
 struct BackfillReply {
   std::uint32_t created = 0;
-  std::uint32_t existing = 0;  // scheduled times that have their execution already
+  std::uint32_t existing = 0;               // scheduled times that have their execution already
   std::vector<RunningFiring> executions{};  // that were created, by scheduled time
 
   friend bool operator==(const BackfillReply&, const BackfillReply&) = default;

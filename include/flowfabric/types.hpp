@@ -280,8 +280,8 @@ enum class EventType : std::uint8_t {
   schedule_paused = 45,
   schedule_resumed = 46,
   schedule_deleted = 47,
-  schedule_fired = 48,  // `execution_id` was created, `reason` is the scheduled time, `next_at` the next one
-  schedule_skipped = 49,  // scheduled times without an execution; `reason` says which and why
+  schedule_fired = 48,     // `execution_id` was created, `reason` is the scheduled time, `next_at` the next one
+  schedule_skipped = 49,   // scheduled times without an execution; `reason` says which and why
   schedule_buffered = 50,  // the firing of the time in `reason` waits for an execution to end
 };
 

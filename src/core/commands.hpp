@@ -279,11 +279,11 @@ struct RemoveReply {
   bool removed = false;
 };
 
-using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply,
-                           RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
-                           ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
-                           DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply, StepReply, FlowCreated,
-                           FlowCancelReply, FlowReplayReply, FlowAdded, FlowSealed, FlowJoinReply, ScheduleSaved,
-                           TriggerReply, BackfillReply>;
+using Reply =
+    std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply, RevokeReply,
+                 ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome, ReclaimExecutionOutcome,
+                 RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome, DrainWorkerOutcome, KeyRotation, NewApiKey,
+                 ApiKeyInfo, RemoveReply, StepReply, FlowCreated, FlowCancelReply, FlowReplayReply, FlowAdded,
+                 FlowSealed, FlowJoinReply, ScheduleSaved, TriggerReply, BackfillReply>;
 
 }  // namespace flowfabric

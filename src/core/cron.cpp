@@ -84,7 +84,8 @@ Result<std::uint32_t> cron_value(const FieldRule& rule, std::string_view text, s
   }
   const auto value = digits(text);
   if (!value) return refuse_part(rule, part, "which is not a value of it; " + allowed_in(rule));
-  if (*value < rule.min || *value > rule.max) return refuse_part(rule, part, "which is out of range; " + allowed_in(rule));
+  if (*value < rule.min || *value > rule.max)
+    return refuse_part(rule, part, "which is out of range; " + allowed_in(rule));
   return *value;
 }
 

@@ -18,10 +18,10 @@ struct Cron {
   std::uint64_t seconds = 1;
   std::uint64_t minutes = 0;
   std::uint32_t hours = 0;
-  std::uint32_t days = 0;    // 1 to 31
-  std::uint32_t months = 0;  // 1 to 12
-  std::uint32_t weekdays = 0;  // 0 (Sunday) to 6
-  bool last_day = false;       // L among the days
+  std::uint32_t days = 0;             // 1 to 31
+  std::uint32_t months = 0;           // 1 to 12
+  std::uint32_t weekdays = 0;         // 0 (Sunday) to 6
+  bool last_day = false;              // L among the days
   std::array<std::uint8_t, 7> nth{};  // of each weekday, which ones of a month: bit 1 to 5, and bit 6 for the last
   bool any_day = false;               // the field of the days begins with *
   bool any_weekday = false;

@@ -121,7 +121,8 @@ Result<Reply> decide_one(Workspace& workspace, const CreateScheduleCommand& comm
   schedule->name_space = request.name_space;
   schedule->name = request.name;
   // What is left of a deleted one keeps its place in listings.
-  schedule->first_created_at = slot.schedule() != nullptr && !slot.erased ? slot.schedule()->first_created_at : context.now;
+  schedule->first_created_at =
+      slot.schedule() != nullptr && !slot.erased ? slot.schedule()->first_created_at : context.now;
   schedule->incarnation = context.entropy();
   schedule->spec = request;
   schedule->spec.execution.name_space = request.name_space;

@@ -264,10 +264,7 @@ KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs cre
 std::string encode(const Spec& spec) {
   Encoder out;
   out.reserve(160 + spec.payload.size());
-  out.u8(spec.schedule               ? layout_4
-         : spec.member               ? layout_3
-         : spec.traceparent.empty() ? layout_1
-                                     : layout_2);
+  out.u8(spec.schedule ? layout_4 : spec.member ? layout_3 : spec.traceparent.empty() ? layout_1 : layout_2);
   out.text(spec.name_space);
   out.text(spec.lane);
   out.text(spec.kind);

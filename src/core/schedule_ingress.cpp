@@ -14,8 +14,8 @@ Unexpected<Error> refuse_schedule(const std::string& field, const std::string& m
 
 Result<void> admit_schedule_number(std::int64_t value, const std::string& field, std::int64_t min, std::int64_t max) {
   if (value >= min && value <= max) return {};
-  return refuse_schedule(field, "is " + std::to_string(value) + "; allowed: " + std::to_string(min) + " to " +
-                                    std::to_string(max));
+  return refuse_schedule(
+      field, "is " + std::to_string(value) + "; allowed: " + std::to_string(min) + " to " + std::to_string(max));
 }
 
 // The names of fields of the execution begin with this.
@@ -79,8 +79,8 @@ Result<void> admit(ScheduleSpec& spec, const IngressLimits& limits, const TimeZo
                                                      : "is given beside every_ms; give one of them");
   }
   if (spec.cron.empty()) {
-    FF_TRY_VOID(admit_schedule_number(spec.every_ms, "every_ms", limits::min_schedule_interval_ms,
-                                      limits::max_duration_ms));
+    FF_TRY_VOID(
+        admit_schedule_number(spec.every_ms, "every_ms", limits::min_schedule_interval_ms, limits::max_duration_ms));
   } else if (spec.anchor_at != 0) {
     return refuse_schedule("anchor_at", "is given beside cron; only intervals have one");
   }

@@ -197,7 +197,8 @@ ExecutionId firing_id(const ScheduleRecord& schedule, TimestampMs scheduled_at) 
 }
 
 ExecutionId trigger_id(const ScheduleRecord& schedule, TimestampMs at, std::string_view idempotency_key) {
-  if (!idempotency_key.empty()) return computed_id(schedule, schedule.created_at, "key " + std::string(idempotency_key));
+  if (!idempotency_key.empty())
+    return computed_id(schedule, schedule.created_at, "key " + std::string(idempotency_key));
   return computed_id(schedule, at, "trigger " + std::to_string(schedule.triggers));
 }
 

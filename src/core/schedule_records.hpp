@@ -38,11 +38,11 @@ struct ScheduleRecord {
   TimestampMs changed_at = 0;
   std::string changed_by;
   std::string reason;
-  TimestampMs next_at = 0;  // the next scheduled time that is not decided; 0: none, or it is paused
+  TimestampMs next_at = 0;   // the next scheduled time that is not decided; 0: none, or it is paused
   TimestampMs retry_at = 0;  // its time zone is not known here: look again then. 0: it is
   TimestampMs last_fired_at = 0;
   ScheduleCounts counts;
-  std::uint64_t triggers = 0;  // numbers those without a key
+  std::uint64_t triggers = 0;          // numbers those without a key
   std::vector<RunningFiring> running;  // that the overlap policy looks at; oldest first
   std::optional<BufferedFiring> buffered;
   std::vector<ScheduleFiring> history;  // oldest first

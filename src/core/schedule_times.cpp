@@ -44,10 +44,11 @@ Result<ScheduleTimes> ScheduleTimes::of(const ScheduleSpec& spec, const TimeZone
   times.rest_ = std::move(rest);
   times.zone_ = find_zone(zones, spec.time_zone);
   if (times.zone_ == nullptr) {
-    return fail(Errc::invalid_argument,
-                "time_zone: \"" + clipped(spec.time_zone, limits::max_time_zone_bytes) +
-                    "\" is not a time zone that this server knows; give a name of the IANA database, like Europe/Berlin",
-                "time_zone");
+    return fail(
+        Errc::invalid_argument,
+        "time_zone: \"" + clipped(spec.time_zone, limits::max_time_zone_bytes) +
+            "\" is not a time zone that this server knows; give a name of the IANA database, like Europe/Berlin",
+        "time_zone");
   }
   return times;
 }

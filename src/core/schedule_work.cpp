@@ -39,7 +39,8 @@ Slot* running_slot(Workspace& workspace, const ExecutionId& id) {
 
 void forget_ended(Workspace& workspace, ScheduleRecord& schedule) {
   std::erase_if(schedule.running, [&](const RunningFiring& firing) {
-    return workspace.knows(execution_key(firing.execution_id)) && running_slot(workspace, firing.execution_id) == nullptr;
+    return workspace.knows(execution_key(firing.execution_id)) &&
+           running_slot(workspace, firing.execution_id) == nullptr;
   });
 }
 
@@ -93,8 +94,7 @@ void skip(const ScheduleChange& change, const BufferedFiring& firing) {
   entry.cause = firing.cause;
   entry.outcome = FiringOutcome::skipped;
   entry.detail = "execution " + to_string(schedule.running.front().execution_id) + " has not ended";
-  log_schedule(change, EventType::schedule_skipped,
-               format_utc(firing.scheduled_at) + " was skipped: " + entry.detail);
+  log_schedule(change, EventType::schedule_skipped, format_utc(firing.scheduled_at) + " was skipped: " + entry.detail);
   remember(schedule, std::move(entry));
 }
 
@@ -231,7 +231,8 @@ Result<void> create_firing(const ScheduleChange& change, const BufferedFiring& f
   if (found.version != 0 || found.execution() != nullptr) {
     return fail(Errc::conflict, "execution " + to_string(firing.execution_id) + " exists already");
   }
-  Slot& made = create_execution(change.workspace, firing.execution_id, request, request_digest(request), change.context);
+  Slot& made =
+      create_execution(change.workspace, firing.execution_id, request, request_digest(request), change.context);
   made.execution()->spec.schedule = ScheduleOrigin{schedule.name, schedule.incarnation, firing.scheduled_at, true};
   change.workspace.tie(change.slot, made);
   register_lane(change.workspace, request.lane, request.creator, change.context.now);

@@ -87,10 +87,11 @@ EngineMetrics::EngineMetrics()
                                           "Time from the submission of a flow to its end.",
                                           {Label::closed("outcome")}},
                                          observe::long_durations())),
-      firings_(registry.counters({"flowfabric_schedule_firings_total",
-                                  "Decisions about firings of schedules; outcome is fired, buffered or skipped (also for "
-                                  "what was missed or refused).",
-                                  {Label::closed("outcome")}})),
+      firings_(
+          registry.counters({"flowfabric_schedule_firings_total",
+                             "Decisions about firings of schedules; outcome is fired, buffered or skipped (also for "
+                             "what was missed or refused).",
+                             {Label::closed("outcome")}})),
       lease_losses_(registry.counters({"flowfabric_lease_losses_total",
                                        "Leases that were lost; cause is expired, revoked or worker_dead.",
                                        {Label::open("lane"), Label::closed("cause")},

@@ -105,7 +105,8 @@ std::vector<Reason> explain_schedule(const ScheduleRecord& schedule, LaneState l
                        schedule.retry_at});
   } else {
     const TimestampMs due = next_due(schedule);
-    reasons.push_back({"waiting_for_time", due <= now ? "A firing is due." : "It fires at " + format_utc(due) + ".", due});
+    reasons.push_back(
+        {"waiting_for_time", due <= now ? "A firing is due." : "It fires at " + format_utc(due) + ".", due});
   }
   if (schedule.buffered) {
     reasons.push_back({"buffered",
@@ -114,10 +115,10 @@ std::vector<Reason> explain_schedule(const ScheduleRecord& schedule, LaneState l
                        0});
   }
   if (lane == LaneState::draining || lane == LaneState::disabled) {
-    reasons.push_back({"lane_closed",
-                       "Lane \"" + schedule.spec.execution.lane + "\" is " + std::string(to_string(lane)) +
-                           ": firings are refused.",
-                       0});
+    reasons.push_back(
+        {"lane_closed",
+         "Lane \"" + schedule.spec.execution.lane + "\" is " + std::string(to_string(lane)) + ": firings are refused.",
+         0});
   }
   if (lane == LaneState::paused) {
     reasons.push_back({"lane_paused",
@@ -206,7 +207,8 @@ Result<BackfillScheduleCommand> backfill_command(Store& store, const TimeZones* 
     if (command.times.size() == limits::max_backfill) {
       return fail(Errc::invalid_argument,
                   "to: the range has more than " + std::to_string(limits::max_backfill) +
-                      " scheduled times, which is the limit of one call; the first that is too many is " + format_utc(at),
+                      " scheduled times, which is the limit of one call; the first that is too many is " +
+                      format_utc(at),
                   "to");
     }
     command.times.push_back(at);

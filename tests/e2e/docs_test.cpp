@@ -195,8 +195,10 @@ class Tour {
   void keep_a_schedule() {
     const std::string one = "/v1/schedules/nightly-report";
     const std::string execution = R"("execution":{"kind":"report","lane":"reports"})";
-    post("/v1/schedules", R"({"name":"nightly-report","cron":"30 2 * * *","time_zone":"Europe/Berlin",)" + execution + "}");
-    send("PUT", one, R"({"cron":"30 2 * * MON-FRI","time_zone":"Europe/Berlin","overlap":"buffer_one",)" + execution + "}");
+    post("/v1/schedules",
+         R"({"name":"nightly-report","cron":"30 2 * * *","time_zone":"Europe/Berlin",)" + execution + "}");
+    send("PUT", one,
+         R"({"cron":"30 2 * * MON-FRI","time_zone":"Europe/Berlin","overlap":"buffer_one",)" + execution + "}");
     get("/v1/schedules?state=active");
     get(one + "/next?count=3");
     post(one + "/trigger", R"({"idempotency_key":"before the audit"})");
