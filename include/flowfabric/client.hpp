@@ -22,6 +22,7 @@
 #include <flowfabric/convert.hpp>
 #include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
+#include <flowfabric/schedules.hpp>
 
 namespace flowfabric {
 
@@ -101,6 +102,25 @@ class Client {
   Result<FlowGraph> flow_graph(const FlowId& id);
   Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request = {}, std::string reason = {});
   Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request = {}, std::string reason = {});
+
+  // ---- Schedules
+  // Repeating the call with the same spec changes nothing.
+  Result<ScheduleSaved> create_schedule(ScheduleRequest request);
+  Result<ScheduleSaved> update_schedule(const std::string& name_space, const std::string& name, ScheduleSpec spec,
+                                        std::optional<std::uint64_t> expected_revision = {}, std::string reason = {});
+  Result<ScheduleSaved> pause_schedule(const std::string& name_space, const std::string& name, std::string reason = {});
+  Result<ScheduleSaved> resume_schedule(const std::string& name_space, const std::string& name,
+                                        std::string reason = {});
+  Result<ScheduleSaved> delete_schedule(const std::string& name_space, const std::string& name,
+                                        std::string reason = {});
+  Result<TriggerReply> trigger_schedule(const std::string& name_space, const std::string& name,
+                                        const TriggerRequest& request = {}, std::string reason = {});
+  Result<BackfillReply> backfill_schedule(const std::string& name_space, const std::string& name,
+                                          const BackfillRequest& request, std::string reason = {});
+  Result<ScheduleDescription> get_schedule(const std::string& name_space, const std::string& name);
+  Result<ListSchedulesReply> list_schedules(const ListSchedulesRequest& request = {});
+  Result<NextRuns> next_runs(const std::string& name_space, const std::string& name,
+                             const NextRunsRequest& request = {});
 
   // ---- Looking
   Result<ExecutionDescription> get(const ExecutionId& id);

@@ -122,6 +122,26 @@ inline constexpr std::size_t max_hook_signatures = 8;  // of one request that ar
 inline constexpr std::size_t max_hook_challenge_bytes = 1024;
 inline constexpr std::int64_t hook_tolerance_ms = 300'000;  // between the time that was signed and now
 
+// Schedules.
+inline constexpr std::size_t max_schedules = 1000;  // of one namespace
+inline constexpr std::size_t max_schedule_name_bytes = 128;
+inline constexpr std::size_t max_schedule_payload_bytes = 64 * 1024;  // every firing writes the record with it
+inline constexpr std::size_t max_cron_bytes = 256;
+inline constexpr std::size_t max_time_zone_bytes = 64;
+inline constexpr std::size_t max_exceptions = 400;  // of one schedule
+inline constexpr std::size_t max_exception_bytes = 21;
+inline constexpr std::int64_t min_schedule_interval_ms = 1000;
+inline constexpr std::uint32_t max_catch_up = 1000;         // firings that one schedule makes up for
+inline constexpr std::uint32_t max_backfill = 1000;         // firings of one call
+inline constexpr std::uint32_t max_next_runs = 1000;        // times that one preview computes
+inline constexpr std::uint32_t described_next_runs = 10;    // times that a description brings along
+inline constexpr std::uint32_t max_schedule_history = 100;  // firings that a schedule remembers
+inline constexpr std::size_t max_schedule_running = 1000;   // executions that a schedule remembers as running
+inline constexpr std::uint32_t max_schedule_steps = 4096;   // times that one step of the clock looks at
+inline constexpr std::uint32_t max_schedule_firings = 100;  // firings of one step of the clock
+inline constexpr std::int64_t deleted_schedule_retention_ms = 24LL * 3600 * 1000;
+inline constexpr std::int64_t unknown_zone_retry_ms = 60'000;
+
 // Pages.
 inline constexpr std::size_t max_listed_states = 64;
 inline constexpr std::size_t max_cursor_bytes = 1024;

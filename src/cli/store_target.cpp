@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "cli/secrets.hpp"
+#include "cli/store_schedules.hpp"
 #include "cli/target.hpp"
 #include "core/state.hpp"
 #include "engine/reads.hpp"
@@ -161,6 +162,7 @@ class StoreTarget final : public Target {
     FF_TRY(engine, opened_engine());
     return engine->create(std::move(request));
   }
+  sdk::ScheduleCalls& schedules() override { return *schedules_; }
   Result<FlowCreated> submit_flow(FlowRequest request) override {
     FF_TRY(engine, opened_engine());
     return engine->submit_flow(std::move(request));
@@ -336,6 +338,8 @@ class StoreTarget final : public Target {
     return {};
   }
 
+  std::unique_ptr<sdk::ScheduleCalls> schedules_ =
+      store_schedules([this] { return opened_store(); }, [this] { return opened_engine(); });
   std::string url_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Engine> engine_;

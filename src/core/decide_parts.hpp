@@ -160,6 +160,24 @@ void retire(Workspace& workspace, Slot& slot, const Context& context);
 // When the retention of an ended execution is over.
 TimestampMs retention_end(Workspace& workspace, const Execution& execution, const Context& context);
 
+// decide_schedules.cpp
+Result<Reply> decide_one(Workspace& workspace, const CreateScheduleCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const UpdateScheduleCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const ScheduleStateCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const TriggerScheduleCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const BackfillScheduleCommand& command, const Context& context);
+// The key of the schedule that a command is for; null for other commands.
+std::optional<Key> schedule_key_of(const Command& command);
+std::vector<Key> schedule_command_needs(Workspace& workspace, const Command& command);
+
+// schedule_work.cpp: what the clock does for schedules. Like the work for flows, it waits until all its records are known.
+std::vector<Key> schedule_work_keys(Workspace& workspace, const Key& key);
+// What the firings of a schedule need beside its record.
+std::vector<Key> firing_keys(Workspace& workspace, const Key& schedule);
+void schedule_due(Workspace& workspace, Slot& slot, const Context& context);
+// Tells its schedule that an execution has ended.
+void tell_schedule(Workspace& workspace, Slot& slot, const Context& context);
+
 LaneState lane_state(Workspace& workspace, const std::string& lane);
 RetentionPolicy namespace_retention(Workspace& workspace, const std::string& name_space);
 

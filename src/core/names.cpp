@@ -3,12 +3,14 @@
 
 #include <flowfabric/flows.hpp>
 #include <flowfabric/hooks.hpp>
+#include <flowfabric/schedules.hpp>
 #include <flowfabric/signals.hpp>
 #include <flowfabric/types.hpp>
 
 #include "base/check.hpp"
 #include "base/hashing.hpp"
 #include "core/records.hpp"
+#include "core/schedule_records.hpp"
 
 namespace flowfabric {
 namespace {
@@ -50,7 +52,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 4> step_states = {"succeeded", "failed", "sleep", "wait"};
-constexpr std::array<Names, 53> event_types = {"",
+constexpr std::array<Names, 61> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -102,7 +104,20 @@ constexpr std::array<Names, 53> event_types = {"",
                                                "waitpoint_reissued",
                                                "hook_created",
                                                "hook_removed",
-                                               "hook_rotated"};
+                                               "hook_rotated",
+                                               "schedule_created",
+                                               "schedule_updated",
+                                               "schedule_paused",
+                                               "schedule_resumed",
+                                               "schedule_deleted",
+                                               "schedule_fired",
+                                               "schedule_skipped",
+                                               "schedule_buffered"};
+constexpr std::array<Names, 3> schedule_states = {"active", "paused", "deleted"};
+constexpr std::array<Names, 4> overlap_policies = {"skip", "buffer_one", "allow", "cancel_running"};
+constexpr std::array<Names, 3> catch_up_policies = {"none", "last", "all"};
+constexpr std::array<Names, 3> firing_causes = {"timer", "trigger", "backfill"};
+constexpr std::array<Names, 5> firing_outcomes = {"fired", "skipped", "buffered", "missed", "refused"};
 constexpr std::array<Names, 8> edge_kinds = {"on_success", "on_failure", "on_finish", "optional",
                                              "join",       "within",     "part",      "output"};
 constexpr std::array<Names, 4> group_policies = {"all", "any", "quorum", "gather"};
@@ -187,6 +202,20 @@ std::string_view to_string(HookScheme value) { return name_of(hook_schemes, valu
 std::string_view to_string(HookAction value) { return name_of(hook_actions, value); }
 std::string_view to_string(HookOutcome value) { return name_of(hook_outcomes, value); }
 std::string_view to_string(ApprovalDecision value) { return name_of(approval_decisions, value); }
+std::string_view to_string(ScheduleState value) { return name_of(schedule_states, value); }
+std::string_view to_string(OverlapPolicy value) { return name_of(overlap_policies, value); }
+std::string_view to_string(CatchUpPolicy value) { return name_of(catch_up_policies, value); }
+std::string_view to_string(FiringCause value) { return name_of(firing_causes, value); }
+std::string_view to_string(FiringOutcome value) { return name_of(firing_outcomes, value); }
+Result<ScheduleState> parse_schedule_state(std::string_view text) {
+  return value_of<ScheduleState>(schedule_states, text, "state");
+}
+Result<OverlapPolicy> parse_overlap_policy(std::string_view text) {
+  return value_of<OverlapPolicy>(overlap_policies, text, "overlap");
+}
+Result<CatchUpPolicy> parse_catch_up_policy(std::string_view text) {
+  return value_of<CatchUpPolicy>(catch_up_policies, text, "catch_up");
+}
 
 Result<FlowState> parse_flow_state(std::string_view text) { return value_of<FlowState>(flow_states, text, "state"); }
 Result<FlowCancelPolicy> parse_flow_cancel_policy(std::string_view text) {
@@ -235,6 +264,11 @@ std::string name_of_record(const Key& key) {
       if (zero != std::string::npos && is_printable(id.substr(0, zero)) && is_printable(id.substr(zero + 1))) {
         return "worker " + id.substr(zero + 1) + " of namespace " + id.substr(0, zero);
       }
+      break;
+    }
+    case RecordKind::schedule: {
+      const std::string name = schedule_name_of(key);
+      if (is_printable(name)) return "schedule " + name + " of namespace " + id.substr(0, id.find('\0'));
       break;
     }
     case RecordKind::idempotency: return "idempotency key " + to_hex(id);

@@ -301,6 +301,8 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
         transition.now() + retention_ms(transition.spec().policy, transition.spec().namespace_retention, outcome,
                                         transition.context().default_retention_ms);
   }
+  const auto& origin = transition.spec().schedule;
+  if (origin && origin->tells) facts.gates |= untold_schedule;
   transition.record(type, std::move(actor), std::move(reason));
 }
 

@@ -74,6 +74,12 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.record = std::move(worker);
       return {};
     }
+    case RecordKind::schedule: {
+      FF_TRY(schedule, decode_schedule(record));
+      slot.indexed_due = armed_entry(record.key, schedule.armed_due);
+      slot.record = std::make_unique<ScheduleRecord>(std::move(schedule));
+      return {};
+    }
   }
   return fail(Errc::corruption, "a stored key has an unknown kind");
 }
@@ -98,6 +104,7 @@ void set_armed_due(Slot& slot, TimestampMs due) {
   if (auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) idempotency->armed_due = due;
   if (auto* worker = std::get_if<WorkerRecord>(&slot.record)) worker->armed_due = due;
   if (FlowRecord* flow = slot.flow()) flow->facts.armed_due = due;
+  if (ScheduleRecord* schedule = slot.schedule()) schedule->armed_due = due;
 }
 
 void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change) {
@@ -134,6 +141,10 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     change.body = encode(*hooks);
   } else if (const auto* worker = std::get_if<WorkerRecord>(&slot.record)) {
     change.body = encode(*worker);
+  } else if (const ScheduleRecord* schedule = slot.schedule()) {
+    if (slot.version == 0) change.fixed = encode_fixed(*schedule);
+    change.body = encode(*schedule);
+    change.listing = listing_of(*schedule);
   } else {
     FF_CHECK(false);
   }
@@ -175,6 +186,9 @@ std::optional<ListedAs> listed_as(const Slot& slot) {
   }
   if (const FlowRecord* flow = slot.flow()) {
     return ListedAs{flow->spec.name_space, {}, static_cast<std::uint8_t>(flow->facts.state)};
+  }
+  if (const ScheduleRecord* schedule = slot.schedule()) {
+    return ListedAs{schedule->name_space, {}, static_cast<std::uint8_t>(schedule->state)};
   }
   return std::nullopt;
 }
@@ -219,6 +233,11 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
   }
   if (const FlowRecord* flow = slot.flow()) {
     const TimestampMs due = next_due(flow->facts);
+    if (due == 0) return std::nullopt;
+    return DueEntry{due, slot.key};
+  }
+  if (const ScheduleRecord* schedule = slot.schedule()) {
+    const TimestampMs due = next_due(*schedule);
     if (due == 0) return std::nullopt;
     return DueEntry{due, slot.key};
   }

@@ -17,6 +17,7 @@
 
 #include "core/hooks.hpp"
 #include "core/records.hpp"
+#include "core/schedule_records.hpp"
 
 namespace flowfabric {
 
@@ -41,7 +42,8 @@ struct Slot {
   // Executions and flows are allocated separately: they are several times as large as the other types, and would make
   // every slot as large.
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
-               KeyringRecord, ApiKeysRecord, HooksRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord>
+               KeyringRecord, ApiKeysRecord, HooksRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord,
+               std::unique_ptr<ScheduleRecord>>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;
@@ -72,6 +74,11 @@ struct Slot {
     return held == nullptr ? nullptr : held->get();
   }
   FlowRecord* flow() { return const_cast<FlowRecord*>(std::as_const(*this).flow()); }
+  const ScheduleRecord* schedule() const {
+    const auto* held = std::get_if<std::unique_ptr<ScheduleRecord>>(&record);
+    return held == nullptr ? nullptr : held->get();
+  }
+  ScheduleRecord* schedule() { return const_cast<ScheduleRecord*>(std::as_const(*this).schedule()); }
 };
 
 // Decodes a loaded record. An invalid record is refused with `corruption`.

@@ -20,6 +20,8 @@
 
 namespace flowfabric::sdk {
 
+class ScheduleCalls;
+
 using std::chrono::milliseconds;
 
 // How one attempt is left. What the same handle says twice is answered twice alike, so each may be repeated.
@@ -56,6 +58,7 @@ class Gateway {
   virtual Result<FlowGraph> flow_graph(const FlowId& id) = 0;
   virtual Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) = 0;
   virtual Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request, std::string reason) = 0;
+  virtual ScheduleCalls& schedules() = 0;
   virtual Result<ExecutionDescription> describe(const ExecutionId& id) = 0;
   virtual Result<ListReply> list(const ListRequest& request) = 0;
   virtual Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) = 0;

@@ -41,6 +41,7 @@ class Tour {
     run_a_flow();
     wait_for_signals();
     decide();
+    keep_a_schedule();
     manage_the_fleet();
     reserve();
     care();
@@ -233,6 +234,24 @@ class Tour {
   std::string claim_order() {
     const Reply reply = client_.post("/v1/claims", "{" + worker_ + R"(,"lanes":["orders"],"wait_ms":30000})");
     return text(reply.json.at("executions").at(0).at("handle"));
+  }
+
+  void keep_a_schedule() {
+    const std::string one = "/v1/schedules/nightly-report";
+    const std::string execution = R"("execution":{"kind":"report","lane":"reports"})";
+    post("/v1/schedules",
+         R"({"name":"nightly-report","cron":"30 2 * * *","time_zone":"Europe/Berlin",)" + execution + "}");
+    send("PUT", one,
+         R"({"cron":"30 2 * * MON-FRI","time_zone":"Europe/Berlin","overlap":"buffer_one",)" + execution + "}");
+    get("/v1/schedules?state=active");
+    get(one + "/next?count=3");
+    post(one + "/trigger", R"({"idempotency_key":"before the audit"})");
+    post(one + "/backfill", R"({"from":1767052800000,"to":1767225600000})");
+    post(one + "/pause", R"({"reason":"the numbers are wrong"})");
+    get(one);
+    post(one + "/resume");
+    get(one + "/history");
+    send("DELETE", one + "?reason=done");
   }
 
   void operate() {

@@ -78,6 +78,8 @@ void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
     }
   } else if (key.kind() == RecordKind::flow) {
     change.action == RootChange::Action::erase ? flow_removed(key) : flow_changed(key);
+  } else if (key.kind() == RecordKind::schedule) {
+    change.action == RootChange::Action::erase ? schedule_removed(key) : schedule_changed(key);
   } else if (key.kind() == RecordKind::worker) {
     if (change.action == RootChange::Action::erase) {
       worker_removed(key, latest_ms);
@@ -162,6 +164,8 @@ void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
   expected.retain_until = after.retain_until;
   expected.last_mutation_at = after.last_mutation_at;
   expected.member = after.member;  // resolved edges
+  // Its schedule was told of its end.
+  if ((after.gates & untold_schedule) == 0) expected.gates &= ~untold_schedule;
   if (before.gates != 0 && after.failure && after.failure->category == "node_failed") {
     expected.failure = after.failure;  // it is a flow, and a node in it has failed; it ends with the others
   }
@@ -352,6 +356,9 @@ void Watcher::check_due_index() {
     const FlowFacts& facts = shadow.record.facts;
     if (!shadow.removed) expected += check_due_entry(due, {facts.armed_due, key}, next_due(facts));
   }
+  for (const auto& [key, shadow] : schedules_) {
+    if (!shadow.removed) expected += check_due_entry(due, {shadow.record.armed_due, key}, next_due(shadow.record));
+  }
   for (const auto& [key, record] : idempotency_) {
     expected += check_due_entry(due, {record.armed_due, key}, record.expires_at);
   }
@@ -388,8 +395,9 @@ void Watcher::check_everything() {
   const auto findings = ok(integrity_findings(*store_));
   if (!findings.empty()) violated("the integrity check is clean", "{}", findings.front());
   std::size_t seen = 0;
-  for (const RecordKind kind : {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency,
-                                RecordKind::keyring, RecordKind::lane, RecordKind::name_space, RecordKind::worker}) {
+  for (const RecordKind kind :
+       {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency, RecordKind::keyring,
+        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);
