@@ -358,7 +358,7 @@ std::vector<OptionSpec> spec_options(std::vector<OptionSpec> more) {
       {"--deadline", "DURATION", "an execution must end within this time"},
       {"--policy", "JSON", "retries, timeouts, retention, like {\"retry\":{\"max_retries\":3}}"},
       {"--creator", "NAME", "who asked for it"},
-      {"--file", "FILE", "read all of this from a file with the spec as JSON, as `schedules show --json` writes it"}};
+      {"--file", "FILE", "read all of this from a file with JSON: the `spec` of `schedules show --json`"}};
   std::move(more.begin(), more.end(), std::back_inserter(all));
   return all;
 }

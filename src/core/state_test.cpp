@@ -449,8 +449,12 @@ TEST(Names, EveryEnumeratorHasOne) {
   expect_names(HandleKind::reclaimed, "reclaimed");
   expect_names(GrantKind::reclaim, "reclaim");
   expect_names(WorkerState::ttl_swept, "ttl_swept");
-  expect_names(EventType::held_back, "held_back", 1);
   expect_names(EventType::schedule_buffered, "schedule_buffered", 1);
+  expect_names(ScheduleState::deleted, "deleted");
+  expect_names(OverlapPolicy::cancel_running, "cancel_running");
+  expect_names(CatchUpPolicy::all, "all");
+  expect_names(FiringCause::backfill, "backfill");
+  expect_names(FiringOutcome::refused, "refused");
   expect_names(EdgeKind::optional, "optional");
   expect_names(GroupPolicy::quorum, "quorum");
   expect_names(GroupRest::cancel_remaining, "cancel_remaining");
