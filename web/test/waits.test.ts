@@ -1,26 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import type { ApprovalInfo, Step, WaitingExecution } from '../src/api/types';
+import type { ApprovalInfo, SignalMatch, Step, WaitingExecution } from '../src/api/types';
 import { bytesOf } from '../src/core/bytes';
 import { buildTimeline } from '../src/core/timeline';
 import { conditionWords, decisionsWords, inboxOf, leftWords, reasonAgainst } from '../src/core/waits';
 
 const approval = (more: Partial<ApprovalInfo> = {}): ApprovalInfo => ({ title: 'Deploy', approvers: [], needed: 2, rejections: 1, decisions: [], ...more });
 
+const match = (more: Partial<SignalMatch> = {}): SignalMatch => ({ sources: [], fields: [], ...more });
+
 describe('conditionWords', () => {
   it('names one signal', () => {
-    expect(conditionWords({ signal: {} })).toBe('a signal');
-    expect(conditionWords({ signal: { waitpoint: 'paid' } })).toBe('a signal at “paid”');
+    expect(conditionWords({ signal: match() })).toBe('a signal');
+    expect(conditionWords({ signal: match({ waitpoint: 'paid' }) })).toBe('a signal at “paid”');
     expect(conditionWords({ signal: { name: 'ok', waitpoint: 'paid', sources: ['a', 'b', 'c'], fields: [{ pointer: '/state', equals: 'done' }, { pointer: '', equals: 3 }] } }))
       .toBe('a signal “ok” at “paid” from “a”, “b” or “c” where /state is "done" where the payload is 3');
   });
   it('names counts', () => {
-    expect(conditionWords({ count: { n: 2, of: [{}] } })).toBe('2 signals');
-    expect(conditionWords({ count: { n: 1, by: 'signals', of: [{ waitpoint: 'a' }, { waitpoint: 'b' }] } })).toBe('1 signal at “a” or at “b”');
-    expect(conditionWords({ count: { n: 2, by: 'sources', of: [{ name: 'approve', waitpoint: 'board' }] } })).toBe('2 different senders with “approve” at “board”');
-    expect(conditionWords({ count: { n: 2, by: 'waitpoints', of: [{}, { waitpoint: 'a' }] } })).toBe('2 different waitpoints');
+    expect(conditionWords({ count: { n: 2, by: 'signals', of: [match()] } })).toBe('2 signals');
+    expect(conditionWords({ count: { n: 1, by: 'signals', of: [match({ waitpoint: 'a' }), match({ waitpoint: 'b' })] } })).toBe('1 signal at “a” or at “b”');
+    expect(conditionWords({ count: { n: 2, by: 'sources', of: [match({ name: 'approve', waitpoint: 'board' })] } })).toBe('2 different senders with “approve” at “board”');
+    expect(conditionWords({ count: { n: 2, by: 'waitpoints', of: [match(), match({ waitpoint: 'a' })] } })).toBe('2 different waitpoints');
   });
   it('puts trees in brackets', () => {
-    const at = (waitpoint: string) => ({ signal: { waitpoint } });
+    const at = (waitpoint: string) => ({ signal: match({ waitpoint }) });
     expect(conditionWords({ all_of: [at('a'), { any_of: [at('b'), at('c')] }] })).toBe('a signal at “a” and (a signal at “b” or a signal at “c”)');
     expect(conditionWords({ any_of: [{ all_of: [at('a')] }] })).toBe('a signal at “a”');
   });

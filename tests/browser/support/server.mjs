@@ -102,7 +102,7 @@ class Server {
   }
 
   async start() {
-    const args = ['serve', '--store', this.store, '--listen', `127.0.0.1:${this.port}`, '--log-level', 'warn', ...this.options];
+    const args = ['serve', '--store', this.store, '--listen', `127.0.0.1:${this.port}`, ...(this.options.includes('--log-level') ? [] : ['--log-level', 'warn']), ...this.options];
     if (this.store.startsWith('postgres')) args.push('--migrate', 'true');
     this.output = '';
     this.child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });

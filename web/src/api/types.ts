@@ -35,6 +35,27 @@ export interface ApiKeys {
   keys: ApiKey[];
 }
 
+export interface ApprovalInfo {
+  title: string;
+  approvers: string[];
+  needed: number;
+  rejections: number;
+  decisions: Decision[];
+  context?: unknown;
+  context_base64?: string;
+  context_encoding?: string;
+}
+
+export interface ApprovalRequest {
+  title: string;
+  context?: unknown;
+  context_base64?: string;
+  context_encoding?: string;
+  approvers?: string[];
+  needed?: number;
+  rejections?: number;
+}
+
 export interface Attempt {
   attempt_index: number;
   attempt_id: string;
@@ -69,19 +90,6 @@ export interface Attention {
   link?: string;
 }
 
-export interface BackfillBody {
-  namespace?: string;
-  from: number;
-  to: number;
-  reason?: string;
-}
-
-export interface BackfillReply {
-  created: number;
-  existing: number;
-  executions: RunningFiring[];
-}
-
 export interface BulkBody {
   action: 'cancel' | 'replay' | 'priority';
   ids?: string[];
@@ -110,12 +118,28 @@ export interface BulkReply {
   done: boolean;
 }
 
+export interface BulkSignalBody {
+  ids?: string[];
+  filter?: ExecutionFilter;
+  dry_run?: boolean;
+  limit?: number;
+  cursor?: string;
+  waitpoint: string;
+  name?: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  source?: string;
+  idempotency_key?: string;
+}
+
 export interface BulkSuccess {
   execution_id: string;
   already_cancelled?: boolean;
   replay_count?: number;
   public_state?: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   priority?: number;
+  signal?: SignalReply;
 }
 
 export interface Caller {
@@ -195,6 +219,7 @@ export interface ClaimedExecution {
   steps: Step[];
   next_step_position: number;
   checkpoint?: Checkpoint;
+  last_wait?: WaitOutcome;
   flow_id?: string;
   node?: string;
   inputs: FlowInput[];
@@ -281,6 +306,19 @@ export interface CreatedMany {
   results: CreatedItem[];
 }
 
+export interface DecideBody {
+  decision: 'approve' | 'reject';
+  comment?: string;
+  actor?: string;
+}
+
+export interface Decision {
+  decision: 'approve' | 'reject';
+  actor: string;
+  comment?: string;
+  decided_at?: number;
+}
+
 export interface DelayBody {
   handle: string;
   delay_until?: number;
@@ -300,7 +338,7 @@ export interface Error {
 }
 
 export interface ErrorDetail {
-  code: 'invalid_argument' | 'payload_too_large' | 'invalid_handle' | 'not_found' | 'conflict' | 'lane_closed' | 'not_active' | 'lease_expired' | 'lease_revoked' | 'stale_lease' | 'no_active_lease' | 'already_terminal' | 'not_terminal' | 'max_replays_exhausted' | 'not_eligible' | 'capability_mismatch' | 'grant_already_exists' | 'invalid_claim_grant' | 'claim_grant_expired' | 'cursor_expired' | 'contended' | 'overloaded' | 'shutting_down' | 'timed_out' | 'unavailable' | 'outcome_unknown' | 'schema_mismatch' | 'corruption' | 'unauthenticated' | 'permission_denied' | 'method_not_allowed' | 'unsupported_media_type' | 'unsupported' | 'internal';
+  code: 'invalid_argument' | 'payload_too_large' | 'invalid_handle' | 'not_found' | 'conflict' | 'lane_closed' | 'not_active' | 'lease_expired' | 'lease_revoked' | 'stale_lease' | 'no_active_lease' | 'already_terminal' | 'not_terminal' | 'max_replays_exhausted' | 'not_eligible' | 'capability_mismatch' | 'grant_already_exists' | 'invalid_claim_grant' | 'claim_grant_expired' | 'invalid_token' | 'waitpoint_closed' | 'cursor_expired' | 'contended' | 'overloaded' | 'shutting_down' | 'timed_out' | 'unavailable' | 'outcome_unknown' | 'schema_mismatch' | 'corruption' | 'unauthenticated' | 'permission_denied' | 'method_not_allowed' | 'unsupported_media_type' | 'unsupported' | 'internal';
   message: string;
   field?: string;
   retryable: boolean;
@@ -309,14 +347,12 @@ export interface ErrorDetail {
 
 export interface Event {
   type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued';
-  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'schedule_created' | 'schedule_updated' | 'schedule_paused' | 'schedule_resumed' | 'schedule_deleted' | 'schedule_fired' | 'schedule_skipped' | 'schedule_buffered';
   at?: number;
   execution_id?: string;
   flow_id?: string;
   namespace?: string;
   lane?: string;
   kind?: string;
-  schedule?: string;
   worker_instance_id?: string;
   attempt_index?: number;
   lease_epoch?: number;
@@ -412,6 +448,13 @@ export interface ExecutionSummary {
   flow_id?: string;
   node?: string;
   damage?: string;
+}
+
+export interface ExecutionWaits {
+  wait?: WaitInfo;
+  waitpoints: WaitpointInfo[];
+  signals: Signal[];
+  last_wait?: WaitOutcome;
 }
 
 export interface ExpiredLease {
@@ -877,9 +920,9 @@ export interface ListFlowsReply {
   next_cursor?: string;
 }
 
-export interface ListSchedulesReply {
-  schedules: ScheduleSummary[];
-  next_cursor: string;
+export interface ListWaitsReply {
+  waits: WaitingExecution[];
+  next_cursor?: string;
 }
 
 export interface MarkDeadReply {
@@ -910,8 +953,11 @@ export interface NextGrantReply {
   grant?: Grant;
 }
 
-export interface NextRuns {
-  next: number[];
+export interface OpenWaitpointBody {
+  handle: string;
+  name: string;
+  token_ttl_ms?: number;
+  approval?: ApprovalRequest;
 }
 
 export interface Overview {
@@ -1020,6 +1066,13 @@ export interface RegisterWorkerReply {
   next_expiry_at?: number;
 }
 
+export interface ReissueBody {
+  source?: string;
+  token_ttl_ms?: number;
+  revoke_earlier?: boolean;
+  reason?: string;
+}
+
 export interface RenewVerdict {
   expires_at?: number;
   lease_epoch: number;
@@ -1089,132 +1142,6 @@ export interface RotateBody {
   reason?: string;
 }
 
-export interface RunningFiring {
-  execution_id: string;
-  scheduled_at?: number;
-}
-
-export interface ScheduleBody {
-  namespace?: string;
-  reason?: string;
-}
-
-export interface ScheduleCounts {
-  fired: number;
-  skipped: number;
-  missed: number;
-  refused: number;
-  succeeded: number;
-  unsuccessful: number;
-}
-
-export interface ScheduleDescription {
-  summary: ScheduleSummary;
-  spec: ScheduleSpec;
-  revision: number;
-  creator?: string;
-  changed_at?: number;
-  changed_by?: string;
-  reason?: string;
-  counts: ScheduleCounts;
-  running: RunningFiring[];
-  buffered_at?: number;
-  history: ScheduleFiring[];
-  next: number[];
-  explain: Reason[];
-}
-
-export interface ScheduleFiring {
-  scheduled_at?: number;
-  at?: number;
-  cause: 'timer' | 'trigger' | 'backfill';
-  outcome: 'fired' | 'skipped' | 'buffered' | 'missed' | 'refused';
-  execution_id?: string;
-  ended: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
-  count: number;
-  detail?: string;
-}
-
-export interface ScheduleRequest {
-  namespace?: string;
-  name: string;
-  paused?: boolean;
-  cron?: string;
-  every_ms?: number;
-  anchor_at?: number;
-  time_zone?: string;
-  exceptions?: string[];
-  start_at?: number;
-  end_at?: number;
-  jitter_ms?: number;
-  overlap?: 'skip' | 'buffer_one' | 'allow' | 'cancel_running';
-  catch_up?: 'none' | 'last' | 'all';
-  catch_up_limit?: number;
-  start_window_ms?: number;
-  execution: CreateRequest;
-}
-
-export interface ScheduleSaved {
-  namespace: string;
-  name: string;
-  state: 'active' | 'paused' | 'deleted';
-  revision: number;
-  next_at?: number;
-  duplicate: boolean;
-}
-
-export interface ScheduleSpec {
-  cron?: string;
-  every_ms?: number;
-  anchor_at?: number;
-  time_zone: string;
-  exceptions: string[];
-  start_at?: number;
-  end_at?: number;
-  jitter_ms: number;
-  overlap: 'skip' | 'buffer_one' | 'allow' | 'cancel_running';
-  catch_up: 'none' | 'last' | 'all';
-  catch_up_limit: number;
-  start_window_ms: number;
-  execution: CreateRequest;
-}
-
-export interface ScheduleSummary {
-  namespace: string;
-  name: string;
-  state: 'active' | 'paused' | 'deleted';
-  cron?: string;
-  every_ms?: number;
-  time_zone?: string;
-  kind?: string;
-  lane?: string;
-  next_at?: number;
-  last_fired_at?: number;
-  fired: number;
-  running: number;
-  created_at?: number;
-  damage?: string;
-}
-
-export interface ScheduleUpdateBody {
-  namespace?: string;
-  revision?: number;
-  reason?: string;
-  cron?: string;
-  every_ms?: number;
-  anchor_at?: number;
-  time_zone?: string;
-  exceptions?: string[];
-  start_at?: number;
-  end_at?: number;
-  jitter_ms?: number;
-  overlap?: 'skip' | 'buffer_one' | 'allow' | 'cancel_running';
-  catch_up?: 'none' | 'last' | 'all';
-  catch_up_limit?: number;
-  start_window_ms?: number;
-  execution: CreateRequest;
-}
-
 export interface Session {
   authentication: boolean;
   signed_in: boolean;
@@ -1227,6 +1154,52 @@ export interface Session {
 
 export interface SessionBody {
   api_key: string;
+}
+
+export interface Signal {
+  number: number;
+  waitpoint: string;
+  name: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  source?: string;
+  delivered_at?: number;
+}
+
+export interface SignalBody {
+  waitpoint: string;
+  name?: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  source?: string;
+  idempotency_key?: string;
+}
+
+export interface SignalCount {
+  n: number;
+  by: 'signals' | 'waitpoints' | 'sources';
+  of: SignalMatch[];
+}
+
+export interface SignalField {
+  pointer: string;
+  equals?: unknown;
+}
+
+export interface SignalMatch {
+  waitpoint?: string;
+  name?: string;
+  sources: string[];
+  fields: SignalField[];
+}
+
+export interface SignalReply {
+  execution_id: string;
+  number?: number;
+  effect: 'kept' | 'accepted' | 'resumed' | 'ignored';
+  duplicate: boolean;
 }
 
 export interface SigningKey {
@@ -1243,7 +1216,7 @@ export interface StateVector {
   lifecycle_phase: 'runnable' | 'active' | 'suspended' | 'terminal';
   ownership_state: 'unowned' | 'leased' | 'lease_expired_reclaimable' | 'lease_revoked';
   eligibility_state: 'not_applicable' | 'eligible_now' | 'not_eligible_until_time' | 'blocked_by_dependencies' | 'blocked_by_budget' | 'blocked_by_quota' | 'blocked_by_lane_state' | 'blocked_by_operator';
-  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children';
+  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children' | 'waiting_for_signal' | 'waiting_for_approval';
   terminal_outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   attempt_state: 'pending_first_attempt' | 'running_attempt' | 'attempt_interrupted' | 'pending_retry_attempt' | 'pending_reclaim_attempt' | 'pending_replay_attempt' | 'attempt_terminal' | 'none';
   public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
@@ -1262,10 +1235,10 @@ export interface Step {
   duration_ms: number;
   recorded_at?: number;
   wake_at?: number;
+  wait?: WaitOutcome;
   attempt_index: number;
   replay_count: number;
   worker_instance_id: string;
-  wait?: WaitOutcome;
 }
 
 export interface StepBody {
@@ -1294,6 +1267,32 @@ export interface StepsReply {
   next_cursor: string;
 }
 
+export interface SuspendBody {
+  handle: string;
+  waitpoints: WaitpointRequest[];
+  condition?: WaitCondition;
+  veto?: WaitCondition;
+  timeout_ms?: number;
+  timeout_at?: number;
+  on_timeout?: 'fail' | 'cancel' | 'expire' | 'resume' | 'escalate';
+  escalate_ms?: number;
+  after_escalation?: 'fail' | 'cancel' | 'expire' | 'resume' | 'escalate';
+  resume_delay_ms?: number;
+  reason?: string;
+  idempotency_key?: string;
+  position?: number;
+  step_name?: string;
+}
+
+export interface SuspendReply {
+  suspended: boolean;
+  duplicate: boolean;
+  wait?: number;
+  timeout_at?: number;
+  tokens: WaitpointToken[];
+  outcome?: WaitOutcome;
+}
+
 export interface TagsBody {
   set?: Record<string, string>;
   remove?: string[];
@@ -1310,22 +1309,81 @@ export interface TagsReply {
   tags: Record<string, string>;
 }
 
-export interface TriggerBody {
-  namespace?: string;
-  ignore_overlap?: boolean;
+export interface TokenSignalBody {
+  token: string;
+  waitpoint?: string;
+  name?: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  source?: string;
   idempotency_key?: string;
-  reason?: string;
-}
-
-export interface TriggerReply {
-  outcome: 'fired' | 'skipped' | 'buffered' | 'missed' | 'refused';
-  scheduled_at?: number;
-  execution_id?: string;
-  duplicate: boolean;
 }
 
 export interface Verdicts {
   results: RenewVerdictItem[];
+}
+
+export interface WaitCondition {
+  signal?: SignalMatch;
+  all_of?: WaitCondition[];
+  any_of?: WaitCondition[];
+  count?: SignalCount;
+}
+
+export interface WaitInfo {
+  number: number;
+  reason?: string;
+  since?: number;
+  timeout_at?: number;
+  on_timeout: 'fail' | 'cancel' | 'expire' | 'resume' | 'escalate';
+  escalated: boolean;
+  condition: WaitCondition;
+  veto?: WaitCondition;
+}
+
+export interface WaitOutcome {
+  number: number;
+  cause: 'signals' | 'veto' | 'timeout' | 'operator';
+  ended_at?: number;
+  by?: string;
+  reason?: string;
+  escalated: boolean;
+  signals: Signal[];
+}
+
+export interface WaitingExecution {
+  execution_id: string;
+  namespace: string;
+  lane: string;
+  kind: string;
+  reason?: string;
+  since?: number;
+  timeout_at?: number;
+  escalated: boolean;
+  waitpoints: WaitpointInfo[];
+}
+
+export interface WaitpointInfo {
+  name: string;
+  number: number;
+  opened_at?: number;
+  waited_for: boolean;
+  signals: number;
+  approval?: ApprovalInfo;
+}
+
+export interface WaitpointRequest {
+  name: string;
+  token_ttl_ms?: number;
+  approval?: ApprovalRequest;
+}
+
+export interface WaitpointToken {
+  waitpoint: string;
+  number: number;
+  token: string;
+  expires_at?: number;
 }
 
 export interface Worker {
@@ -1380,128 +1438,6 @@ export const publicStates: readonly ExecutionSummary['public_state'][] = [
   'skipped',
 ];
 
-export interface Decision {
-  decision: 'approve' | 'reject';
-  actor: string;
-  comment?: string;
-  decided_at?: number;
-}
-
-export interface ApprovalInfo {
-  title: string;
-  approvers: string[];
-  needed: number;
-  rejections: number;
-  decisions: Decision[];
-  context?: unknown;
-  context_base64?: string;
-  context_encoding?: string;
-}
-
-export interface WaitpointInfo {
-  name: string;
-  number: number;
-  opened_at?: number;
-  waited_for: boolean;
-  signals: number;
-  approval?: ApprovalInfo;
-}
-
-export interface SignalMatch {
-  waitpoint?: string;
-  name?: string;
-  sources?: string[];
-  fields?: SignalField[];
-}
-
-export interface SignalField {
-  pointer: string;
-  equals: unknown;
-}
-
-export interface SignalCount {
-  n: number;
-  by?: 'signals' | 'waitpoints' | 'sources';
-  of: SignalMatch[];
-}
-
-export interface WaitCondition {
-  signal?: SignalMatch;
-  all_of?: WaitCondition[];
-  any_of?: WaitCondition[];
-  count?: SignalCount;
-}
-
-export interface WaitInfo {
-  number: number;
-  reason?: string;
-  since?: number;
-  timeout_at?: number;
-  on_timeout: 'fail' | 'cancel' | 'expire' | 'resume' | 'escalate';
-  escalated: boolean;
-  condition: WaitCondition;
-  veto?: WaitCondition;
-}
-
-export interface Signal {
-  number: number;
-  waitpoint: string;
-  name: string;
-  payload?: unknown;
-  payload_base64?: string;
-  payload_encoding?: string;
-  source?: string;
-  delivered_at?: number;
-}
-
-export interface WaitOutcome {
-  number: number;
-  cause: 'signals' | 'veto' | 'timeout' | 'operator';
-  ended_at?: number;
-  by?: string;
-  reason?: string;
-  escalated: boolean;
-  signals: Signal[];
-}
-
-export interface ExecutionWaits {
-  wait?: WaitInfo;
-  waitpoints: WaitpointInfo[];
-  signals: Signal[];
-  last_wait?: WaitOutcome;
-}
-
-export interface WaitingExecution {
-  execution_id: string;
-  namespace: string;
-  lane: string;
-  kind: string;
-  reason?: string;
-  since?: number;
-  timeout_at?: number;
-  escalated: boolean;
-  waitpoints: WaitpointInfo[];
-}
-
-export interface ListWaitsReply {
-  waits: WaitingExecution[];
-  next_cursor?: string;
-}
-
-export interface SignalReply {
-  execution_id: string;
-  number?: number;
-  effect: 'kept' | 'accepted' | 'resumed' | 'ignored';
-  duplicate: boolean;
-}
-
-export interface WaitpointToken {
-  waitpoint: string;
-  number: number;
-  token: string;
-  expires_at?: number;
-}
-
 export const eventTypes: readonly Event['type'][] = [
   'created',
   'ready',
@@ -1552,20 +1488,11 @@ export const eventTypes: readonly Event['type'][] = [
   'wait_escalated',
   'waitpoint_closed',
   'waitpoint_reissued',
-  'schedule_created',
-  'schedule_updated',
-  'schedule_paused',
-  'schedule_resumed',
-  'schedule_deleted',
-  'schedule_fired',
-  'schedule_skipped',
-  'schedule_buffered',
 ];
 
 /** Every route of the server that this dashboard is built into. */
 export const routes: readonly string[] = [
   'DELETE /v1/api-keys/{key}',
-  'DELETE /v1/schedules/{name}',
   'DELETE /v1/session',
   'GET /v1/api-keys',
   'GET /v1/counts',
@@ -1582,6 +1509,7 @@ export const routes: readonly string[] = [
   'GET /v1/executions/{execution_id}/state',
   'GET /v1/executions/{execution_id}/steps',
   'GET /v1/executions/{execution_id}/tags',
+  'GET /v1/executions/{execution_id}/waits',
   'GET /v1/flows',
   'GET /v1/flows/{flow_id}',
   'GET /v1/flows/{flow_id}/edges',
@@ -1595,17 +1523,15 @@ export const routes: readonly string[] = [
   'GET /v1/namespaces',
   'GET /v1/namespaces/{namespace}',
   'GET /v1/overview',
-  'GET /v1/schedules',
-  'GET /v1/schedules/{name}',
-  'GET /v1/schedules/{name}/history',
-  'GET /v1/schedules/{name}/next',
   'GET /v1/session',
   'GET /v1/signing-keys',
+  'GET /v1/waits',
   'GET /v1/whoami',
   'GET /v1/workers',
   'GET /v1/workers/{worker_instance_id}/leases',
   'PATCH /v1/executions/{execution_id}/tags',
   'POST /v1/api-keys',
+  'POST /v1/bulk/signal',
   'POST /v1/claim-grants',
   'POST /v1/claim-grants/next',
   'POST /v1/claim-grants/redeem',
@@ -1614,9 +1540,14 @@ export const routes: readonly string[] = [
   'POST /v1/executions',
   'POST /v1/executions/batch',
   'POST /v1/executions/bulk',
+  'POST /v1/executions/{execution_id}/approvals/{waitpoint}/decide',
   'POST /v1/executions/{execution_id}/cancel',
   'POST /v1/executions/{execution_id}/replay',
+  'POST /v1/executions/{execution_id}/resume',
   'POST /v1/executions/{execution_id}/revoke-lease',
+  'POST /v1/executions/{execution_id}/signals',
+  'POST /v1/executions/{execution_id}/waitpoints/{waitpoint}/close',
+  'POST /v1/executions/{execution_id}/waitpoints/{waitpoint}/reissue',
   'POST /v1/flows',
   'POST /v1/flows/{flow_id}/cancel',
   'POST /v1/flows/{flow_id}/nodes',
@@ -1633,16 +1564,14 @@ export const routes: readonly string[] = [
   'POST /v1/leases/release',
   'POST /v1/leases/renew',
   'POST /v1/leases/steps',
+  'POST /v1/leases/suspend',
   'POST /v1/leases/tags',
+  'POST /v1/leases/waitpoints',
   'POST /v1/reclaim-grants',
   'POST /v1/reclaim-grants/redeem',
   'POST /v1/retention/run',
-  'POST /v1/schedules',
-  'POST /v1/schedules/{name}/backfill',
-  'POST /v1/schedules/{name}/pause',
-  'POST /v1/schedules/{name}/resume',
-  'POST /v1/schedules/{name}/trigger',
   'POST /v1/session',
+  'POST /v1/signals',
   'POST /v1/signing-keys/rotate',
   'POST /v1/workers',
   'POST /v1/workers/heartbeat',
@@ -1651,5 +1580,4 @@ export const routes: readonly string[] = [
   'PUT /v1/executions/{execution_id}/priority',
   'PUT /v1/lanes/{lane}',
   'PUT /v1/namespaces/{namespace}',
-  'PUT /v1/schedules/{name}',
 ];
