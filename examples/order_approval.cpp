@@ -74,7 +74,8 @@ bool decide(flowfabric::Client& client, const flowfabric::ExecutionId& id, flowf
 }
 
 bool ends_as(flowfabric::Client& client, const flowfabric::ExecutionId& id, const std::string& expected) {
-  const auto result = client.result<std::string>(id, 73h);
+  auto result = client.result<std::string>(id, 60s);
+  while (!result && result.error().code == flowfabric::Errc::timed_out) result = client.result<std::string>(id, 60s);
   if (!result) return report(result.error());
   std::printf("%s\n", result->c_str());
   return expected.empty() || *result == expected;

@@ -89,7 +89,8 @@ Result<void> check_decision(const WaitFacts& waits, const WaitpointFacts& waitpo
   return {};
 }
 
-Result<void> check_kept(const WaitFacts& waits, const Signal& signal) {
+// How many signals of one name count for a wait is bounded by its condition.
+Result<void> check_kept(const WaitFacts& waits, const Signal& signal, bool counts) {
   std::size_t bytes = signal.payload.size();
   std::size_t of_name = 1;
   for (const KeptSignal& kept : waits.signals) {
@@ -100,7 +101,7 @@ Result<void> check_kept(const WaitFacts& waits, const Signal& signal) {
     return fail(Errc::overloaded,
                 "the execution holds " + what + " that no wait has used yet; allowed: " + std::to_string(most));
   };
-  if (of_name > limits::max_waitpoint_signals) {
+  if (!counts && of_name > limits::max_waitpoint_signals) {
     return full(std::to_string(of_name - 1) + " signals for \"" + signal.waitpoint + "\"",
                 limits::max_waitpoint_signals);
   }
@@ -165,10 +166,12 @@ Result<Reply> decide_one(Workspace& workspace, const SignalCommand& command, con
   }
   const bool counts = waitpoint != nullptr && waitpoint->waited_for;
   if (counts && !makes_difference(waits, signal)) return SignalReply{command.id, 0, SignalEffect::ignored, false};
-  FF_TRY_VOID(check_kept(waits, signal));
+  FF_TRY_VOID(check_kept(waits, signal, counts));
 
   waits.signal_count = signal.number;
-  waits.signals.push_back({signal, waitpoint == nullptr ? 0 : waitpoint->number, counts});
+  // What comes by name before the wait and does not count there is for the next wait of that name; decisions are for theirs.
+  const bool bound = waitpoint != nullptr && (counts || command.token || waitpoint->approval);
+  waits.signals.push_back({signal, bound ? waitpoint->number : 0, counts});
   const auto cause = counts ? cause_of_end(waits) : std::nullopt;
   const SignalEffect effect = cause ? SignalEffect::resumed : counts ? SignalEffect::accepted : SignalEffect::kept;
   if (!key.empty()) remember_key(waits, digest, signal.number, effect);

@@ -256,5 +256,40 @@ TEST(TestingEngine, signals_at_a_waitpoint_that_becomes_an_approval_count_only_a
   EXPECT_EQ(engine.result<std::string>(id), "bob");
 }
 
+TEST(TestingEngine, signals_by_name_at_a_waitpoint_that_was_opened_ahead_are_kept_for_later_waits) {
+  Engine engine;
+  engine.on("inbox", [](Task& task) {
+    task.step("open", [&] { task.open_waitpoint("message"); });
+    task.wait_for_signal("go");
+    std::vector<int> got;
+    while (got.size() < 3) got.push_back(task.wait_for_signal<int>("message"));
+    return got;
+  });
+  const auto id = engine.submit("inbox", Json());
+  engine.run();
+  for (const int i : {0, 1, 2}) EXPECT_EQ(engine.signal(id, "message", i).effect, SignalEffect::kept);
+  engine.send_signal(id, {.waitpoint = "go"});
+  engine.run();
+  EXPECT_EQ(engine.result<std::vector<int>>(id), (std::vector<int>{0, 1, 2}));
+}
+
+TEST(TestingEngine, wait_for_very_many_sources_at_one_waitpoint_ends) {
+  constexpr std::uint32_t count = 150;
+  Engine engine;
+  engine.on("vote", [](Task& task) {
+    SuspendRequest request;
+    request.waitpoints = {{.name = "vote"}};
+    request.condition.emplace().count = SignalCount{count, CountBy::sources, {{.waitpoint = "vote"}}};
+    return static_cast<int>(task.wait(std::move(request)).signals.size());
+  });
+  const auto id = engine.submit("vote", Json());
+  engine.run();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    engine.send_signal(id, {.waitpoint = "vote", .source = "voter-" + std::to_string(i)});
+  }
+  engine.run();
+  EXPECT_EQ(engine.result<int>(id), static_cast<int>(count));
+}
+
 }  // namespace
 }  // namespace flowfabric::sdk_test

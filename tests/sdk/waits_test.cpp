@@ -446,7 +446,7 @@ TEST_P(WaitsTest, payload_of_another_type_ends_the_execution_without_a_retry) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->category, "bad_signal");
   EXPECT_EQ(failure->message.find("the signal \"paid\" at \"paid\" cannot be read: "), 0u) << failure->message;
-  EXPECT_EQ(must(client_.get(id)).summary.attempt_index, 0u);
+  EXPECT_EQ(must(client_.get(id)).summary.attempt_count, 1u);
 }
 
 // ---------------------------------------------------------------- the general form
