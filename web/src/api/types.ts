@@ -35,6 +35,27 @@ export interface ApiKeys {
   keys: ApiKey[];
 }
 
+export interface ApprovalInfo {
+  title: string;
+  approvers: string[];
+  needed: number;
+  rejections: number;
+  decisions: Decision[];
+  context?: unknown;
+  context_base64?: string;
+  context_encoding?: string;
+}
+
+export interface ApprovalRequest {
+  title: string;
+  context?: unknown;
+  context_base64?: string;
+  context_encoding?: string;
+  approvers?: string[];
+  needed?: number;
+  rejections?: number;
+}
+
 export interface Attempt {
   attempt_index: number;
   attempt_id: string;
@@ -97,12 +118,28 @@ export interface BulkReply {
   done: boolean;
 }
 
+export interface BulkSignalBody {
+  ids?: string[];
+  filter?: ExecutionFilter;
+  dry_run?: boolean;
+  limit?: number;
+  cursor?: string;
+  waitpoint: string;
+  name?: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  source?: string;
+  idempotency_key?: string;
+}
+
 export interface BulkSuccess {
   execution_id: string;
   already_cancelled?: boolean;
   replay_count?: number;
   public_state?: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   priority?: number;
+  signal?: SignalReply;
 }
 
 export interface Caller {
@@ -182,6 +219,7 @@ export interface ClaimedExecution {
   steps: Step[];
   next_step_position: number;
   checkpoint?: Checkpoint;
+  last_wait?: WaitOutcome;
   flow_id?: string;
   node?: string;
   inputs: FlowInput[];
@@ -268,6 +306,19 @@ export interface CreatedMany {
   results: CreatedItem[];
 }
 
+export interface DecideBody {
+  decision: 'approve' | 'reject';
+  comment?: string;
+  actor?: string;
+}
+
+export interface Decision {
+  decision: 'approve' | 'reject';
+  actor: string;
+  comment?: string;
+  decided_at?: number;
+}
+
 export interface DelayBody {
   handle: string;
   delay_until?: number;
@@ -287,7 +338,7 @@ export interface Error {
 }
 
 export interface ErrorDetail {
-  code: 'invalid_argument' | 'payload_too_large' | 'invalid_handle' | 'not_found' | 'conflict' | 'lane_closed' | 'not_active' | 'lease_expired' | 'lease_revoked' | 'stale_lease' | 'no_active_lease' | 'already_terminal' | 'not_terminal' | 'max_replays_exhausted' | 'not_eligible' | 'capability_mismatch' | 'grant_already_exists' | 'invalid_claim_grant' | 'claim_grant_expired' | 'cursor_expired' | 'contended' | 'overloaded' | 'shutting_down' | 'timed_out' | 'unavailable' | 'outcome_unknown' | 'schema_mismatch' | 'corruption' | 'unauthenticated' | 'permission_denied' | 'method_not_allowed' | 'unsupported_media_type' | 'unsupported' | 'internal';
+  code: 'invalid_argument' | 'payload_too_large' | 'invalid_handle' | 'not_found' | 'conflict' | 'lane_closed' | 'not_active' | 'lease_expired' | 'lease_revoked' | 'stale_lease' | 'no_active_lease' | 'already_terminal' | 'not_terminal' | 'max_replays_exhausted' | 'not_eligible' | 'capability_mismatch' | 'grant_already_exists' | 'invalid_claim_grant' | 'claim_grant_expired' | 'invalid_token' | 'waitpoint_closed' | 'cursor_expired' | 'contended' | 'overloaded' | 'shutting_down' | 'timed_out' | 'unavailable' | 'outcome_unknown' | 'schema_mismatch' | 'corruption' | 'unauthenticated' | 'permission_denied' | 'method_not_allowed' | 'unsupported_media_type' | 'unsupported' | 'internal';
   message: string;
   field?: string;
   retryable: boolean;
@@ -295,7 +346,7 @@ export interface ErrorDetail {
 }
 
 export interface Event {
-  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back';
+  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued';
   at?: number;
   execution_id?: string;
   flow_id?: string;
@@ -397,6 +448,13 @@ export interface ExecutionSummary {
   flow_id?: string;
   node?: string;
   damage?: string;
+}
+
+export interface ExecutionWaits {
+  wait?: WaitInfo;
+  waitpoints: WaitpointInfo[];
+  signals: Signal[];
+  last_wait?: WaitOutcome;
 }
 
 export interface ExpiredLease {
@@ -862,6 +920,11 @@ export interface ListFlowsReply {
   next_cursor?: string;
 }
 
+export interface ListWaitsReply {
+  waits: WaitingExecution[];
+  next_cursor?: string;
+}
+
 export interface MarkDeadReply {
   outcome: 'marked' | 'not_registered';
 }
@@ -888,6 +951,13 @@ export interface NewApiKey {
 export interface NextGrantReply {
   outcome: 'granted' | 'no_work';
   grant?: Grant;
+}
+
+export interface OpenWaitpointBody {
+  handle: string;
+  name: string;
+  token_ttl_ms?: number;
+  approval?: ApprovalRequest;
 }
 
 export interface Overview {
@@ -996,6 +1066,13 @@ export interface RegisterWorkerReply {
   next_expiry_at?: number;
 }
 
+export interface ReissueBody {
+  source?: string;
+  token_ttl_ms?: number;
+  revoke_earlier?: boolean;
+  reason?: string;
+}
+
 export interface RenewVerdict {
   expires_at?: number;
   lease_epoch: number;
@@ -1079,6 +1156,52 @@ export interface SessionBody {
   api_key: string;
 }
 
+export interface Signal {
+  number: number;
+  waitpoint: string;
+  name: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  source?: string;
+  delivered_at?: number;
+}
+
+export interface SignalBody {
+  waitpoint: string;
+  name?: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  source?: string;
+  idempotency_key?: string;
+}
+
+export interface SignalCount {
+  n: number;
+  by: 'signals' | 'waitpoints' | 'sources';
+  of: SignalMatch[];
+}
+
+export interface SignalField {
+  pointer: string;
+  equals?: unknown;
+}
+
+export interface SignalMatch {
+  waitpoint?: string;
+  name?: string;
+  sources: string[];
+  fields: SignalField[];
+}
+
+export interface SignalReply {
+  execution_id: string;
+  number?: number;
+  effect: 'kept' | 'accepted' | 'resumed' | 'ignored';
+  duplicate: boolean;
+}
+
 export interface SigningKey {
   key_id: number;
   created_at?: number;
@@ -1093,7 +1216,7 @@ export interface StateVector {
   lifecycle_phase: 'runnable' | 'active' | 'suspended' | 'terminal';
   ownership_state: 'unowned' | 'leased' | 'lease_expired_reclaimable' | 'lease_revoked';
   eligibility_state: 'not_applicable' | 'eligible_now' | 'not_eligible_until_time' | 'blocked_by_dependencies' | 'blocked_by_budget' | 'blocked_by_quota' | 'blocked_by_lane_state' | 'blocked_by_operator';
-  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children';
+  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children' | 'waiting_for_signal' | 'waiting_for_approval';
   terminal_outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   attempt_state: 'pending_first_attempt' | 'running_attempt' | 'attempt_interrupted' | 'pending_retry_attempt' | 'pending_reclaim_attempt' | 'pending_replay_attempt' | 'attempt_terminal' | 'none';
   public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
@@ -1102,7 +1225,7 @@ export interface StateVector {
 export interface Step {
   position: number;
   name: string;
-  state: 'succeeded' | 'failed' | 'sleep';
+  state: 'succeeded' | 'failed' | 'sleep' | 'wait';
   result?: unknown;
   result_base64?: string;
   result_encoding: string;
@@ -1112,6 +1235,7 @@ export interface Step {
   duration_ms: number;
   recorded_at?: number;
   wake_at?: number;
+  wait?: WaitOutcome;
   attempt_index: number;
   replay_count: number;
   worker_instance_id: string;
@@ -1143,6 +1267,32 @@ export interface StepsReply {
   next_cursor: string;
 }
 
+export interface SuspendBody {
+  handle: string;
+  waitpoints: WaitpointRequest[];
+  condition?: WaitCondition;
+  veto?: WaitCondition;
+  timeout_ms?: number;
+  timeout_at?: number;
+  on_timeout?: 'fail' | 'cancel' | 'expire' | 'resume' | 'escalate';
+  escalate_ms?: number;
+  after_escalation?: 'fail' | 'cancel' | 'expire' | 'resume' | 'escalate';
+  resume_delay_ms?: number;
+  reason?: string;
+  idempotency_key?: string;
+  position?: number;
+  step_name?: string;
+}
+
+export interface SuspendReply {
+  suspended: boolean;
+  duplicate: boolean;
+  wait?: number;
+  timeout_at?: number;
+  tokens: WaitpointToken[];
+  outcome?: WaitOutcome;
+}
+
 export interface TagsBody {
   set?: Record<string, string>;
   remove?: string[];
@@ -1159,8 +1309,81 @@ export interface TagsReply {
   tags: Record<string, string>;
 }
 
+export interface TokenSignalBody {
+  token: string;
+  waitpoint?: string;
+  name?: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  source?: string;
+  idempotency_key?: string;
+}
+
 export interface Verdicts {
   results: RenewVerdictItem[];
+}
+
+export interface WaitCondition {
+  signal?: SignalMatch;
+  all_of?: WaitCondition[];
+  any_of?: WaitCondition[];
+  count?: SignalCount;
+}
+
+export interface WaitInfo {
+  number: number;
+  reason?: string;
+  since?: number;
+  timeout_at?: number;
+  on_timeout: 'fail' | 'cancel' | 'expire' | 'resume' | 'escalate';
+  escalated: boolean;
+  condition: WaitCondition;
+  veto?: WaitCondition;
+}
+
+export interface WaitOutcome {
+  number: number;
+  cause: 'signals' | 'veto' | 'timeout' | 'operator';
+  ended_at?: number;
+  by?: string;
+  reason?: string;
+  escalated: boolean;
+  signals: Signal[];
+}
+
+export interface WaitingExecution {
+  execution_id: string;
+  namespace: string;
+  lane: string;
+  kind: string;
+  reason?: string;
+  since?: number;
+  timeout_at?: number;
+  escalated: boolean;
+  waitpoints: WaitpointInfo[];
+}
+
+export interface WaitpointInfo {
+  name: string;
+  number: number;
+  opened_at?: number;
+  waited_for: boolean;
+  signals: number;
+  approval?: ApprovalInfo;
+}
+
+export interface WaitpointRequest {
+  name: string;
+  token_ttl_ms?: number;
+  approval?: ApprovalRequest;
+}
+
+export interface WaitpointToken {
+  waitpoint: string;
+  number: number;
+  token: string;
+  expires_at?: number;
 }
 
 export interface Worker {
@@ -1258,6 +1481,13 @@ export const eventTypes: readonly Event['type'][] = [
   'flow_sealed',
   'joining',
   'held_back',
+  'waitpoint_opened',
+  'suspended',
+  'signal_delivered',
+  'wait_ended',
+  'wait_escalated',
+  'waitpoint_closed',
+  'waitpoint_reissued',
 ];
 
 /** Every route of the server that this dashboard is built into. */
@@ -1279,6 +1509,7 @@ export const routes: readonly string[] = [
   'GET /v1/executions/{execution_id}/state',
   'GET /v1/executions/{execution_id}/steps',
   'GET /v1/executions/{execution_id}/tags',
+  'GET /v1/executions/{execution_id}/waits',
   'GET /v1/flows',
   'GET /v1/flows/{flow_id}',
   'GET /v1/flows/{flow_id}/edges',
@@ -1294,11 +1525,13 @@ export const routes: readonly string[] = [
   'GET /v1/overview',
   'GET /v1/session',
   'GET /v1/signing-keys',
+  'GET /v1/waits',
   'GET /v1/whoami',
   'GET /v1/workers',
   'GET /v1/workers/{worker_instance_id}/leases',
   'PATCH /v1/executions/{execution_id}/tags',
   'POST /v1/api-keys',
+  'POST /v1/bulk/signal',
   'POST /v1/claim-grants',
   'POST /v1/claim-grants/next',
   'POST /v1/claim-grants/redeem',
@@ -1307,9 +1540,14 @@ export const routes: readonly string[] = [
   'POST /v1/executions',
   'POST /v1/executions/batch',
   'POST /v1/executions/bulk',
+  'POST /v1/executions/{execution_id}/approvals/{waitpoint}/decide',
   'POST /v1/executions/{execution_id}/cancel',
   'POST /v1/executions/{execution_id}/replay',
+  'POST /v1/executions/{execution_id}/resume',
   'POST /v1/executions/{execution_id}/revoke-lease',
+  'POST /v1/executions/{execution_id}/signals',
+  'POST /v1/executions/{execution_id}/waitpoints/{waitpoint}/close',
+  'POST /v1/executions/{execution_id}/waitpoints/{waitpoint}/reissue',
   'POST /v1/flows',
   'POST /v1/flows/{flow_id}/cancel',
   'POST /v1/flows/{flow_id}/nodes',
@@ -1326,11 +1564,14 @@ export const routes: readonly string[] = [
   'POST /v1/leases/release',
   'POST /v1/leases/renew',
   'POST /v1/leases/steps',
+  'POST /v1/leases/suspend',
   'POST /v1/leases/tags',
+  'POST /v1/leases/waitpoints',
   'POST /v1/reclaim-grants',
   'POST /v1/reclaim-grants/redeem',
   'POST /v1/retention/run',
   'POST /v1/session',
+  'POST /v1/signals',
   'POST /v1/signing-keys/rotate',
   'POST /v1/workers',
   'POST /v1/workers/heartbeat',
