@@ -47,6 +47,11 @@ Result<void> check_sender(const net::Request& request, const std::vector<std::st
                     "\"; a server without API keys answers only to localhost, 127.0.0.1 and [::1]",
                 "host");
   }
+  return check_origin(request, allowed_origins);
+}
+
+Result<void> check_origin(const net::Request& request, const std::vector<std::string>& allowed_origins) {
+  const std::string_view host = request.headers.find("host").value_or("localhost");
   for (const auto& [name, origin] : request.headers) {
     if (!net::equal_ignoring_case(name, "origin")) continue;
     if (is_allowed_origin(origin, allowed_origins) || is_same_origin(origin, host)) continue;

@@ -493,7 +493,14 @@ TEST_F(WaitKeys, ATokenNeedsNoKeyAndNothingElseIsOpenWithoutOne) {
   refuses(send_by("nonsense"), denied, "invalid_token", "token");
   const Reply preflight = client.send("OPTIONS", "/v1/signals", {}, {{"Origin", "https://evil.example"}});
   EXPECT_EQ(preflight.headers.find("access-control-allow-origin"), std::nullopt);
-  EXPECT_EQ(text(send_by(one.tokens[0], R"(,"source":"bank")").json.at("effect")), "resumed");
+  const std::string body = R"({"token":)" + in_quotes(one.tokens[0]) + "}";
+  for (const char* origin : {"https://evil.example", "null", "http://127.0.0.1:1"}) {
+    refuses(client.send("POST", "/v1/signals", body, {{"Origin", origin}}), denied, "permission_denied", "origin");
+  }
+  EXPECT_EQ(state(one.id), "suspended");
+  const std::string own = server.url();
+  const Reply sent = client.send("POST", "/v1/signals", body, {{"Origin", own}});
+  EXPECT_EQ(sent.status, 200) << sent.body;
 }
 
 TEST_F(WaitKeys, AKeyOfOneNamespaceReachesNoOther) {
