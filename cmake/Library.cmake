@@ -21,7 +21,7 @@ target_include_directories(flowfabric INTERFACE
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(flowfabric
   PUBLIC Threads::Threads
-  PRIVATE fmt::fmt OpenSSL::Crypto OpenSSL::SSL ZLIB::ZLIB
+  PRIVATE fmt::fmt Cctz::Cctz OpenSSL::Crypto OpenSSL::SSL ZLIB::ZLIB
     $<$<BOOL:${FF_SQLITE}>:SQLite::SQLite3> $<$<BOOL:${FF_POSTGRES}>:PostgreSQL::PostgreSQL>)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/flowfabric")
@@ -50,4 +50,5 @@ install(FILES "${PROJECT_BINARY_DIR}/flowfabric.pc" DESTINATION ${pkgconfig_dir}
 install(FILES
   "${PROJECT_BINARY_DIR}/flowfabricConfig.cmake"
   "${PROJECT_BINARY_DIR}/flowfabricConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindCctz.cmake"
   DESTINATION ${package_dir})

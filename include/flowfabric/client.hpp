@@ -22,6 +22,7 @@
 #include <flowfabric/convert.hpp>
 #include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
+#include <flowfabric/schedules.hpp>
 
 namespace flowfabric {
 
@@ -52,6 +53,13 @@ struct SubmitOptions {
   TimestampMs delay_until = 0;
   TimestampMs deadline_at = 0;
   std::string traceparent{};
+};
+
+// What a signal may say besides its waitpoint and payload.
+struct SignalOptions {
+  std::string name{};             // empty: that of the waitpoint
+  std::string source{};           // the sender; with an API key the server fills in the name of the key
+  std::string idempotency_key{};  // a repetition with the same key at the same waitpoint does nothing
 };
 
 class Client {
@@ -95,6 +103,25 @@ class Client {
   Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request = {}, std::string reason = {});
   Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request = {}, std::string reason = {});
 
+  // ---- Schedules
+  // Repeating the call with the same spec changes nothing.
+  Result<ScheduleSaved> create_schedule(ScheduleRequest request);
+  Result<ScheduleSaved> update_schedule(const std::string& name_space, const std::string& name, ScheduleSpec spec,
+                                        std::optional<std::uint64_t> expected_revision = {}, std::string reason = {});
+  Result<ScheduleSaved> pause_schedule(const std::string& name_space, const std::string& name, std::string reason = {});
+  Result<ScheduleSaved> resume_schedule(const std::string& name_space, const std::string& name,
+                                        std::string reason = {});
+  Result<ScheduleSaved> delete_schedule(const std::string& name_space, const std::string& name,
+                                        std::string reason = {});
+  Result<TriggerReply> trigger_schedule(const std::string& name_space, const std::string& name,
+                                        const TriggerRequest& request = {}, std::string reason = {});
+  Result<BackfillReply> backfill_schedule(const std::string& name_space, const std::string& name,
+                                          const BackfillRequest& request, std::string reason = {});
+  Result<ScheduleDescription> get_schedule(const std::string& name_space, const std::string& name);
+  Result<ListSchedulesReply> list_schedules(const ListSchedulesRequest& request = {});
+  Result<NextRuns> next_runs(const std::string& name_space, const std::string& name,
+                             const NextRunsRequest& request = {});
+
   // ---- Looking
   Result<ExecutionDescription> get(const ExecutionId& id);
   Result<ListReply> list(const ListRequest& request);
@@ -121,6 +148,27 @@ class Client {
   Result<ReplayReply> replay(const ExecutionId& id, std::string reason = {},
                              const std::optional<std::string>& from_step = {});
   Result<void> change_priority(const ExecutionId& id, std::int32_t priority, std::string reason = {});
+
+  // ---- Signals and approvals (docs/signals.md)
+  // To the waitpoint of that name; kept if it is not waited for yet.
+  Result<SignalReply> send_signal(const ExecutionId& id, SignalRequest request);
+  template <class T>
+  Result<SignalReply> signal(const ExecutionId& id, std::string waitpoint, const T& value, SignalOptions options = {}) {
+    return send_signal(id, make_signal(std::move(waitpoint), encode_value(value), std::move(options)));
+  }
+  // To the one waitpoint that the token is for.
+  Result<SignalReply> send_signal_by_token(const std::string& token, SignalRequest request = {});
+  static SignalRequest make_signal(std::string waitpoint, Bytes payload, SignalOptions options = {});
+  Result<SignalReply> decide_approval(const ExecutionId& id, DecideRequest request);
+  // What an execution waits for, its open waitpoints, and the signals that they hold.
+  Result<ExecutionWaits> describe_waits(const ExecutionId& id);
+  // Those that have waited longest first.
+  Result<ListWaitsReply> list_waits(const ListWaitsRequest& request = {});
+  // Ends a wait by force.
+  Result<void> resume(const ExecutionId& id, std::string reason = {});
+  Result<void> close_waitpoint(const ExecutionId& id, const std::string& waitpoint, std::string reason = {});
+  // A new token of an open waitpoint.
+  Result<WaitpointToken> reissue_token(const ExecutionId& id, ReissueRequest request, std::string reason = {});
 
   // The engine behind an embedded client; null for a server.
   Engine* engine() const;

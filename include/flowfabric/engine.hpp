@@ -18,8 +18,10 @@
 #include <vector>
 
 #include <flowfabric/flows.hpp>
+#include <flowfabric/hooks.hpp>
 #include <flowfabric/operations.hpp>
 #include <flowfabric/result.hpp>
+#include <flowfabric/schedules.hpp>
 #include <flowfabric/signals.hpp>
 #include <flowfabric/types.hpp>
 
@@ -108,6 +110,29 @@ class Engine {
   Result<std::optional<FlowId>> flow_of_execution(const ExecutionId& id);
   // Reads one record.
   Result<std::string> namespace_of_flow(const FlowId& id);
+
+  // ---- Schedules
+  // Repeating the call with the same spec changes nothing; another spec under an existing name is a conflict.
+  Result<ScheduleSaved> create_schedule(ScheduleRequest request);
+  // Replaces the spec. With `expected_revision` only if it is the present one.
+  Result<ScheduleSaved> update_schedule(const std::string& name_space, const std::string& name, ScheduleSpec spec,
+                                        std::optional<std::uint64_t> expected_revision = {}, Operator by = {});
+  // While it is paused no time comes. What would have come can be backfilled.
+  Result<ScheduleSaved> pause_schedule(const std::string& name_space, const std::string& name, Operator by = {});
+  Result<ScheduleSaved> resume_schedule(const std::string& name_space, const std::string& name, Operator by = {});
+  // Executions that it has created go on.
+  Result<ScheduleSaved> delete_schedule(const std::string& name_space, const std::string& name, Operator by = {});
+  Result<TriggerReply> trigger_schedule(const std::string& name_space, const std::string& name,
+                                        TriggerRequest request = {}, Operator by = {});
+  Result<BackfillReply> backfill_schedule(const std::string& name_space, const std::string& name,
+                                          const BackfillRequest& request, Operator by = {});
+  Result<ScheduleDescription> describe_schedule(const std::string& name_space, const std::string& name);
+  Result<ListSchedulesReply> list_schedules(const ListSchedulesRequest& request = {});
+  Result<NextRuns> next_runs(const std::string& name_space, const std::string& name,
+                             const NextRunsRequest& request = {});
+  // Its events, also for a day after it was deleted.
+  Result<EventPage> schedule_history(const std::string& name_space, const std::string& name,
+                                     const std::string& cursor = {}, std::uint32_t limit = 100);
 
   // ---- Working
   // Up to `max_executions`, best first; empty when there is nothing within `wait_ms`. Fewer when their payloads would be
@@ -226,6 +251,16 @@ class Engine {
   Result<ExecutionWaits> describe_waits(const ExecutionId& id);
   Result<ListWaitsReply> list_waits(const ListWaitsRequest& request = {});
   Result<TokenInfo> describe_token(const std::string& token);
+
+  // ---- Webhooks. docs/hooks.md
+  Result<NewHook> create_hook(HookRequest request, Operator by = {});
+  Result<HookInfo> remove_hook(const std::string& name, Operator by = {});
+  // A new secret; the one before is accepted for another `grace_ms`.
+  Result<NewHook> rotate_hook(const std::string& name, std::int64_t grace_ms, std::string secret = {},
+                              Operator by = {});
+  Result<std::vector<HookInfo>> list_hooks();
+  // Checks the signature and does what the hook says. `unauthenticated` whatever is wrong with it.
+  Result<HookReply> receive_hook(const HookCall& call);
 
   // ---- Reading
   Result<ExecutionDescription> describe_execution(const ExecutionId& id);

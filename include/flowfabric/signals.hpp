@@ -289,7 +289,7 @@ struct TokenInfo {
   std::string source{};  // for whom it speaks; empty: for anybody
   TimestampMs expires_at = 0;
   bool open = false;          // the waitpoint still takes signals
-  WaitpointInfo waitpoint{};  // of one that is closed only the number
+  WaitpointInfo waitpoint{};  // of one that is closed only its number, and the approval if no wait has ended since
 };
 
 }  // namespace flowfabric

@@ -130,6 +130,76 @@ struct ChildResult {
   }
 };
 
+// ---- What a handler waits for (docs/signals.md).
+
+// One of the things of which `Task::any` waits for the first: a signal at the waitpoint of this name, or that time passes.
+struct Alternative {
+  std::string waitpoint{};
+  std::optional<std::chrono::milliseconds> time{};
+};
+inline Alternative signal(std::string waitpoint) { return {std::move(waitpoint), {}}; }
+inline Alternative sleep_for(std::chrono::milliseconds time) { return {{}, time}; }
+
+// What a signal carries, as a value; `Signal` itself with everything that is known of it, or `Bytes`. A signal without a
+// payload is null as Json. A payload that cannot be read so ends the execution as failed, without a retry, unless the handler
+// catches it.
+template <class T = Json>
+T signal_value(const Signal& signal) {
+  if constexpr (std::is_same_v<T, Signal>) return signal;
+  if constexpr (std::is_same_v<T, Bytes>) return {signal.payload, signal.payload_encoding};
+  if constexpr (std::is_same_v<T, Json>) {
+    if (signal.payload.empty()) return {};
+  }
+  if constexpr (!std::is_same_v<T, Signal> && !std::is_same_v<T, Bytes>) {
+    try {
+      return Convert<T>::from_bytes(signal.payload);
+    } catch (const std::exception& error) {
+      throw PermanentFailure(
+          "the signal \"" + signal.name + "\" at \"" + signal.waitpoint + "\" cannot be read: " + error.what(),
+          "bad_signal");
+    }
+  }
+}
+
+// Which alternative came first.
+struct AnyResult {
+  std::optional<std::size_t> index{};  // in the list; absent: an operator has ended the wait
+  std::optional<Signal> signal{};      // absent: the time has passed, or an operator has ended the wait
+
+  // Whether it was a signal at this waitpoint.
+  bool is(std::string_view waitpoint) const { return signal && signal->waitpoint == waitpoint; }
+  // Throws std::runtime_error if it was none.
+  template <class T = Json>
+  T value() const {
+    if (!signal) throw std::runtime_error("no signal came");
+    return signal_value<T>(*signal);
+  }
+};
+
+// What people are asked.
+struct ApprovalOptions {
+  std::string name = "approval";  // of the waitpoint, and of the step
+  std::string title{};
+  Bytes context{};                       // what they should know: encode_value(order), {"text", "text/plain"}
+  std::vector<std::string> approvers{};  // who may decide; empty: everybody who may send signals
+  std::uint32_t needed = 1;              // so many different people must approve
+  std::uint32_t rejections = 1;          // so many rejections end it
+  std::optional<std::chrono::milliseconds> timeout{};  // absent: until the deadline of the execution
+};
+
+// What they have decided.
+struct ApprovalResult {
+  enum class End : std::uint8_t { approved, rejected, timed_out, by_operator };
+  End end = End::timed_out;
+  std::vector<Decision> decisions{};  // in their order; also when they were not enough
+  std::string by{};                   // the operator who ended it
+  std::string reason{};               // the operator's
+
+  bool approved() const { return end == End::approved; }
+  bool rejected() const { return end == End::rejected; }
+  bool timed_out() const { return end == End::timed_out; }
+};
+
 namespace sdk {
 class RunningTask;
 class StepPlan;
@@ -231,6 +301,36 @@ class Task {
   // Durable: no thread, no lease and no memory while it sleeps. The handler is left and called again when the time has come,
   // perhaps by another worker; then it goes on behind this line.
   void sleep(std::string_view name, std::chrono::milliseconds duration);
+
+  // ---- Waiting for signals (docs/signals.md). Each wait is a durable step: the handler is left, without thread, lease and
+  // memory, and called again when the wait is over; every later run finds the same signals. Signals that are there already end
+  // it at once. Waits stand outside of steps.
+  // The first signal at the waitpoint `name`. Nothing if none has come in time, or an operator has ended the wait.
+  template <class T = Json>
+  std::optional<T> wait_for_signal(std::string_view name, std::chrono::milliseconds timeout) {
+    const std::optional<Signal> signal = await_signal(name, timeout);
+    if (!signal) return std::nullopt;
+    return signal_value<T>(*signal);
+  }
+  // The same until the deadline of the execution. Throws PermanentFailure when an operator ends the wait without a signal.
+  template <class T = Json>
+  T wait_for_signal(std::string_view name) {
+    return signal_value<T>(*await_signal(name, std::nullopt));
+  }
+  // The first of several signals, or that a time has passed: any({signal("paid"), signal("cancelled"), sleep_for(24h)}). The
+  // step has the name "any paid".
+  AnyResult any(const std::vector<Alternative>& alternatives);
+  // People decide.
+  ApprovalResult approval(const ApprovalOptions& options);
+  // The general form: several waitpoints, conditions, vetoes, escalation. The step is named by `step_name`, or else by the first
+  // waitpoint; its position is filled in. What ends the execution on timeout does not return.
+  WaitOutcome wait(SuspendRequest request);
+  // Opens the waitpoint of a later wait, so that its token can be handed out first. For the inside of the step that hands it
+  // out: if that step runs again, it finds the same waitpoint. The token is not recorded.
+  WaitpointToken open_waitpoint(std::string_view name, std::optional<std::chrono::milliseconds> token_ttl = {});
+  WaitpointToken open_waitpoint(const ApprovalOptions& approval,
+                                std::optional<std::chrono::milliseconds> token_ttl = {});
+
   // ---- Children: nodes that the task adds to its flow. Only for a task that is a node of a flow (docs/flows.md).
   // A durable step: adds a node that can run at once. What becomes of it does not fail the flow; `join` tells.
   template <class T>
@@ -320,6 +420,9 @@ class Task {
   std::vector<Bytes> run_all(std::vector<AnyStep> steps);
   std::map<std::string, ChildResult> ended_children(const std::vector<std::string>& names);
   Bytes result_by_reference(const FlowInput& input);
+  // Throws if there is no signal and no time-out either.
+  std::optional<Signal> await_signal(std::string_view name, std::optional<std::chrono::milliseconds> timeout);
+  WaitpointToken open_waitpoint(WaitpointRequest request, std::optional<std::chrono::milliseconds> token_ttl);
   void store_checkpoint(Bytes bytes);
   void check_written(const Result<void>& written);
 

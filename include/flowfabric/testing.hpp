@@ -65,6 +65,18 @@ class Engine {
   void cancel(const ExecutionId& id, std::string reason = {});
   TimestampMs now() const;
 
+  // ---- Signals and approvals. The next `run` or `advance` runs the handler that they wake.
+  template <class T>
+  SignalReply signal(const ExecutionId& id, std::string waitpoint, const T& value, SignalOptions options = {}) {
+    return send_signal(id, Client::make_signal(std::move(waitpoint), encode_value(value), std::move(options)));
+  }
+  SignalReply send_signal(const ExecutionId& id, SignalRequest request);
+  SignalReply send_signal_by_token(const std::string& token, SignalRequest request = {});
+  SignalReply approve(const ExecutionId& id, std::string waitpoint, std::string actor, std::string comment = {});
+  SignalReply reject(const ExecutionId& id, std::string waitpoint, std::string actor, std::string comment = {});
+  void resume(const ExecutionId& id, std::string reason = {});
+  ExecutionWaits waits(const ExecutionId& id);
+
   // ---- Time
   // Runs handlers until nothing can run now. Time passes only as far as it takes to notice crashed workers.
   void run();
@@ -78,8 +90,8 @@ class Engine {
   void crash_before(std::string step);  // its work is done, but nothing is recorded
   void crash_after(std::string step);   // it is recorded
   void crash_at_end(std::string kind);  // the handler has returned, but its result is not stored
-  // The nth boundary of all, counted from 0 over all executions: before and after each recorded step, and the end of each
-  // handler.
+  // The nth boundary of all, counted from 0 over all executions: before and after each recorded step and each beginning of a
+  // wait, and the end of each handler.
   void crash_at_boundary(std::uint64_t n);
   std::uint64_t boundaries() const;  // that were passed
   std::uint64_t crashes() const;

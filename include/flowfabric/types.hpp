@@ -284,6 +284,17 @@ enum class EventType : std::uint8_t {
   wait_escalated = 47,    // it was not over in time and goes on
   waitpoint_closed = 48,  // by an operator
   waitpoint_reissued = 49,  // an operator got a new token for it
+  hook_created = 50,
+  hook_removed = 51,
+  hook_rotated = 52,  // it has a new secret
+  schedule_created = 53,
+  schedule_updated = 54,
+  schedule_paused = 55,
+  schedule_resumed = 56,
+  schedule_deleted = 57,
+  schedule_fired = 58,     // `execution_id` was created, `reason` is the scheduled time, `next_at` the next one
+  schedule_skipped = 59,   // scheduled times without an execution; `reason` says which and why
+  schedule_buffered = 60,  // the firing of the time in `reason` waits for an execution to end
 };
 
 std::string_view to_string(EventType type);
@@ -299,6 +310,7 @@ struct Event {
   std::string name_space{};
   std::string lane{};
   std::string kind{};
+  std::string schedule{};            // of events of schedules: its name
   std::string worker_instance_id{};  // of worker events, and whoever took the lease: claimed, resumed, lease_reclaimed
   std::optional<std::uint32_t> attempt_index{};
   std::uint64_t lease_epoch = 0;

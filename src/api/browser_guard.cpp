@@ -38,7 +38,7 @@ bool is_allowed_origin(std::string_view origin, const std::vector<std::string>& 
                      [&](const std::string& one) { return one == "*" || one == origin; });
 }
 
-Result<void> check_sender(const net::Request& request, const std::vector<std::string>& allowed_origins) {
+Result<void> check_host(const net::Request& request) {
   // Only HTTP/1.0 may do without, and no browser does.
   const std::string_view host = request.headers.find("host").value_or("localhost");
   if (!is_loopback_name(name_of_host(host))) {
@@ -47,6 +47,11 @@ Result<void> check_sender(const net::Request& request, const std::vector<std::st
                     "\"; a server without API keys answers only to localhost, 127.0.0.1 and [::1]",
                 "host");
   }
+  return {};
+}
+
+Result<void> check_sender(const net::Request& request, const std::vector<std::string>& allowed_origins) {
+  FF_TRY_VOID(check_host(request));
   return check_origin(request, allowed_origins);
 }
 
@@ -88,6 +93,25 @@ Result<void> check_cookie_sender(const net::Request& request) {
       Errc::permission_denied,
       "origin: is missing; requests with a session that may change something must name the page that sends them",
       "origin");
+}
+
+Result<void> check_form_sender(const net::Request& request) {
+  const auto refuse_sender = [] {
+    return fail(Errc::permission_denied, "Another page has sent this form. Open the link itself and decide there.");
+  };
+  const std::string_view host = request.headers.find("host").value_or("");
+  for (const auto& [name, value] : request.headers) {
+    if (net::equal_ignoring_case(name, "origin") && value != "null" && !is_same_origin(value, host)) {
+      return refuse_sender();
+    }
+    // It tells whether an origin of "null" is ours. Browsers send it over TLS and to this machine.
+    if (net::equal_ignoring_case(name, "sec-fetch-site") && value != "same-origin" && value != "none") {
+      return refuse_sender();
+    }
+  }
+  const auto type = request.headers.find("content-type");
+  if (type && is_media_type(*type, "application/x-www-form-urlencoded")) return {};
+  return fail(Errc::unsupported_media_type, "The decision must be sent by the form of the page.", "content-type");
 }
 
 Result<void> check_content_type(const net::Request& request, bool takes_bytes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/approval_page.hpp"
 #include "api/browser_guard.hpp"
 #include "base/check.hpp"
 
@@ -134,7 +135,9 @@ Dispatcher::Dispatcher(Engine& engine, const ApiOptions& options)
 }
 
 void Dispatcher::handle(std::shared_ptr<net::Exchange> exchange) {
+  hide_approval_token(exchange->request());
   const auto counted = std::make_shared<CountedExchange>(std::move(exchange), metrics_);
+  if (is_approval_link(counted->request())) return dispatch_approval(counted);
   counted->allow_origins(cors_origins_);
   if (!gatekeeper_->required()) {
     const auto checked = check_sender(counted->request(), cors_origins_);
@@ -219,6 +222,21 @@ void Dispatcher::let_anybody_in(const Prepared& prepared, const Exchange& exchan
   run(prepared, exchange, Caller{"", ApiRole::viewer, {}});
 }
 
+// Anybody who has the token may use the page. No page of another origin may read it, whatever cors_origins allows.
+void Dispatcher::dispatch_approval(const Exchange& exchange) {
+  const net::Request& request = exchange->request();
+  exchange->matched(approval_route);
+  if (!gatekeeper_->required()) {
+    if (const auto checked = check_host(request); !checked) return refuse(*exchange, checked.error());
+  }
+  if (request.method != "GET" && request.method != "HEAD" && request.method != "POST") {
+    return refuse_method(*exchange, "GET, HEAD, POST");
+  }
+  const bool queued =
+      pool_->submit([this, exchange] { exchange->respond(answer_approval(engine_, exchange->request())); });
+  if (!queued) exchange->respond(approval_problem(too_many_waiting()));
+}
+
 void Dispatcher::let_in(const Exchange& exchange, ApiRole needs, std::function<void(Caller)> go_on) {
   const auto decide = [exchange, needs, go_on = std::move(go_on)](Result<Caller> caller) {
     if (!caller) return refuse(*exchange, caller.error());
@@ -231,11 +249,13 @@ void Dispatcher::let_in(const Exchange& exchange, ApiRole needs, std::function<v
 
 void Dispatcher::run(const Prepared& prepared, const Exchange& exchange, Caller caller) {
   const net::Request& request = exchange->request();
-  if (prepared.route.method != "GET") {
+  if (prepared.route.method != "GET" && !prepared.route.signed_by_sender) {
     const auto checked = check_content_type(request, prepared.route.takes_bytes);
     if (!checked) return refuse(*exchange, checked.error());
   }
-  if (const auto checked = check_query(prepared.route, request); !checked) return refuse(*exchange, checked.error());
+  if (!prepared.route.signed_by_sender) {
+    if (const auto checked = check_query(prepared.route, request); !checked) return refuse(*exchange, checked.error());
+  }
   const bool everywhere = !caller.name_space.has_value();
   const auto call = std::make_shared<Call>(exchange, Call::Home{engine_, pool_, gatekeeper_}, std::move(caller),
                                            parameters_of(prepared.segments, request.segments));

@@ -57,6 +57,7 @@ class Dispatcher {
   void answer_ready(const Exchange& exchange);
   void answer_metrics(const Exchange& exchange);
   void answer_openapi(const Exchange& exchange);
+  void dispatch_approval(const Exchange& exchange);
   bool dispatch_dashboard(const Exchange& exchange);
 
   Engine& engine_;

@@ -56,6 +56,7 @@ struct Route {
   std::vector<OtherAnswer> also{};  // with the same schema
   bool streams = false;             // answers with text/event-stream if the client accepts it
   bool anybody = false;             // needs no key
+  bool signed_by_sender = false;    // any body and any query: the signature vouches for the sender
   bool of_dashboard = false;        // does not exist on a server without the dashboard
 };
 
@@ -248,10 +249,12 @@ Route streaming_route(ApiRole needs, std::string method, std::string pattern, st
 
 std::vector<Route> execution_routes();
 std::vector<Route> flow_routes();
+std::vector<Route> schedule_routes();
 std::vector<Route> event_routes(const StreamSettings& settings);
 std::vector<Route> bulk_routes();
 std::vector<Route> worker_routes();
 std::vector<Route> wait_routes();  // waits, signals and approvals
+std::vector<Route> hook_routes();
 std::vector<Route> fleet_routes();
 std::vector<Route> care_routes();  // lanes, namespaces, counts, signing keys, retention
 std::vector<Route> api_key_routes();

@@ -80,6 +80,7 @@ inline constexpr std::uint32_t max_graph_nodes = 20000;    // of a graph that is
 inline constexpr std::uint32_t max_flow_step = 256;        // edges or members that one step of the clock handles
 inline constexpr std::size_t max_edges_at_once = 8;        // that a completion resolves itself
 inline constexpr std::uint32_t max_members_at_once = 128;  // of a flow whose completions do so
+inline constexpr std::uint32_t max_spared_step = 16;       // running members that one step of a cancellation lets go on
 inline constexpr std::uint32_t max_sibling_step = 16;      // of upstream nodes that a group no longer needs
 inline constexpr std::uint32_t max_sibling_edges = 64;     // a sibling with more outgoing edges is left alone
 inline constexpr std::size_t max_sweep_keys = 8192;        // records that one sweep loads beside the due ones
@@ -111,6 +112,35 @@ inline constexpr std::size_t max_approvers = 64;
 inline constexpr std::size_t max_comment_bytes = 4096;
 inline constexpr std::size_t max_wait_token_chars = 1024;
 inline constexpr std::uint32_t max_explained_signals = 10;  // missing ones that an explanation names
+
+// Webhooks.
+inline constexpr std::size_t max_hooks = 200;
+inline constexpr std::size_t max_hook_name_bytes = 64;  // and of a header, and of a prefix
+inline constexpr std::size_t min_hook_secret_bytes = 16;
+inline constexpr std::size_t max_hook_secret_bytes = 256;
+inline constexpr std::size_t max_hook_signatures = 8;  // of one request that are compared
+inline constexpr std::size_t max_hook_challenge_bytes = 1024;
+inline constexpr std::int64_t hook_tolerance_ms = 300'000;  // between the time that was signed and now
+
+// Schedules.
+inline constexpr std::size_t max_schedules = 1000;  // of one namespace
+inline constexpr std::size_t max_schedule_name_bytes = 128;
+inline constexpr std::size_t max_schedule_payload_bytes = 64 * 1024;  // every firing writes the record with it
+inline constexpr std::size_t max_cron_bytes = 256;
+inline constexpr std::size_t max_time_zone_bytes = 64;
+inline constexpr std::size_t max_exceptions = 400;  // of one schedule
+inline constexpr std::size_t max_exception_bytes = 21;
+inline constexpr std::int64_t min_schedule_interval_ms = 1000;
+inline constexpr std::uint32_t max_catch_up = 1000;         // firings that one schedule makes up for
+inline constexpr std::uint32_t max_backfill = 1000;         // firings of one call
+inline constexpr std::uint32_t max_next_runs = 1000;        // times that one preview computes
+inline constexpr std::uint32_t described_next_runs = 10;    // times that a description brings along
+inline constexpr std::uint32_t max_schedule_history = 100;  // firings that a schedule remembers
+inline constexpr std::size_t max_schedule_running = 1000;   // executions that a schedule remembers as running
+inline constexpr std::uint32_t max_schedule_steps = 4096;   // times that one step of the clock looks at
+inline constexpr std::uint32_t max_schedule_firings = 100;  // firings of one step of the clock
+inline constexpr std::int64_t deleted_schedule_retention_ms = 24LL * 3600 * 1000;
+inline constexpr std::int64_t unknown_zone_retry_ms = 60'000;
 
 // Pages.
 inline constexpr std::size_t max_listed_states = 64;

@@ -32,6 +32,8 @@ std::vector<Command> flow_commands();       // flows list, show, nodes, ...: rea
 std::vector<Command> flow_act_commands();   // flows submit, add, seal, wait, cancel, replay
 std::vector<Command> wait_commands();       // waits, waitpoints, approvals, executions resume
 std::vector<Command> signal_commands();     // signals send
+std::vector<Command> hook_commands();
+std::vector<Command> schedule_commands();   // schedules create, list, show, ...
 std::vector<Command> event_commands();      // events
 std::vector<Command> namespace_commands();  // namespaces list, show, set
 std::vector<Command> about_commands();      // version, completion, man

@@ -20,19 +20,22 @@ namespace {
 using Words = std::vector<std::string>;
 
 const std::vector<CommandGroup>& groups() {
-  static const std::vector<CommandGroup> all = {{"executions", "list, show and change executions"},
-                                                {"flows", "submit, list, show, wait for and cancel flows"},
-                                                {"signals", "send signals to executions that wait"},
-                                                {"waits", "list and show what executions wait for"},
-                                                {"waitpoints", "list, close and reissue waitpoints"},
-                                                {"approvals", "list approvals and decide about them"},
-                                                {"lanes", "list, pause, resume, drain and disable lanes"},
-                                                {"namespaces", "show and change the settings of namespaces"},
-                                                {"workers", "list and drain registered workers, mark them dead"},
-                                                {"leases", "list expired leases"},
-                                                {"keys", "list and rotate the signing keys"},
-                                                {"api-keys", "create, list and revoke keys for the HTTP API"},
-                                                {"retention", "remove executions that ended long ago"}};
+  static const std::vector<CommandGroup> all = {
+      {"executions", "list, show and change executions"},
+      {"flows", "submit, list, show, wait for and cancel flows"},
+      {"signals", "send signals to executions that wait"},
+      {"waits", "list and show what executions wait for"},
+      {"waitpoints", "list, close and reissue waitpoints"},
+      {"approvals", "list approvals and decide about them"},
+      {"hooks", "create, list, rotate and remove webhooks"},
+      {"schedules", "create, list, show, pause, trigger and backfill schedules"},
+      {"lanes", "list, pause, resume, drain and disable lanes"},
+      {"namespaces", "show and change the settings of namespaces"},
+      {"workers", "list and drain registered workers, mark them dead"},
+      {"leases", "list expired leases"},
+      {"keys", "list and rotate the signing keys"},
+      {"api-keys", "create, list and revoke keys for the HTTP API"},
+      {"retention", "remove executions that ended long ago"}};
   return all;
 }
 
@@ -70,10 +73,10 @@ Command serve_command() {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> table = {demo_command(), serve_command()};
-    for (auto part :
-         {top_commands(), store_commands(), execution_commands(), bulk_commands(), flow_act_commands(), flow_commands(),
-          signal_commands(), wait_commands(), lane_commands(), worker_commands(), care_commands(), api_key_commands(),
-          create_commands(), event_commands(), namespace_commands(), deploy_commands(), about_commands()}) {
+    for (auto part : {top_commands(), store_commands(), execution_commands(), bulk_commands(), flow_act_commands(),
+                      flow_commands(), signal_commands(), wait_commands(), hook_commands(), schedule_commands(),
+                      lane_commands(), worker_commands(), care_commands(), api_key_commands(), create_commands(),
+                      event_commands(), namespace_commands(), deploy_commands(), about_commands()}) {
       std::move(part.begin(), part.end(), std::back_inserter(table));
     }
     return table;

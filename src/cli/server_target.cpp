@@ -10,6 +10,7 @@
 #include "sdk/http_caller.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
+#include "wire/hook_shapes.hpp"
 #include "wire/wait_shapes.hpp"
 
 namespace flowfabric::cli {
@@ -122,6 +123,10 @@ class ServerTarget final : public Target {
     FF_TRY(reply, caller_->get<bodies::ApiKeysReply>(Url("/v1/api-keys")));
     return std::move(reply.keys);
   }
+  Result<std::vector<HookInfo>> hooks() override {
+    FF_TRY(reply, caller_->get<bodies::HooksReply>(Url("/v1/hooks")));
+    return std::move(reply.hooks);
+  }
 
   Result<ListFlowsReply> flows(const ListFlowsRequest& request) override {
     return caller_->get<ListFlowsReply>(sdk::flows_url(request));
@@ -185,6 +190,7 @@ class ServerTarget final : public Target {
   Result<Created> create(CreateRequest request) override {
     return caller_->send<Created>("POST", "/v1/executions", request);
   }
+  sdk::ScheduleCalls& schedules() override { return *schedules_; }
   Result<FlowCreated> submit_flow(FlowRequest request) override {
     return caller_->send<FlowCreated>("POST", "/v1/flows", request);
   }
@@ -278,6 +284,18 @@ class ServerTarget final : public Target {
     FF_TRY(response, caller_->call("DELETE", "/v1/api-keys/" + in_path(key), {}, {}));
     return sdk::HttpCaller::read<ApiKeyInfo>(response);
   }
+  Result<NewHook> create_hook(const HookRequest& request, const Operator&) override {
+    return caller_->send<NewHook>("POST", "/v1/hooks", request);
+  }
+  Result<NewHook> rotate_hook(const std::string& name, std::int64_t grace_ms, const std::string& secret,
+                              const Operator&) override {
+    return caller_->send<NewHook>("POST", "/v1/hooks/" + in_path(name) + "/rotate",
+                                  bodies::RotateHookBody{grace_ms, secret});
+  }
+  Result<HookInfo> remove_hook(const std::string& name, const Operator&) override {
+    FF_TRY(response, caller_->call("DELETE", "/v1/hooks/" + in_path(name), {}, {}));
+    return sdk::HttpCaller::read<HookInfo>(response);
+  }
   Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) override {
     const bodies::RetentionBody body{run.older_than_ms, run.name_space, run.lane, run.tag, run.dry_run, by.reason};
     FF_TRY(reply,
@@ -296,6 +314,7 @@ class ServerTarget final : public Target {
   }
 
   std::unique_ptr<sdk::HttpCaller> caller_;
+  std::unique_ptr<sdk::ScheduleCalls> schedules_ = sdk::schedule_calls(*caller_);
   std::string name_;
   double due_lag_ = 0;  // seconds and number, as of the last pulse
   double due_count_ = 0;

@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "cli/secrets.hpp"
+#include "cli/store_schedules.hpp"
 #include "cli/target.hpp"
 #include "core/state.hpp"
 #include "engine/reads.hpp"
@@ -96,6 +97,10 @@ class StoreTarget final : public Target {
     FF_TRY(store, opened_store());
     return reads::api_keys(*store);
   }
+  Result<std::vector<HookInfo>> hooks() override {
+    FF_TRY(store, opened_store());
+    return reads::hooks(*store);
+  }
 
   Result<ListFlowsReply> flows(const ListFlowsRequest& request) override {
     FF_TRY(store, opened_store());
@@ -157,6 +162,7 @@ class StoreTarget final : public Target {
     FF_TRY(engine, opened_engine());
     return engine->create(std::move(request));
   }
+  sdk::ScheduleCalls& schedules() override { return *schedules_; }
   Result<FlowCreated> submit_flow(FlowRequest request) override {
     FF_TRY(engine, opened_engine());
     return engine->submit_flow(std::move(request));
@@ -251,6 +257,19 @@ class StoreTarget final : public Target {
     FF_TRY(engine, opened_engine());
     return engine->revoke_api_key(key, by);
   }
+  Result<NewHook> create_hook(const HookRequest& request, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->create_hook(request, by);
+  }
+  Result<NewHook> rotate_hook(const std::string& name, std::int64_t grace_ms, const std::string& secret,
+                              const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->rotate_hook(name, grace_ms, secret, by);
+  }
+  Result<HookInfo> remove_hook(const std::string& name, const Operator& by) override {
+    FF_TRY(engine, opened_engine());
+    return engine->remove_hook(name, by);
+  }
   Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) override {
     FF_TRY(engine, opened_engine());
     return engine->run_retention(run, by);
@@ -319,6 +338,8 @@ class StoreTarget final : public Target {
     return {};
   }
 
+  std::unique_ptr<sdk::ScheduleCalls> schedules_ =
+      store_schedules([this] { return opened_store(); }, [this] { return opened_engine(); });
   std::string url_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Engine> engine_;

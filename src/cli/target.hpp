@@ -8,12 +8,14 @@
 #include <vector>
 
 #include <flowfabric/flows.hpp>
+#include <flowfabric/hooks.hpp>
 #include <flowfabric/operations.hpp>
 #include <flowfabric/signals.hpp>
 
 #include "api/bulk.hpp"
 #include "cli/arguments.hpp"
 #include "cli/store_access.hpp"
+#include "sdk/schedule_calls.hpp"
 
 namespace flowfabric::cli {
 
@@ -62,6 +64,7 @@ class Target {
   virtual Result<ListExpiredLeasesReply> expired_leases(const ListExpiredLeasesRequest& request) = 0;
   virtual Result<std::vector<SigningKeyInfo>> keys() = 0;
   virtual Result<std::vector<ApiKeyInfo>> api_keys() = 0;
+  virtual Result<std::vector<HookInfo>> hooks() = 0;
 
   virtual Result<ListFlowsReply> flows(const ListFlowsRequest& request) = 0;
   virtual Result<FlowDescription> describe_flow(const FlowId& id) = 0;
@@ -74,6 +77,7 @@ class Target {
 
   virtual Result<ExecutionWaits> waits_of(const ExecutionId& id) = 0;
   virtual Result<ListWaitsReply> waits(const ListWaitsRequest& request) = 0;
+  virtual sdk::ScheduleCalls& schedules() = 0;
 
   virtual Result<Pulse> pulse() = 0;
 
@@ -107,6 +111,10 @@ class Target {
   virtual Result<KeyRotation> rotate_keys(std::int64_t grace_ms, const Operator& by) = 0;
   virtual Result<NewApiKey> create_api_key(const ApiKeyRequest& request, const Operator& by) = 0;
   virtual Result<ApiKeyInfo> revoke_api_key(const std::string& key, const Operator& by) = 0;
+  virtual Result<NewHook> create_hook(const HookRequest& request, const Operator& by) = 0;
+  virtual Result<NewHook> rotate_hook(const std::string& name, std::int64_t grace_ms, const std::string& secret,
+                                      const Operator& by) = 0;
+  virtual Result<HookInfo> remove_hook(const std::string& name, const Operator& by) = 0;
   // How many executions it removed, or in a dry run would remove.
   virtual Result<std::uint64_t> run_retention(const RetentionRun& run, const Operator& by) = 0;
 

@@ -98,19 +98,52 @@ Result<int> run_waitpoints_close(const Arguments& arguments) {
   return 0;
 }
 
-Result<int> run_waitpoints_reissue(const Arguments& arguments) {
+Result<WaitpointToken> reissued_token(const Arguments& arguments, Target& target, const std::string& source) {
   FF_TRY(id, parse_execution_id(arguments.operands.front()));
   ReissueRequest request;
   request.waitpoint = arguments.operands.back();
-  request.source = arguments.text("--source", "");
+  request.source = source;
   if (const auto ttl = arguments.maybe("--ttl")) {
     FF_TRY(ttl_ms, parse_duration(*ttl, "--ttl"));
     request.token_ttl_ms = ttl_ms;
   }
   request.revoke_earlier = arguments.has("--revoke-earlier");
+  return target.reissue_token(id, std::move(request), acting_operator(arguments));
+}
+
+Result<int> run_waitpoints_reissue(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
-  FF_TRY(token, target->reissue_token(id, std::move(request), acting_operator(arguments)));
+  FF_TRY(token, reissued_token(arguments, *target, arguments.text("--source", "")));
   fmt::print("{}\n", arguments.has("--json") ? to_json(token) : token.token);
+  return 0;
+}
+
+// The address before /approve: what was given, or that of the server that is asked.
+Result<std::string> address_of_links(const Arguments& arguments, const Target& target) {
+  std::string address = arguments.text("--base", target.name());
+  while (address.ends_with('/')) address.pop_back();
+  if (address.starts_with("http://") || address.starts_with("https://")) return address;
+  return fail(
+      Errc::invalid_argument,
+      arguments.maybe("--base")
+          ? "--base: must begin with http:// or https://"
+          : "--base: is missing; a store has no address, so give that of a server, like https://jobs.example.com",
+      "--base");
+}
+
+Result<int> run_approvals_link(const Arguments& arguments) {
+  FF_TRY(target, find_target(arguments));
+  FF_TRY(address, address_of_links(arguments, *target));
+  // Of a waitpoint that people do not decide about the page would be refused.
+  FF_TRY(id, parse_execution_id(arguments.operands.front()));
+  FF_TRY(waits, target->waits_of(id));
+  for (const WaitpointInfo& waitpoint : waits.waitpoints) {
+    if (waitpoint.name != arguments.operands.back() || waitpoint.approval) continue;
+    return fail(Errc::invalid_argument, "APPROVAL: waitpoint \"" + waitpoint.name + "\" is not an approval",
+                "APPROVAL");
+  }
+  FF_TRY(token, reissued_token(arguments, *target, arguments.text("--for", "")));
+  fmt::print("{}/approve/{}\n", address, token.token);
   return 0;
 }
 
@@ -196,6 +229,17 @@ std::vector<Command> approval_commands() {
         "Decides about an open approval of an execution: approve or reject. Each person decides once.",
         options_of_reading(std::move(deciding))},
        run_approvals_decide},
+      {{"approvals link",
+        {"ID APPROVAL", 2, 2},
+        "make a link to approve or reject",
+        "Prints a new link to the page of an open approval. Whoever has it can decide there, without an API key: send "
+        "it\n"
+        "to one person. Links made before stay valid unless --revoke-earlier is given.",
+        options_of_acting({{"--for", "NAME", "the link speaks for this person (the page asks for a name)"},
+                           {"--base", "URL", "address of the server as people reach it (that of --store)"},
+                           {"--ttl", "DURATION", "how long it is accepted, like 24h (as the first one)"},
+                           {"--revoke-earlier", "", "refuse the links that were made before"}})},
+       run_approvals_link},
   };
 }
 

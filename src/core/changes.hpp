@@ -19,11 +19,13 @@ enum class RecordKind : std::uint8_t {
   api_keys = 'a',
   execution = 'e',
   flow = 'f',
+  hooks = 'h',
   idempotency = 'i',
   keyring = 'k',
   lane = 'l',
   flow_name = 'm',
   name_space = 'n',
+  schedule = 's',
   worker = 'w',
 };
 

@@ -6,6 +6,9 @@
 #include <variant>
 #include <vector>
 
+#include <flowfabric/schedules.hpp>
+
+#include "core/hooks.hpp"
 #include "core/records.hpp"
 
 namespace flowfabric {
@@ -244,12 +247,61 @@ struct ReissueTokenCommand {
   ReissueRequest request;
   Operator by;
 };
+struct CreateHookCommand {
+  HookRequest request;
+  Operator by;
+};
+struct RemoveHookCommand {
+  std::string name;
+  Operator by;
+};
+// Gives it a new secret; the one before is accepted for another while.
+struct RotateHookCommand {
+  std::string name;
+  std::string secret;  // empty: one is made
+  std::int64_t grace_ms = 0;
+  Operator by;
+};
 // Removes an ended flow with all its members: as RemoveCommand.
 struct RemoveFlowCommand {
   FlowId id;
   std::optional<TimestampMs> finished_before;
   std::optional<std::pair<std::string, std::string>> tag{};
   bool dry_run = false;
+};
+// A new schedule.
+struct CreateScheduleCommand {
+  ScheduleRequest request;
+};
+// Another spec for an existing one.
+struct UpdateScheduleCommand {
+  std::string name_space;
+  std::string name;
+  ScheduleSpec spec;
+  std::optional<std::uint64_t> expected_revision;
+  Operator by;
+};
+// Pauses, resumes or deletes it.
+struct ScheduleStateCommand {
+  std::string name_space;
+  std::string name;
+  ScheduleState state = ScheduleState::paused;
+  Operator by;
+};
+struct TriggerScheduleCommand {
+  std::string name_space;
+  std::string name;
+  TriggerRequest request;
+  Operator by;
+};
+// The scheduled times of a range, computed from the record of this incarnation and revision.
+struct BackfillScheduleCommand {
+  std::string name_space;
+  std::string name;
+  std::uint64_t incarnation = 0;
+  std::uint64_t revision = 0;
+  std::vector<TimestampMs> times;
+  Operator by;
 };
 // The clock found this record due.
 struct DueCommand {
@@ -265,7 +317,9 @@ using Command =
                  CreateApiKeyCommand, RevokeApiKeyCommand, RemoveCommand, NoteRetentionCommand, DueCommand, StepCommand,
                  CheckpointCommand, SubmitFlowCommand, CancelFlowCommand, RemoveFlowCommand, ReplayFlowCommand,
                  GrowFlowCommand, SealFlowCommand, JoinNodesCommand, SuspendCommand, OpenWaitpointCommand,
-                 SignalCommand, ResumeCommand, CloseWaitpointCommand, ReissueTokenCommand>;
+                 SignalCommand, ResumeCommand, CloseWaitpointCommand, ReissueTokenCommand, CreateHookCommand,
+                 RemoveHookCommand, RotateHookCommand, CreateScheduleCommand, UpdateScheduleCommand,
+                 ScheduleStateCommand, TriggerScheduleCommand, BackfillScheduleCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -275,11 +329,11 @@ struct RemoveReply {
   bool removed = false;
 };
 
-using Reply =
-    std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply, RevokeReply,
-                 ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome, ReclaimExecutionOutcome,
-                 RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome, DrainWorkerOutcome, KeyRotation, NewApiKey,
-                 ApiKeyInfo, RemoveReply, StepReply, FlowCreated, FlowCancelReply, FlowReplayReply, FlowAdded,
-                 FlowSealed, FlowJoinReply, SuspendReply, WaitpointToken, SignalReply>;
+using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply,
+                           RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
+                           ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
+                           DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply, StepReply, FlowCreated,
+                           FlowCancelReply, FlowReplayReply, FlowAdded, FlowSealed, FlowJoinReply, SuspendReply,
+                           WaitpointToken, SignalReply, NewHook, HookInfo, ScheduleSaved, TriggerReply, BackfillReply>;
 
 }  // namespace flowfabric

@@ -102,6 +102,7 @@ std::vector<Key> due_needs(Workspace& workspace, const Key& key) {
   std::vector<Key> keys = retention_needs(workspace, key);
   if (!workspace.knows(key)) return keys;
   for (Key& more : flow_work_keys(workspace, key)) keys.push_back(std::move(more));
+  for (Key& more : schedule_work_keys(workspace, key)) keys.push_back(std::move(more));
   return keys;
 }
 
@@ -140,6 +141,7 @@ std::vector<Key> keys_read(Workspace& workspace, const Command& command) {
   if (const auto* lease = std::get_if<LeaseCommand>(&command)) return lease_needs(workspace, *lease);
   if (const auto* growing = std::get_if<GrowFlowCommand>(&command)) return grow_flow_needs(workspace, *growing);
   if (const auto* join = std::get_if<JoinNodesCommand>(&command)) return join_nodes_needs(workspace, *join);
+  if (schedule_key_of(command)) return schedule_command_needs(workspace, command);
   return keys_touched(command);
 }
 
@@ -169,14 +171,22 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const RotateKeysCommand&) { return std::vector<Key>{keyring_key()}; },
                  [](const CreateApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
                  [](const RevokeApiKeyCommand&) { return std::vector<Key>{api_keys_key()}; },
+                 [](const CreateHookCommand&) { return std::vector<Key>{hooks_key()}; },
+                 [](const RemoveHookCommand&) { return std::vector<Key>{hooks_key()}; },
+                 [](const RotateHookCommand&) { return std::vector<Key>{hooks_key()}; },
                  [](const NoteRetentionCommand& c) {
                    return std::vector<Key>{namespace_key(c.run.name_space.value_or("default"))};
                  },
                  [](const RegisterCommand& c) {
                    return std::vector<Key>{worker_key(c.registration.name_space, c.registration.worker_instance_id)};
                  },
+                 [](const CreateScheduleCommand& c) {
+                   return std::vector<Key>{schedule_key(c.request.name_space, c.request.name)};
+                 },
                  [](const auto& c) {
-                   if constexpr (requires { c.fence; }) {
+                   if constexpr (requires { schedule_key(c.name_space, c.name); }) {
+                     return std::vector<Key>{schedule_key(c.name_space, c.name)};
+                   } else if constexpr (requires { c.fence; }) {
                      return std::vector<Key>{execution_key(c.fence.execution_id)};
                    } else if constexpr (requires { c.request.execution_id; }) {
                      return std::vector<Key>{execution_key(c.request.execution_id)};
@@ -189,7 +199,9 @@ std::vector<Key> keys_touched(const Command& command) {
       command);
 }
 
-bool may_need_more(const Command& command) { return std::holds_alternative<GrowFlowCommand>(command); }
+bool may_need_more(const Command& command) {
+  return std::holds_alternative<GrowFlowCommand>(command) || schedule_key_of(command).has_value();
+}
 
 void add_keys_touched(Workspace& workspace, const Command& command, std::vector<Key>& keys) {
   const auto* growing = std::get_if<GrowFlowCommand>(&command);

@@ -37,18 +37,24 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
     flow_due(workspace, slot, context);
     return Done{};
   }
+  if (slot.schedule() != nullptr && !slot.erased) {
+    schedule_due(workspace, slot, context);
+    return Done{};
+  }
   Execution* execution = slot.execution();
   if (execution == nullptr || slot.erased) return Done{};
   // An execution that ends in this command is removed later, so that its end is logged even if it is not kept at all.
   const bool was_terminal = execution->facts.phase == Phase::terminal;
   settle(slot, context);
+  if (was_terminal && (execution->facts.gates & untold_schedule) != 0) tell_schedule(workspace, slot, context);
   // The entry may have an outdated time: writing the record corrects the entry.
   slot.changed = true;
   if (execution->facts.member) {
     member_due(workspace, slot, context);
     return Done{};
   }
-  if (was_terminal && execution->facts.retain_until <= context.now) {
+  const bool is_told = (execution->facts.gates & untold_schedule) == 0;
+  if (was_terminal && is_told && execution->facts.retain_until <= context.now) {
     retire(workspace, slot, context);
   }
   return Done{};

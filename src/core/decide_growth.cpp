@@ -75,12 +75,14 @@ Result<GrowthPlan> plan_of(Workspace& workspace, const FlowRecord& flow, const G
                                         [&](const std::string& name) { return members.find(name); }});
 }
 
-CycleSearch search_of(Workspace& workspace, const FlowId& flow, const GrowthPlan& plan) {
+// What is decided for a slot by the search rests on the nodes that it visits.
+CycleSearch search_of(Workspace& workspace, const FlowId& flow, const GrowthPlan& plan, const Slot* decided = nullptr) {
   static const std::vector<OutgoingEdge> none;
   return search_cycle(
       plan,
       [&](std::uint32_t ordinal) -> const std::vector<OutgoingEdge>* {
         if (!workspace.knows(execution_key(member_id(flow, ordinal)))) return nullptr;
+        if (decided != nullptr) (void)read_member(workspace, *decided, flow, ordinal);
         const Execution* member = live_member(workspace, flow, ordinal);
         return member == nullptr ? &none : &member->spec.member->outgoing;
       },
@@ -153,9 +155,10 @@ Result<void> check_takes_more(const FlowRecord& flow, bool from_inside) {
   return {};
 }
 
-Result<void> check_search(Workspace& workspace, const FlowRecord& flow, const GrowthPlan& plan) {
+Result<void> check_search(Workspace& workspace, const Slot& slot, const GrowthPlan& plan) {
   constexpr std::size_t named = 12;
-  const CycleSearch search = search_of(workspace, flow.id, plan);
+  const FlowRecord& flow = *slot.flow();
+  const CycleSearch search = search_of(workspace, flow.id, plan, &slot);
   if (search.too_large) {
     return fail(Errc::invalid_argument,
                 "edges: more than " + std::to_string(limits::max_flow_search) +
@@ -416,7 +419,7 @@ Result<Reply> decide_one(Workspace& workspace, const GrowFlowCommand& command, c
   if (plan && plan->changes_nothing()) return added_reply(flow, command.addition, *plan);
   FF_TRY_VOID(check_takes_more(flow, adder != nullptr));
   if (!plan) return Unexpected(plan.error());
-  FF_TRY_VOID(check_search(workspace, flow, *plan));
+  FF_TRY_VOID(check_search(workspace, *slot, *plan));
   Growing growing(workspace, *slot, command, context);
   FF_TRY_VOID(growing.create(*plan));
   growing.connect(*plan);

@@ -48,6 +48,7 @@ void start_over(Transition& transition, const Operator& by, std::optional<std::u
   if (facts.waits) facts.waits->has_outcome = false;
   const std::int64_t span = transition.spec().deadline_span_ms;
   facts.deadline_at = span == 0 ? 0 : transition.now() + span;
+  facts.gates &= ~untold_schedule;  // it has not ended after all
   facts.pending = PendingAttempt{AttemptType::replay, {}, by.reason, by.name};
   if (facts.attempt) facts.pending->previous_attempt_index = facts.attempt->attempt_index;
   make_runnable(transition, 0, DelayCause::none);
@@ -218,7 +219,8 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, con
                 "only an ended execution can be removed; this one is " + std::string(to_string(public_state(facts))));
   }
   // An execution that ended in this command is removed later, so that its end is logged. A member goes with its flow.
-  if (slot->changed || facts.member) return RemoveReply{false};
+  // So does one whose schedule has to be told of its end first.
+  if (slot->changed || facts.member || (facts.gates & untold_schedule) != 0) return RemoveReply{false};
   // Tags may have changed since the execution was found by one.
   if (command.tag) {
     const auto found = facts.tags.find(command.tag->first);

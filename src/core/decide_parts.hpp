@@ -46,6 +46,8 @@ void resolve_at_once(Workspace& workspace, Slot& slot, const Context& context);
 bool all_known(Workspace& workspace, const std::vector<Key>& keys);
 // Null if there is none, or it is removed in this batch.
 Slot* member_slot(Workspace& workspace, const FlowId& flow, std::uint32_t ordinal);
+// The same, for a decision: what is decided for the first slot commits only if the member is then what was read.
+Slot* read_member(Workspace& workspace, const Slot& decided, const FlowId& flow, std::uint32_t ordinal);
 // All groups of a waiting member have fired.
 void open_gate(Slot& slot, const Context& context);
 // How a member ended, as its edges see it.
@@ -135,6 +137,11 @@ Result<Reply> decide_one(Workspace& workspace, const NoteRetentionCommand& comma
 Result<Reply> decide_one(Workspace& workspace, const CreateApiKeyCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RevokeApiKeyCommand& command, const Context& context);
 
+// decide_hooks.cpp
+Result<Reply> decide_one(Workspace& workspace, const CreateHookCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const RemoveHookCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const RotateHookCommand& command, const Context& context);
+
 // decide_grants.cpp
 Result<Reply> decide_one(Workspace& workspace, const GrantCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RedeemCommand& command, const Context& context);
@@ -152,6 +159,24 @@ void worker_due(Slot& slot, bool holds_leases, const Context& context);
 void retire(Workspace& workspace, Slot& slot, const Context& context);
 // When the retention of an ended execution is over.
 TimestampMs retention_end(Workspace& workspace, const Execution& execution, const Context& context);
+
+// decide_schedules.cpp
+Result<Reply> decide_one(Workspace& workspace, const CreateScheduleCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const UpdateScheduleCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const ScheduleStateCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const TriggerScheduleCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const BackfillScheduleCommand& command, const Context& context);
+// The key of the schedule that a command is for; null for other commands.
+std::optional<Key> schedule_key_of(const Command& command);
+std::vector<Key> schedule_command_needs(Workspace& workspace, const Command& command);
+
+// schedule_work.cpp: what the clock does for schedules. Like the work for flows, it waits until all its records are known.
+std::vector<Key> schedule_work_keys(Workspace& workspace, const Key& key);
+// What the firings of a schedule need beside its record.
+std::vector<Key> firing_keys(Workspace& workspace, const Key& schedule);
+void schedule_due(Workspace& workspace, Slot& slot, const Context& context);
+// Tells its schedule that an execution has ended.
+void tell_schedule(Workspace& workspace, Slot& slot, const Context& context);
 
 LaneState lane_state(Workspace& workspace, const std::string& lane);
 RetentionPolicy namespace_retention(Workspace& workspace, const std::string& name_space);

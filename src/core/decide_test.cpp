@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/check.hpp"
 #include "core/decide.hpp"
 #include "core/state.hpp"
 #include "support/rehearsal.hpp"
@@ -219,6 +220,36 @@ Stage reclaim_granted(Stage stage) {
   return stage;
 }
 
+SuspendRequest ordinary_wait() {
+  SuspendRequest request;
+  request.waitpoints.push_back({.name = "paid"});
+  request.timeout_ms = delay;
+  FF_CHECK(admit(request).has_value());
+  return request;
+}
+
+Stage suspended() {
+  Stage stage = active();
+  stage.rehearsal.expect<SuspendReply>(SuspendCommand{stage.holder, ordinary_wait()});
+  stage.rehearsal.now += 10;
+  return stage;
+}
+
+// The wait is over and the clock has not noticed yet.
+Stage wait_overdue() {
+  Stage stage = suspended();
+  stage.rehearsal.now += delay;
+  return stage;
+}
+
+// The signal came; nobody has claimed it since.
+Stage wait_ended() {
+  Stage stage = suspended();
+  stage.rehearsal.expect<SignalReply>(SignalCommand{stage.id, {.waitpoint = "paid"}});
+  stage.rehearsal.now += 10;
+  return stage;
+}
+
 // The lease was lost once more than the policy allows.
 Stage capped() {
   CreateRequest request = ordinary_request();
@@ -260,6 +291,9 @@ const std::vector<NamedStage>& stages() {
       {"reclaim_granted_grace", [] { return reclaim_granted(reclaim_grace()); }},
       {"reclaim_granted_manual", [] { return reclaim_granted(lost_expired()); }},
       {"capped", capped},
+      {"suspended", suspended},
+      {"wait_overdue", wait_overdue},
+      {"wait_ended", wait_ended},
   };
   return all;
 }
@@ -339,6 +373,23 @@ const std::vector<NamedCommand>& commands() {
       {"redeem_reclaim_other", [](Stage& s) { return Command{s.redeem_other(GrantKind::reclaim)}; }},
       {"release", [](Stage& s) { return release_of(s, "w-1"); }},
       {"release_other", [](Stage& s) { return release_of(s, "w-9"); }},
+      {"suspend", [](Stage& s) { return Command{SuspendCommand{s.holder, ordinary_wait()}}; }},
+      {"suspend_stale", [](Stage& s) { return Command{SuspendCommand{s.stale(), ordinary_wait()}}; }},
+      {"open_waitpoint", [](Stage& s) { return Command{OpenWaitpointCommand{s.holder, {.name = "paid"}}}; }},
+      {"open_waitpoint_stale", [](Stage& s) { return Command{OpenWaitpointCommand{s.stale(), {.name = "paid"}}}; }},
+      {"signal", [](Stage& s) { return Command{SignalCommand{s.id, {.waitpoint = "paid"}}}; }},
+      {"signal_elsewhere", [](Stage& s) { return Command{SignalCommand{s.id, {.waitpoint = "other"}}}; }},
+      {"signal_by_token",
+       [](Stage& s) { return Command{SignalCommand{s.id, {}, WaitpointClaims{s.id, 1, 0, 0, "paid", {}}}}; }},
+      {"signal_by_old_token",
+       [](Stage& s) {
+         return Command{SignalCommand{s.id, {}, WaitpointClaims{s.id, 1, 0, s.rehearsal.now, "paid", {}}}};
+       }},
+      {"decide", [](Stage& s) { return Command{SignalCommand{s.id, {.waitpoint = "paid"}, {}, true}}; }},
+      {"resume", [](Stage& s) { return Command{ResumeCommand{s.id, {"ops", "go on"}}}; }},
+      {"close_waitpoint", [](Stage& s) { return Command{CloseWaitpointCommand{s.id, "paid", {"ops", ""}}}; }},
+      {"reissue_token",
+       [](Stage& s) { return Command{ReissueTokenCommand{s.id, {.waitpoint = "paid"}, {"ops", ""}}}; }},
       {"remove", [](Stage& s) { return Command{RemoveCommand{s.id, {}}}; }},
       {"remove_older", [](Stage& s) { return Command{RemoveCommand{s.id, s.rehearsal.now}}; }},
   };
@@ -404,6 +455,14 @@ std::string describe_reply(const Result<Reply>& reply, TimestampMs now) {
           [&](const Grant& r) { return in_words(r, now); },
           [&](const IssueReclaimGrantOutcome& r) { return outcome_in_words(r, now); },
           [&](const ReclaimExecutionOutcome& r) { return outcome_in_words(r, now); },
+          [](const SuspendReply& r) {
+            return (r.duplicate   ? "duplicate"
+                    : r.suspended ? "suspended"
+                                  : "over already") +
+                   std::string(" wait ") + std::to_string(r.wait);
+          },
+          [](const WaitpointToken& r) { return "token of waitpoint " + std::to_string(r.number); },
+          [&](const SignalReply& r) { return name(r.effect) + (r.duplicate ? " duplicate" : ""); },
           [](const RemoveReply& r) { return std::string(r.removed ? "removed" : "kept"); },
           [](const auto&) { return std::string("a reply of the fleet"); },
       },
@@ -478,6 +537,9 @@ void check_due_entry(const Rehearsal& rehearsal, const Execution& execution) {
   } else if (const auto of_state = group_of_state(public_state(facts))) {
     EXPECT_EQ(group.group, *of_state);
     EXPECT_EQ(group.rank, execution.spec.created_at);
+  } else if (facts.phase == Phase::suspended) {
+    EXPECT_EQ(group.group, waits_group);
+    EXPECT_EQ(group.rank, facts.waits->wait->since);
   } else if (group.group != 0) {
     EXPECT_EQ(group.group, lost_leases_group);
     EXPECT_EQ(group.rank, facts.lost.lost_at);
@@ -504,6 +566,10 @@ void check_facts(const Rehearsal& rehearsal, const ExecutionId& id) {
             vector.eligibility_state == Eligibility::eligible_now && !facts.grant.has_value());
   check_due_entry(rehearsal, execution);
   check_grant(facts);
+  EXPECT_EQ(facts.phase == Phase::suspended, facts.waits && facts.waits->wait);
+  if (facts.phase == Phase::terminal && facts.waits) {
+    EXPECT_TRUE(facts.waits->open.empty() && facts.waits->signals.empty()) << "nothing can arrive any more";
+  }
   EXPECT_EQ(facts.finished_at != 0, facts.phase == Phase::terminal);
   EXPECT_EQ(facts.started_at != 0, facts.attempt_count > 0);
   if (facts.lease) {
@@ -1685,6 +1751,9 @@ const VectorRow vectors[] = {
     {"reclaim_granted_manual",
      "active lease_expired_reclaimable not_applicable waiting_for_reclaim none attempt_interrupted"},
     {"capped", "terminal unowned not_applicable none failed attempt_terminal"},
+    {"suspended", "suspended unowned not_applicable waiting_for_signal none attempt_interrupted"},
+    {"wait_overdue", "suspended unowned not_applicable waiting_for_signal none attempt_interrupted"},
+    {"wait_ended", "runnable unowned eligible_now waiting_for_worker none attempt_interrupted"},
 };
 
 std::string in_words(const StateVector& v) {

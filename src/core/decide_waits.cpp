@@ -87,13 +87,22 @@ void keep_context(Transition& transition, const WaitpointRequest& request, std::
                            encode(ApprovalContext{request.approval->context, request.approval->context_encoding}));
 }
 
+// Signals that came before the waitpoint was an approval were not checked when they were delivered.
+bool is_no_decision(const WaitFacts& waits, const WaitpointFacts& waitpoint, const Signal& signal) {
+  if (!waitpoint.approval) return false;
+  if (!may_decide(waitpoint, signal)) return true;
+  return std::any_of(waits.signals.begin(), waits.signals.end(), [&](const KeptSignal& other) {
+    return other.counts && other.waitpoint_number == waitpoint.number && other.signal.source == signal.source;
+  });
+}
+
 // Signals that are there already count in the order in which they came, until the wait is over.
 void count_kept_signals(WaitFacts& waits) {
   for (KeptSignal& kept : waits.signals) {
     const WaitpointFacts* waitpoint = find_open(waits, kept.signal.waitpoint);
     if (waitpoint == nullptr || !waitpoint->waited_for) continue;
     if (kept.waitpoint_number != 0 && kept.waitpoint_number != waitpoint->number) continue;
-    if (!makes_difference(waits, kept.signal)) continue;
+    if (is_no_decision(waits, *waitpoint, kept.signal) || !makes_difference(waits, kept.signal)) continue;
     kept.waitpoint_number = waitpoint->number;
     kept.counts = true;
     if (cause_of_end(waits)) return;

@@ -48,6 +48,7 @@ Result<ExpectedEntries> expected_entries(const Record& record) {
     expect_satellites(*execution, record.key, expected);
   }
   if (const FlowRecord* flow = slot->flow()) expected.listing = listing_of(*flow);
+  if (const ScheduleRecord* schedule = slot->schedule()) expected.listing = listing_of(*schedule);
   expected.armed_wrongly = comes_too_late(*slot);
   expected.slot = std::move(slot);
   return expected;

@@ -123,20 +123,22 @@ void begin_stage(FlowReplay& replay, Stage stage) {
 
 // ---- Stages
 
-void choose_unsuccessful(Workspace& workspace, FlowRecord& flow) {
+void choose_unsuccessful(Workspace& workspace, Slot& of_flow) {
+  FlowRecord& flow = *of_flow.flow();
   FlowReplay& replay = *flow.facts.replay;
   for (const std::uint32_t ordinal : next_members(flow)) {
-    const Slot* slot = member_slot(workspace, flow.id, ordinal);
+    const Slot* slot = read_member(workspace, of_flow, flow.id, ordinal);
     if (slot != nullptr && slot->execution()->facts.outcome != Outcome::success) set_bit(replay.chosen, ordinal);
     replay.next = ordinal + 1;
   }
   if (replay.next == flow.facts.members) begin_stage(replay, Stage::spread);
 }
 
-void spread_to_descendants(Workspace& workspace, FlowRecord& flow) {
+void spread_to_descendants(Workspace& workspace, Slot& of_flow) {
+  FlowRecord& flow = *of_flow.flow();
   FlowReplay& replay = *flow.facts.replay;
   for (const std::uint32_t ordinal : next_to_spread(flow)) {
-    const Slot* slot = member_slot(workspace, flow.id, ordinal);
+    const Slot* slot = read_member(workspace, of_flow, flow.id, ordinal);
     set_bit(replay.spread, ordinal);
     if (slot == nullptr) continue;
     for (const OutgoingEdge& edge : slot->execution()->spec.member->outgoing) set_bit(replay.chosen, edge.to);
@@ -209,12 +211,11 @@ void reset_members(Workspace& workspace, Slot& slot, const Context& context) {
   FlowReplay& replay = *flow.facts.replay;
   for (const std::uint32_t ordinal : next_members(flow)) {
     replay.next = ordinal + 1;
-    Slot* member = member_slot(workspace, flow.id, ordinal);
+    Slot* member = read_member(workspace, slot, flow.id, ordinal);
     if (member == nullptr) continue;
     const Execution& execution = *member->execution();
     if (is_chosen(replay, ordinal)) {
       uncount(flow.facts, execution);
-      workspace.tie(slot, *member);
       reset_member(*member, replay, context);
     } else if (is_unhandled_failure(execution) && !flow.facts.first_failure) {
       const std::string category = execution.facts.failure ? execution.facts.failure->category : "";
@@ -232,23 +233,33 @@ void start_root(Slot& slot, const Context& context) {
   if (facts.phase != Phase::terminal && (facts.gates & dependency_gate) != 0) open_gate(slot, context);
 }
 
+// The members whose edges were looked through, except those that may run already: in the last stage no edge of a chosen one
+// counts.
+void rest_on_looked_through(Workspace& workspace, const Slot& slot, const Crossings& crossings) {
+  const FlowRecord& flow = *slot.flow();
+  const FlowReplay& replay = *flow.facts.replay;
+  const std::uint32_t end = crossings.next + (crossings.next_edge > 0 ? 1 : 0);
+  for (std::uint32_t i = replay.next; i < end; ++i) {
+    if (replay.stage == Stage::take_back || !is_chosen(replay, i)) (void)read_member(workspace, slot, flow.id, i);
+  }
+}
+
 // Stages take_back and arrive.
 void cross_edges(Workspace& workspace, Slot& slot, const Context& context) {
   FlowRecord& flow = *slot.flow();
   FlowReplay& replay = *flow.facts.replay;
   const Crossings crossings = next_crossings(workspace, flow);
+  rest_on_looked_through(workspace, slot, crossings);
   for (const Crossing& crossing : crossings.all) {
-    Slot& from = *member_slot(workspace, flow.id, crossing.from);
+    Slot& from = *read_member(workspace, slot, flow.id, crossing.from);
     if (!crossing.edge) {
-      workspace.tie(slot, from);
       start_root(from, context);
       continue;
     }
     const Execution& upstream = *from.execution();
     const OutgoingEdge& edge = upstream.spec.member->outgoing[*crossing.edge];
-    Slot* downstream = member_slot(workspace, flow.id, edge.to);
+    Slot* downstream = read_member(workspace, slot, flow.id, edge.to);
     if (downstream == nullptr) continue;
-    workspace.tie(slot, *downstream);
     if (replay.stage == Stage::take_back) {
       take_back(*downstream, edge, upstream, context);
     } else {
@@ -287,8 +298,8 @@ void prepare_replay(Workspace& workspace, Slot& slot, const Context& context) {
   if (!all_known(workspace, replay_keys(workspace, flow))) return;
   flow.facts.last_mutation_at = context.now;
   switch (flow.facts.replay->stage) {
-    case Stage::choose: return choose_unsuccessful(workspace, flow);
-    case Stage::spread: return spread_to_descendants(workspace, flow);
+    case Stage::choose: return choose_unsuccessful(workspace, slot);
+    case Stage::spread: return spread_to_descendants(workspace, slot);
     case Stage::reset: return reset_members(workspace, slot, context);
     case Stage::take_back:
     case Stage::arrive: return cross_edges(workspace, slot, context);
@@ -312,7 +323,7 @@ Result<Reply> decide_one(Workspace& workspace, const ReplayFlowCommand& command,
   replay.reason = command.by.reason;
   replay.at = context.now;
   if (command.ordinal) {
-    Slot* member = member_slot(workspace, command.id, *command.ordinal);
+    const Slot* member = read_member(workspace, *slot, command.id, *command.ordinal);
     if (member == nullptr) return fail(Errc::not_found, "the flow has no such node", "node");
     FF_TRY_VOID(check_replays(*member->execution()));
     const Membership& chosen = *member->execution()->spec.member;

@@ -4,6 +4,9 @@
 // counted in its flow. The position in the list of edges is part of the member's record and commits together with the
 // downstream records, so every edge is resolved exactly once, wherever a process stops. A downstream node that is skipped
 // has ended, and is due in its turn: skips spread without recursion.
+//
+// A decision often rests on members that it leaves as they are, and nobody takes it back: a position has moved on. Therefore
+// decisions read members with `read_member`, which guards them, and only the keys to be loaded are found with `member_slot`.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -111,16 +114,15 @@ void resolve_edges(Workspace& workspace, Slot& slot, const Context& context) {
   if (facts.resolved == 0) facts.unhandled = is_failure(ending_of(execution)) && !is_handled(member);
   for (std::uint32_t step = 0; step < limits::max_flow_step && facts.resolved < member.outgoing.size(); ++step) {
     const OutgoingEdge& edge = member.outgoing[facts.resolved++];
-    Slot* downstream = member_slot(workspace, flow, edge.to);
+    Slot* downstream = read_member(workspace, slot, flow, edge.to);
     if (downstream == nullptr) continue;
-    workspace.tie(slot, *downstream);
     arrive(*downstream, edge, execution, context);
   }
   if (facts.resolved < member.outgoing.size()) return;
   facts.unresolved = false;
   Slot& of_flow = workspace.at(flow_key(flow));
+  workspace.rest_on(slot, of_flow);
   if (of_flow.flow() == nullptr || of_flow.erased) return;
-  workspace.tie(slot, of_flow);
   count_member(of_flow, execution, context);
 }
 
@@ -158,13 +160,14 @@ std::vector<Key> sibling_keys(Workspace& workspace, const Execution& execution) 
 }
 
 // Another group that has not fired counts on it. The node whose part it is does not: it waits for any end.
-bool is_needed(Workspace& workspace, const Execution& sibling, std::uint32_t by, std::uint32_t group) {
+bool is_needed(Workspace& workspace, const Execution& sibling, const Slot& by, std::uint32_t group) {
   const FlowId flow = flow_of(sibling);
+  const std::uint32_t by_ordinal = by.execution()->spec.member->ordinal;
   const auto& outgoing = sibling.spec.member->outgoing;
   return std::any_of(outgoing.begin(), outgoing.end(), [&](const OutgoingEdge& edge) {
-    if (edge.to == by && edge.group == group) return false;
+    if (edge.to == by_ordinal && edge.group == group) return false;
     if (edge.kind == EdgeKind::part || edge.kind == EdgeKind::output) return false;
-    const Slot* slot = member_slot(workspace, flow, edge.to);
+    const Slot* slot = read_member(workspace, by, flow, edge.to);
     if (slot == nullptr || slot->execution()->facts.phase == Phase::terminal) return false;
     return slot->execution()->facts.member->groups[edge.group].state == GroupState::waiting;
   });
@@ -184,17 +187,14 @@ void withdraw(Slot& slot, Outcome outcome, EventType type, const std::string& by
 
 // A node in a flow node that has ended, or in which another node has failed: then only those that have not started are
 // cancelled, and a flow node in it does the same with the nodes in it.
-void cancel_part(Workspace& workspace, Slot& flow_node, Slot& part, const Context& context) {
-  const Execution& whole = *flow_node.execution();
+void cancel_part(const Execution& whole, Slot& part, const Context& context) {
   const Execution& execution = *part.execution();
   if (execution.facts.phase == Phase::terminal) return;
   if (whole.facts.phase == Phase::terminal) {
-    workspace.tie(flow_node, part);
     return withdraw(part, Outcome::cancelled, EventType::cancelled, flow_actor,
                     "node \"" + whole.spec.member->node + "\" has ended", context);
   }
   if (has_started(execution.facts) || is_cleanup(*execution.spec.member)) return;
-  workspace.tie(flow_node, part);
   if (is_flow_node(*execution.spec.member)) {
     MemberFacts& facts = *part.execution()->facts.member;
     facts.sibling_cancels.push_back({0, 0});
@@ -217,16 +217,15 @@ void cancel_siblings(Workspace& workspace, Slot& slot, const Context& context) {
       (facts.groups[cancel.group].state == GroupState::fired ? " has fired without it" : " cannot fire any more");
   const std::vector<std::uint32_t> positions = next_siblings(execution, cancel);
   for (const std::uint32_t position : positions) {
-    Slot* sibling = member_slot(workspace, flow_of(execution), member.incoming[position].from);
+    Slot* sibling = read_member(workspace, slot, flow_of(execution), member.incoming[position].from);
     if (sibling == nullptr) continue;
     settle(*sibling, context);
     if (of_parts) {
-      cancel_part(workspace, slot, *sibling, context);
+      cancel_part(execution, *sibling, context);
       continue;
     }
     if (!may_be_cancelled(*sibling->execution())) continue;
-    if (is_needed(workspace, *sibling->execution(), member.ordinal, cancel.group)) continue;
-    workspace.tie(slot, *sibling);
+    if (is_needed(workspace, *sibling->execution(), slot, cancel.group)) continue;
     sibling->execution()->facts.member->unneeded = true;
     withdraw(*sibling, Outcome::cancelled, EventType::cancelled, flow_actor, reason, context);
   }
@@ -285,14 +284,17 @@ void cancel_members(Workspace& workspace, Slot& slot, const Context& context) {
   FlowCancel& cancel = *flow.facts.cancel;
   const bool expires = deadline_has_passed(flow);
   const std::uint32_t end = std::min(cancel.next + limits::max_flow_step, flow.facts.members);
-  for (; cancel.next < end; ++cancel.next) {
-    Slot* member = member_slot(workspace, flow.id, cancel.next);
+  for (std::uint32_t spared = 0; cancel.next < end && spared < limits::max_spared_step; ++cancel.next) {
+    Slot* member = read_member(workspace, slot, flow.id, cancel.next);
     if (member == nullptr) continue;
     settle(*member, context);
     const Execution& execution = *member->execution();
-    if (execution.facts.phase == Phase::terminal || is_spared(cancel, execution)) continue;
+    if (execution.facts.phase == Phase::terminal) continue;
+    if (is_spared(cancel, execution)) {
+      ++spared;
+      continue;
+    }
     if (is_flow_node(*execution.spec.member)) continue;  // it ends with the nodes in it
-    workspace.tie(slot, *member);
     if (expires) {
       withdraw(*member, Outcome::expired, EventType::expired, flow_clock_actor, deadline_reason, context);
     } else {
@@ -314,7 +316,7 @@ void extend_to_all(FlowCancel& cancel) {
 void end_flow_node(Workspace& workspace, Slot& slot, const Context& context) {
   Execution& execution = *slot.execution();
   if (!has_gathered(execution) || !all_known(workspace, edge_keys(execution))) return;
-  const Slot* begin = member_slot(workspace, flow_of(execution), begin_of(*execution.spec.member));
+  const Slot* begin = read_member(workspace, slot, flow_of(execution), begin_of(*execution.spec.member));
   if (begin != nullptr && begin->execution()->facts.outcome == Outcome::skipped) {
     Transition transition(slot, context);
     return finish(transition, Outcome::skipped, EventType::skipped, AttemptState::ended_cancelled, flow_actor,
@@ -325,9 +327,10 @@ void end_flow_node(Workspace& workspace, Slot& slot, const Context& context) {
     return finish(transition, Outcome::failed, EventType::failed, AttemptState::ended_failure, flow_actor,
                   node_failed_category);
   }
-  const Slot* of_flow = workspace.find(flow_key(flow_of(execution)));
-  const FlowRecord* flow = of_flow == nullptr || of_flow->erased ? nullptr : of_flow->flow();
   if (!execution.facts.member->groups.front().winners.empty()) {
+    const Slot& of_flow = workspace.at(flow_key(flow_of(execution)));
+    workspace.rest_on(slot, of_flow);
+    const FlowRecord* flow = of_flow.erased ? nullptr : of_flow.flow();
     const bool expires = flow != nullptr && flow->facts.state == FlowState::cancelling && deadline_has_passed(*flow);
     if (expires) {
       return withdraw(slot, Outcome::expired, EventType::expired, flow_clock_actor, deadline_reason, context);
@@ -354,9 +357,8 @@ void remove_members(Workspace& workspace, Slot& slot, const Context& context) {
   }
   const std::uint32_t end = std::min(*facts.removing + limits::max_flow_step, facts.members);
   for (std::uint32_t i = *facts.removing; i < end; ++i) {
-    Slot* member = member_slot(workspace, flow.id, i);
+    Slot* member = read_member(workspace, slot, flow.id, i);
     if (member == nullptr) continue;
-    workspace.tie(slot, *member);
     member->changed = true;
     member->erased = true;
     if (facts.named == 0) continue;
@@ -378,6 +380,12 @@ bool all_known(Workspace& workspace, const std::vector<Key>& keys) {
 Slot* member_slot(Workspace& workspace, const FlowId& flow, std::uint32_t ordinal) {
   Slot* slot = workspace.find(execution_key(member_id(flow, ordinal)));
   return slot == nullptr || slot->execution() == nullptr || slot->erased ? nullptr : slot;
+}
+
+Slot* read_member(Workspace& workspace, const Slot& decided, const FlowId& flow, std::uint32_t ordinal) {
+  const Slot* read = workspace.find(execution_key(member_id(flow, ordinal)));
+  if (read != nullptr) workspace.rest_on(decided, *read);
+  return member_slot(workspace, flow, ordinal);
 }
 
 void open_gate(Slot& slot, const Context& context) {
@@ -496,9 +504,8 @@ void end_with_members(Slot& slot, const Context& context) {
 
 void resolve_late_edge(Workspace& workspace, Slot& from, const OutgoingEdge& edge, const Context& context) {
   const Execution& execution = *from.execution();
-  Slot* downstream = member_slot(workspace, flow_of(execution), edge.to);
+  Slot* downstream = read_member(workspace, from, flow_of(execution), edge.to);
   if (downstream == nullptr) return;
-  workspace.tie(from, *downstream);
   arrive(*downstream, edge, execution, context);
 }
 

@@ -2,12 +2,15 @@
 #include <array>
 
 #include <flowfabric/flows.hpp>
+#include <flowfabric/hooks.hpp>
+#include <flowfabric/schedules.hpp>
 #include <flowfabric/signals.hpp>
 #include <flowfabric/types.hpp>
 
 #include "base/check.hpp"
 #include "base/hashing.hpp"
 #include "core/records.hpp"
+#include "core/schedule_records.hpp"
 
 namespace flowfabric {
 namespace {
@@ -49,7 +52,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 4> step_states = {"succeeded", "failed", "sleep", "wait"};
-constexpr std::array<Names, 50> event_types = {"",
+constexpr std::array<Names, 61> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -98,7 +101,23 @@ constexpr std::array<Names, 50> event_types = {"",
                                                "wait_ended",
                                                "wait_escalated",
                                                "waitpoint_closed",
-                                               "waitpoint_reissued"};
+                                               "waitpoint_reissued",
+                                               "hook_created",
+                                               "hook_removed",
+                                               "hook_rotated",
+                                               "schedule_created",
+                                               "schedule_updated",
+                                               "schedule_paused",
+                                               "schedule_resumed",
+                                               "schedule_deleted",
+                                               "schedule_fired",
+                                               "schedule_skipped",
+                                               "schedule_buffered"};
+constexpr std::array<Names, 3> schedule_states = {"active", "paused", "deleted"};
+constexpr std::array<Names, 4> overlap_policies = {"skip", "buffer_one", "allow", "cancel_running"};
+constexpr std::array<Names, 3> catch_up_policies = {"none", "last", "all"};
+constexpr std::array<Names, 3> firing_causes = {"timer", "trigger", "backfill"};
+constexpr std::array<Names, 5> firing_outcomes = {"fired", "skipped", "buffered", "missed", "refused"};
 constexpr std::array<Names, 8> edge_kinds = {"on_success", "on_failure", "on_finish", "optional",
                                              "join",       "within",     "part",      "output"};
 constexpr std::array<Names, 4> group_policies = {"all", "any", "quorum", "gather"};
@@ -112,6 +131,9 @@ constexpr std::array<Names, 3> count_bys = {"signals", "waitpoints", "sources"};
 constexpr std::array<Names, 5> wait_timeouts = {"fail", "cancel", "expire", "resume", "escalate"};
 constexpr std::array<Names, 4> wait_causes = {"signals", "veto", "timeout", "operator"};
 constexpr std::array<Names, 4> signal_effects = {"kept", "accepted", "resumed", "ignored"};
+constexpr std::array<Names, 4> hook_schemes = {"github", "stripe", "slack", "hmac"};
+constexpr std::array<Names, 2> hook_actions = {"signal", "create"};
+constexpr std::array<Names, 5> hook_outcomes = {"delivered", "created", "duplicate", "dropped", "challenge"};
 constexpr std::array<Names, 2> approval_decisions = {"approve", "reject"};
 constexpr std::array<Names, 3> group_states = {"waiting", "fired", "impossible"};
 
@@ -176,7 +198,24 @@ std::string_view to_string(CountBy value) { return name_of(count_bys, value); }
 std::string_view to_string(OnWaitTimeout value) { return name_of(wait_timeouts, value); }
 std::string_view to_string(WaitCause value) { return name_of(wait_causes, value); }
 std::string_view to_string(SignalEffect value) { return name_of(signal_effects, value); }
+std::string_view to_string(HookScheme value) { return name_of(hook_schemes, value); }
+std::string_view to_string(HookAction value) { return name_of(hook_actions, value); }
+std::string_view to_string(HookOutcome value) { return name_of(hook_outcomes, value); }
 std::string_view to_string(ApprovalDecision value) { return name_of(approval_decisions, value); }
+std::string_view to_string(ScheduleState value) { return name_of(schedule_states, value); }
+std::string_view to_string(OverlapPolicy value) { return name_of(overlap_policies, value); }
+std::string_view to_string(CatchUpPolicy value) { return name_of(catch_up_policies, value); }
+std::string_view to_string(FiringCause value) { return name_of(firing_causes, value); }
+std::string_view to_string(FiringOutcome value) { return name_of(firing_outcomes, value); }
+Result<ScheduleState> parse_schedule_state(std::string_view text) {
+  return value_of<ScheduleState>(schedule_states, text, "state");
+}
+Result<OverlapPolicy> parse_overlap_policy(std::string_view text) {
+  return value_of<OverlapPolicy>(overlap_policies, text, "overlap");
+}
+Result<CatchUpPolicy> parse_catch_up_policy(std::string_view text) {
+  return value_of<CatchUpPolicy>(catch_up_policies, text, "catch_up");
+}
 
 Result<FlowState> parse_flow_state(std::string_view text) { return value_of<FlowState>(flow_states, text, "state"); }
 Result<FlowCancelPolicy> parse_flow_cancel_policy(std::string_view text) {
@@ -227,9 +266,15 @@ std::string name_of_record(const Key& key) {
       }
       break;
     }
+    case RecordKind::schedule: {
+      const std::string name = schedule_name_of(key);
+      if (is_printable(name)) return "schedule " + name + " of namespace " + id.substr(0, id.find('\0'));
+      break;
+    }
     case RecordKind::idempotency: return "idempotency key " + to_hex(id);
     case RecordKind::keyring: return "the signing keys";
     case RecordKind::api_keys: return "the API keys";
+    case RecordKind::hooks: return "the hooks";
   }
   return "record " + to_hex(key.bytes);
 }

@@ -94,6 +94,8 @@ Key worker_key(std::string_view name_space, std::string_view worker_instance_id)
   return make_key(RecordKind::worker, id, worker_partition(worker_instance_id));
 }
 
+Key hooks_key() { return make_key(RecordKind::hooks, "hooks", partition_of("hooks")); }
+
 Key api_keys_key() { return make_key(RecordKind::api_keys, "http", partition_of("http")); }
 Key keyring_key() { return make_key(RecordKind::keyring, "handles", partition_of("handles")); }
 

@@ -239,6 +239,23 @@ void get_steps(Decoder& in, Facts& facts) {
   facts.has_checkpoint = in.boolean();
 }
 
+// What layout 4 of a spec adds.
+void put_origin(Encoder& out, const ScheduleOrigin& origin) {
+  out.text(origin.name);
+  out.unsigned_number(origin.incarnation);
+  out.number(origin.scheduled_at);
+  out.boolean(origin.tells);
+}
+
+ScheduleOrigin get_origin(Decoder& in) {
+  ScheduleOrigin origin;
+  origin.name = in.text();
+  origin.incarnation = in.unsigned_number();
+  origin.scheduled_at = in.number();
+  origin.tells = in.boolean();
+  return origin;
+}
+
 }  // namespace
 
 KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs created_at, const Entropy& entropy) {
@@ -253,7 +270,7 @@ KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs cre
 std::string encode(const Spec& spec) {
   Encoder out;
   out.reserve(160 + spec.payload.size());
-  out.u8(spec.member ? layout_3 : spec.traceparent.empty() ? layout_1 : layout_2);
+  out.u8(spec.schedule ? layout_4 : spec.member ? layout_3 : spec.traceparent.empty() ? layout_1 : layout_2);
   out.text(spec.name_space);
   out.text(spec.lane);
   out.text(spec.kind);
@@ -269,14 +286,16 @@ std::string encode(const Spec& spec) {
   put_optional(out, spec.flow, [](Encoder& o, const Uuid& flow) { o.uuid(flow); });
   out.number(spec.created_at);
   out.unsigned_number(spec.request_digest);
-  if (spec.member || !spec.traceparent.empty()) out.text(spec.traceparent);
+  if (spec.schedule || spec.member || !spec.traceparent.empty()) out.text(spec.traceparent);
+  if (spec.schedule) out.boolean(spec.member.has_value());
   if (spec.member) encode_into(out, *spec.member);
+  if (spec.schedule) put_origin(out, *spec.schedule);
   return out.take();
 }
 
 static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in, layout_3);
+  const std::uint8_t layout = layout_of(in, layout_4);
   if (layout == 0) return Unexpected(unknown_layout("an execution's spec"));
   spec.name_space = in.text();
   spec.lane = in.text();
@@ -295,7 +314,8 @@ static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   spec.created_at = in.number();
   spec.request_digest = in.unsigned_number();
   if (layout >= layout_2) spec.traceparent = in.text();
-  if (layout >= layout_3) spec.member = decode_membership(in);
+  if (layout == layout_3 || (layout >= layout_4 && in.boolean())) spec.member = decode_membership(in);
+  if (layout >= layout_4) spec.schedule = get_origin(in);
   return finished(in, "an execution's spec");
 }
 
@@ -658,7 +678,7 @@ Result<Event> decode_event(std::string_view bytes) {
   const std::uint8_t layout = layout_of(in, layout_3);
   if (layout == 0) return Unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::held_back);
+  event.type = in.enumerator(EventType::schedule_buffered);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, get_id);

@@ -29,6 +29,16 @@ enum class SatelliteKind : std::uint8_t {
   approval_context = 7  // by the number of the waitpoint
 };
 
+// The firing of a schedule of the same namespace that has created an execution.
+struct ScheduleOrigin {
+  std::string name;
+  std::uint64_t incarnation = 0;
+  TimestampMs scheduled_at = 0;
+  bool tells = false;  // the schedule wants to know of its end
+
+  friend bool operator==(const ScheduleOrigin&, const ScheduleOrigin&) = default;
+};
+
 struct Spec {
   std::string name_space;
   std::string lane;
@@ -47,6 +57,7 @@ struct Spec {
   std::uint64_t request_digest = 0;
   std::string traceparent;
   std::optional<Membership> member;  // present if `flow` is
+  std::optional<ScheduleOrigin> schedule{};
 
   bool payload_is_inline() const { return payload.size() == payload_bytes; }
   friend bool operator==(const Spec&, const Spec&) = default;
@@ -110,6 +121,8 @@ struct HeldGrant {
 
 // Bits of Facts::gates. Values are stored.
 inline constexpr std::uint32_t dependency_gate = 1;  // edges of its flow that are not resolved
+// Of an ended execution, which nothing blocks: its schedule has not been told of the end.
+inline constexpr std::uint32_t untold_schedule = 1U << 16;
 
 struct Facts {
   Phase phase = Phase::runnable;
@@ -335,6 +348,7 @@ Key lane_key(std::string_view lane);
 Key namespace_key(std::string_view name_space);
 Key keyring_key();
 Key api_keys_key();
+Key hooks_key();
 // Keys of workers are ordered by (namespace, instance id).
 Key worker_key(std::string_view name_space, std::string_view worker_instance_id);
 std::uint16_t worker_partition(std::string_view worker_instance_id);

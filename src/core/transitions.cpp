@@ -237,16 +237,20 @@ WaitOutcome end_wait(Slot& slot, const Context& context, WaitCause cause, const 
     outcome.by = by.name;
     outcome.reason = by.reason;
   }
+  EndedWait ended{outcome, {}};
   // What came by name and did not count stays for the next wait; what came by the token of a waitpoint goes with it.
   for (const WaitpointFacts& waitpoint : waits.open) {
     if (!waitpoint.waited_for) continue;
     std::erase_if(waits.signals, [&](const KeptSignal& kept) { return kept.waitpoint_number == waitpoint.number; });
+    if (const auto& asked = waitpoint.approval) {
+      ended.approvals.push_back({waitpoint.number, waitpoint.name, asked->title, asked->needed, asked->rejections});
+    }
   }
   std::erase_if(waits.signals, [](const KeptSignal& kept) { return kept.counts; });
   std::erase_if(waits.open, [](const WaitpointFacts& waitpoint) { return waitpoint.waited_for; });
   waits.wait.reset();
   waits.has_outcome = true;
-  transition.add_satellite(SatelliteKind::wait_outcome, 0, encode(outcome));
+  transition.add_satellite(SatelliteKind::wait_outcome, 0, encode(ended));
   if (wait.position != 0) {
     Step step;
     step.position = wait.position;
@@ -297,6 +301,8 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
         transition.now() + retention_ms(transition.spec().policy, transition.spec().namespace_retention, outcome,
                                         transition.context().default_retention_ms);
   }
+  const auto& origin = transition.spec().schedule;
+  if (origin && origin->tells) facts.gates |= untold_schedule;
   transition.record(type, std::move(actor), std::move(reason));
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/entropy.hpp"
+#include "core/time_zone.hpp"
 #include "core/workspace.hpp"
 
 namespace flowfabric {
@@ -25,6 +26,7 @@ struct Context {
   bool note_stretches = false;          // tracing is on: see Stretch
   // Refuses an execution on a new route when there are too many routes. Empty: there is no limit.
   std::function<Result<void>(RouteNo route, const std::string& name_space)> admit_route{};
+  const TimeZones* zones = nullptr;  // null: only UTC
 };
 
 // One state change of one execution, with the event that records it.

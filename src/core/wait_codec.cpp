@@ -1,4 +1,5 @@
 // The stored form of waits, signals and outcomes.
+#include "base/check.hpp"
 #include "base/limits.hpp"
 #include "core/record_codec.hpp"
 #include "core/waits.hpp"
@@ -257,18 +258,40 @@ WaitOutcome decode_outcome(Decoder& in) {
   return outcome;
 }
 
-std::string encode(const WaitOutcome& outcome) {
+std::string encode(const EndedWait& ended) {
   Encoder out;
   out.u8(layout_1);
-  encode_into(out, outcome);
+  encode_into(out, ended.outcome);
+  out.unsigned_number(ended.approvals.size());
+  for (const EndedApproval& approval : ended.approvals) {
+    out.unsigned_number(approval.number);
+    out.text(approval.waitpoint);
+    out.text(approval.title);
+    out.unsigned_number(approval.needed);
+    out.unsigned_number(approval.rejections);
+  }
   return out.take();
 }
 
-Result<WaitOutcome> decode_wait_outcome(std::string_view bytes) {
+Result<EndedWait> decode_ended_wait(std::string_view bytes) {
   Decoder in(bytes);
   if (!known_layout(in)) return Unexpected(unknown_layout("the outcome of a wait"));
-  WaitOutcome outcome = decode_outcome(in);
-  return finished(in, std::move(outcome), "the outcome of a wait");
+  EndedWait ended;
+  ended.outcome = decode_outcome(in);
+  ended.approvals.resize(in.count());
+  for (EndedApproval& approval : ended.approvals) {
+    approval.number = in.u32();
+    approval.waitpoint = in.text();
+    approval.title = in.text();
+    approval.needed = in.u32();
+    approval.rejections = in.u32();
+  }
+  return finished(in, std::move(ended), "the outcome of a wait");
+}
+
+Result<WaitOutcome> decode_wait_outcome(std::string_view bytes) {
+  FF_TRY(ended, decode_ended_wait(bytes));
+  return std::move(ended.outcome);
 }
 
 std::string encode(const ApprovalContext& context) {

@@ -124,6 +124,18 @@ void add_missing(const WaitCondition& condition, const std::vector<Signal>& sign
   }
 }
 
+bool is_decision(const Signal& signal) {
+  const bool named =
+      signal.name == to_string(ApprovalDecision::approve) || signal.name == to_string(ApprovalDecision::reject);
+  return named && !signal.source.empty();
+}
+
+Decision decision_of(const Signal& signal) {
+  const bool rejects = signal.name == to_string(ApprovalDecision::reject);
+  return {rejects ? ApprovalDecision::reject : ApprovalDecision::approve, signal.source, signal.payload,
+          signal.delivered_at};
+}
+
 }  // namespace
 
 bool allows(const SignalMatch& match, const Signal& signal) {
@@ -202,14 +214,26 @@ WaitpointFacts* find_open(WaitFacts& waits, std::string_view name) {
   return found == waits.open.end() ? nullptr : &*found;
 }
 
+bool may_decide(const WaitpointFacts& waitpoint, const Signal& signal) {
+  if (!is_decision(signal)) return false;
+  const auto& approvers = waitpoint.approval->approvers;
+  return approvers.empty() || std::find(approvers.begin(), approvers.end(), signal.source) != approvers.end();
+}
+
 std::vector<Decision> decisions_at(const WaitFacts& waits, std::uint32_t waitpoint_number) {
   std::vector<Decision> decisions;
   for (const KeptSignal& kept : waits.signals) {
-    if (kept.waitpoint_number != waitpoint_number) continue;
-    const Signal& signal = kept.signal;
-    const bool rejects = signal.name == to_string(ApprovalDecision::reject);
-    decisions.push_back({rejects ? ApprovalDecision::reject : ApprovalDecision::approve, signal.source, signal.payload,
-                         signal.delivered_at});
+    if (kept.waitpoint_number == waitpoint_number && is_decision(kept.signal)) {
+      decisions.push_back(decision_of(kept.signal));
+    }
+  }
+  return decisions;
+}
+
+std::vector<Decision> decisions_at(const EndedWait& ended, const EndedApproval& approval) {
+  std::vector<Decision> decisions;
+  for (const Signal& signal : ended.outcome.signals) {
+    if (signal.waitpoint == approval.waitpoint && is_decision(signal)) decisions.push_back(decision_of(signal));
   }
   return decisions;
 }

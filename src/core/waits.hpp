@@ -78,8 +78,27 @@ void encode_into(Encoder& out, const WaitFacts& waits);
 WaitFacts decode_waits(Decoder& in);
 void encode_into(Encoder& out, const WaitOutcome& outcome);
 WaitOutcome decode_outcome(Decoder& in);
+// An approval that its wait has closed: who has its token may still see what came of it.
+struct EndedApproval {
+  std::uint32_t number = 0;  // of the waitpoint
+  std::string waitpoint{};
+  std::string title{};
+  std::uint32_t needed = 1;
+  std::uint32_t rejections = 1;
+
+  friend bool operator==(const EndedApproval&, const EndedApproval&) = default;
+};
+struct EndedWait {
+  WaitOutcome outcome{};
+  std::vector<EndedApproval> approvals{};
+
+  friend bool operator==(const EndedWait&, const EndedWait&) = default;
+};
+// The decisions about an approval of the wait. A signal names its waitpoint, and names are unique within a wait.
+std::vector<Decision> decisions_at(const EndedWait& ended, const EndedApproval& approval);
 // As a satellite.
-std::string encode(const WaitOutcome& outcome);
+std::string encode(const EndedWait& ended);
+Result<EndedWait> decode_ended_wait(std::string_view bytes);
 Result<WaitOutcome> decode_wait_outcome(std::string_view bytes);
 struct ApprovalContext {
   std::string context;
@@ -123,6 +142,9 @@ bool makes_difference(const WaitFacts& waits, const Signal& signal);
 // The execution ends, or starts over: nothing is waited for. Numbers go on, so that no token fits a later waitpoint.
 void forget_waits(WaitFacts& waits);
 WaitpointFacts* find_open(WaitFacts& waits, std::string_view name);
+// Whether the signal is a decision about an approval by somebody who may decide there. Another one may have come from the same
+// person before.
+bool may_decide(const WaitpointFacts& waitpoint, const Signal& signal);
 std::vector<Decision> decisions_at(const WaitFacts& waits, std::uint32_t waitpoint_number);
 
 // Checks a request and fills in the default condition and veto.

@@ -58,6 +58,11 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.record = std::move(keyring);
       return {};
     }
+    case RecordKind::hooks: {
+      FF_TRY(hooks, decode_hooks(record.body));
+      slot.record = std::move(hooks);
+      return {};
+    }
     case RecordKind::api_keys: {
       FF_TRY(api_keys, decode_api_keys(record.body));
       slot.record = std::move(api_keys);
@@ -67,6 +72,12 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       FF_TRY(worker, decode_worker(record.body));
       slot.indexed_due = armed_entry(record.key, worker.armed_due);
       slot.record = std::move(worker);
+      return {};
+    }
+    case RecordKind::schedule: {
+      FF_TRY(schedule, decode_schedule(record));
+      slot.indexed_due = armed_entry(record.key, schedule.armed_due);
+      slot.record = std::make_unique<ScheduleRecord>(std::move(schedule));
       return {};
     }
   }
@@ -93,6 +104,7 @@ void set_armed_due(Slot& slot, TimestampMs due) {
   if (auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) idempotency->armed_due = due;
   if (auto* worker = std::get_if<WorkerRecord>(&slot.record)) worker->armed_due = due;
   if (FlowRecord* flow = slot.flow()) flow->facts.armed_due = due;
+  if (ScheduleRecord* schedule = slot.schedule()) schedule->armed_due = due;
 }
 
 void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change) {
@@ -125,8 +137,14 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     change.body = encode(*keyring);
   } else if (const auto* api_keys = std::get_if<ApiKeysRecord>(&slot.record)) {
     change.body = encode(*api_keys);
+  } else if (const auto* hooks = std::get_if<HooksRecord>(&slot.record)) {
+    change.body = encode(*hooks);
   } else if (const auto* worker = std::get_if<WorkerRecord>(&slot.record)) {
     change.body = encode(*worker);
+  } else if (const ScheduleRecord* schedule = slot.schedule()) {
+    if (slot.version == 0) change.fixed = encode_fixed(*schedule);
+    change.body = encode(*schedule);
+    change.listing = listing_of(*schedule);
   } else {
     FF_CHECK(false);
   }
@@ -168,6 +186,9 @@ std::optional<ListedAs> listed_as(const Slot& slot) {
   }
   if (const FlowRecord* flow = slot.flow()) {
     return ListedAs{flow->spec.name_space, {}, static_cast<std::uint8_t>(flow->facts.state)};
+  }
+  if (const ScheduleRecord* schedule = slot.schedule()) {
+    return ListedAs{schedule->name_space, {}, static_cast<std::uint8_t>(schedule->state)};
   }
   return std::nullopt;
 }
@@ -212,6 +233,11 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
   }
   if (const FlowRecord* flow = slot.flow()) {
     const TimestampMs due = next_due(flow->facts);
+    if (due == 0) return std::nullopt;
+    return DueEntry{due, slot.key};
+  }
+  if (const ScheduleRecord* schedule = slot.schedule()) {
+    const TimestampMs due = next_due(*schedule);
     if (due == 0) return std::nullopt;
     return DueEntry{due, slot.key};
   }
@@ -293,12 +319,36 @@ std::uint32_t Workspace::set_of(const Slot& slot) {
   return turn;
 }
 
-void Workspace::tie(Slot& a, Slot& b) {
+void Workspace::tie(const Slot& a, const Slot& b) {
   const auto [first, second] = std::minmax({set_of(a), set_of(b)});
   joined_to_[second] = first;
 }
 
+void Workspace::tie_to_changes() {
+  for (const auto& [decided, read] : rests_) {
+    if (order_[read]->changed) tie(*order_[decided], *order_[read]);
+  }
+}
+
+// A set checks a record once, however many of its decisions rest on it.
+void Workspace::add_checks(const std::vector<std::uint32_t>& set_index, std::vector<ChangeSet>& sets) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> checks;  // index of the set, turn of the slot
+  for (const auto& [decided, read] : rests_) {
+    const std::uint32_t index = set_index[set_of(*order_[decided])];
+    if (index != Slot::unplanned && !order_[read]->changed) checks.emplace_back(index, read);
+  }
+  std::sort(checks.begin(), checks.end());
+  checks.erase(std::unique(checks.begin(), checks.end()), checks.end());
+  for (const auto& [index, turn] : checks) {
+    RootChange& check = sets[index].roots.emplace_back();
+    check.key = order_[turn]->key;
+    check.expected_version = order_[turn]->version;
+    check.action = RootChange::Action::check;
+  }
+}
+
 PlannedCommit Workspace::plan(std::uint64_t first_version) {
+  tie_to_changes();
   PlannedCommit plan;
   std::vector<std::uint32_t> set_index(order_.size(), Slot::unplanned);  // of each set_of
   plan.sets.reserve(order_.size());
@@ -321,6 +371,7 @@ PlannedCommit Workspace::plan(std::uint64_t first_version) {
       for (auto& satellite : slot->satellites) set.satellites.push_back(std::move(satellite));
     }
   }
+  add_checks(set_index, plan.sets);
   return plan;
 }
 

@@ -15,7 +15,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/hooks.hpp"
 #include "core/records.hpp"
+#include "core/schedule_records.hpp"
 
 namespace flowfabric {
 
@@ -40,7 +42,8 @@ struct Slot {
   // Executions and flows are allocated separately: they are several times as large as the other types, and would make
   // every slot as large.
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
-               KeyringRecord, ApiKeysRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord>
+               KeyringRecord, ApiKeysRecord, HooksRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord,
+               std::unique_ptr<ScheduleRecord>>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;
@@ -71,6 +74,11 @@ struct Slot {
     return held == nullptr ? nullptr : held->get();
   }
   FlowRecord* flow() { return const_cast<FlowRecord*>(std::as_const(*this).flow()); }
+  const ScheduleRecord* schedule() const {
+    const auto* held = std::get_if<std::unique_ptr<ScheduleRecord>>(&record);
+    return held == nullptr ? nullptr : held->get();
+  }
+  ScheduleRecord* schedule() { return const_cast<ScheduleRecord*>(std::as_const(*this).schedule()); }
 };
 
 // Decodes a loaded record. An invalid record is refused with `corruption`.
@@ -104,7 +112,10 @@ class Workspace {
   const std::vector<Slot*>& slots() const { return order_; }
 
   // Makes two slots commit together or not at all.
-  void tie(Slot& a, Slot& b);
+  void tie(const Slot& a, const Slot& b);
+  // What is decided for one slot rests on what another one holds. If the other one changes in this batch, before or after this
+  // call, they commit together; if it does not, the commit checks that its record is still as it was read.
+  void rest_on(const Slot& decided, const Slot& read) { rests_.emplace_back(decided.turn, read.turn); }
 
   // The changes. Called once, at the end: it moves data out of the slots. New records get `first_version`, which must
   // differ from batch to batch (see RootChange).
@@ -114,12 +125,15 @@ class Workspace {
   Slot& add(std::unique_ptr<Slot> slot);
   // Slots that must commit together have the same: the earliest of them that is known to be.
   std::uint32_t set_of(const Slot& slot);
+  void tie_to_changes();
+  void add_checks(const std::vector<std::uint32_t>& set_index, std::vector<ChangeSet>& sets);
 
   std::unordered_map<std::string_view, std::unique_ptr<Slot>> slots_;  // by the bytes of their own keys
   std::vector<Slot*> order_;  // in order of arrival, so that a run is reproducible
   // A forest: of each slot an earlier one of the same set, or itself. One set may have tens of thousands of records, so
   // joining two sets must not visit their members.
   std::vector<std::uint32_t> joined_to_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> rests_;  // see rest_on; by their turns
   bool has_damage_ = false;
 };
 

@@ -61,6 +61,63 @@ TEST(Workspace, ARecordThatDidNotChangeStillJoinsTheOthers) {
   EXPECT_EQ(planned_sets(workspace), (std::vector<std::vector<std::string>>{{"lane0", "lane2"}}));
 }
 
+// The keys with their actions: + put, ? check.
+std::vector<std::vector<std::string>> planned_guards(Workspace& workspace) {
+  std::vector<std::vector<std::string>> sets;
+  for (const ChangeSet& set : workspace.plan().sets) {
+    auto& guards = sets.emplace_back();
+    for (const RootChange& change : set.roots) {
+      guards.push_back((change.action == RootChange::Action::check ? "?" : "+") + std::string(change.key.id()) +
+                       " at " + std::to_string(change.expected_version));
+    }
+  }
+  return sets;
+}
+
+Slot& read_lane(Workspace& workspace, std::size_t i, std::uint64_t version) {
+  Slot& slot = create_lane(workspace, i);
+  slot.changed = false;
+  slot.version = version;
+  return slot;
+}
+
+TEST(Workspace, WhatADecisionRestsOnIsCheckedOnceInEachSet) {
+  Workspace workspace;
+  const Slot& first = create_lane(workspace, 0);
+  const Slot& second = create_lane(workspace, 1);
+  const Slot& other = create_lane(workspace, 2);
+  const Slot& read = read_lane(workspace, 3, 7);
+  workspace.tie(first, second);
+  workspace.rest_on(first, read);
+  workspace.rest_on(first, read);
+  workspace.rest_on(second, read);
+  workspace.rest_on(other, read);
+  workspace.rest_on(other, read_lane(workspace, 4, 0));
+  EXPECT_EQ(planned_guards(workspace),
+            (std::vector<std::vector<std::string>>{{"+lane0 at 0", "+lane1 at 0", "?lane3 at 7"},
+                                                   {"+lane2 at 0", "?lane3 at 7", "?lane4 at 0"}}));
+}
+
+TEST(Workspace, WhatADecisionRestsOnCommitsWithItIfItChangesInTheSameBatch) {
+  Workspace workspace;
+  const Slot& decided = create_lane(workspace, 0);
+  create_lane(workspace, 1);
+  Slot& read = read_lane(workspace, 2, 7);
+  workspace.rest_on(decided, read);
+  workspace.rest_on(read, decided);
+  workspace.rest_on(decided, decided);
+  read.changed = true;  // later than it was read
+  EXPECT_EQ(planned_guards(workspace),
+            (std::vector<std::vector<std::string>>{{"+lane0 at 0", "+lane2 at 7"}, {"+lane1 at 0"}}));
+}
+
+TEST(Workspace, WhatWasNotDecidedRestsOnNothing) {
+  Workspace workspace;
+  const Slot& unchanged = read_lane(workspace, 0, 3);
+  workspace.rest_on(unchanged, read_lane(workspace, 1, 7));
+  EXPECT_TRUE(workspace.plan().sets.empty());
+}
+
 double thread_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -138,6 +138,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
   signer_ = runtime_.fresh_signer();
   context_.signer = signer_.get();
   context_.note_stretches = runtime_.options_.tracer != nullptr;
+  context_.zones = runtime_.zones();
   context_.admit_route = [this](RouteNo route, const std::string& name_space) {
     return admit_route(route, name_space);
   };

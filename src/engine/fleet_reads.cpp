@@ -344,6 +344,20 @@ Result<std::vector<ApiKeyInfo>> api_keys(Store& store) {
   return infos;
 }
 
+Result<HooksRecord> hooks_record(Store& store) {
+  FF_TRY(records, store.load({hooks_key()}));
+  if (records.empty()) return HooksRecord{};
+  return decode_hooks(records.front().body);
+}
+
+Result<std::vector<HookInfo>> hooks(Store& store) {
+  FF_TRY(record, hooks_record(store));
+  FF_TRY(now_us, store.now_us());
+  std::vector<HookInfo> infos;
+  for (const HooksRecord::Hook& hook : record.hooks) infos.push_back(info_of(hook, now_us / 1000));
+  return infos;
+}
+
 Result<ApiKeysRecord> api_keys_record(Store& store) {
   FF_TRY(records, store.load({api_keys_key()}));
   if (records.empty()) return ApiKeysRecord{};

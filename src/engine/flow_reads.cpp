@@ -269,6 +269,40 @@ Result<FlowDescription> describe_flow(Store& store, const FlowId& id) {
   return out;
 }
 
+// The flow node whose output the node is.
+static std::optional<std::uint32_t> output_of(const Membership& member) {
+  const auto& outgoing = member.outgoing;
+  if (outgoing.size() != 1 || outgoing.front().kind != EdgeKind::output) return std::nullopt;
+  return outgoing.front().to;
+}
+
+// The nodes whose results are those of the flow. A flow node can get an outgoing edge after it was added; the nodes in it were
+// listed before.
+static Result<Members> load_outputs(Store& store, const FlowRecord& flow) {
+  const std::vector<std::uint32_t>& listed = flow.facts.sinks ? *flow.facts.sinks : flow.spec.sinks;
+  Members members;
+  std::set<std::uint32_t> wanted(listed.begin(), listed.end());
+  while (!wanted.empty()) {
+    FF_TRY_VOID(load_members(store, flow.id, wanted, members));
+    std::set<std::uint32_t> around;
+    for (const std::uint32_t ordinal : wanted) {
+      const auto found = members.find(ordinal);
+      const auto flow_node = found == members.end() ? std::nullopt : output_of(*found->second.spec.member);
+      if (flow_node) around.insert(*flow_node);
+    }
+    wanted = std::move(around);
+  }
+  std::set<std::uint32_t> outputs;
+  for (const std::uint32_t ordinal : listed) {
+    auto at = members.find(ordinal);
+    while (at != members.end() && output_of(*at->second.spec.member))
+      at = members.find(*output_of(*at->second.spec.member));
+    if (at == members.end() || at->second.spec.member->outgoing.empty()) outputs.insert(ordinal);
+  }
+  std::erase_if(members, [&](const auto& one) { return !outputs.contains(one.first); });
+  return members;
+}
+
 Result<FlowResult> flow_result(Store& store, const FlowRecord& flow) {
   FlowResult out;
   const FlowSummary summary = summarize(flow);
@@ -277,11 +311,9 @@ Result<FlowResult> flow_result(Store& store, const FlowRecord& flow) {
   out.counts = summary.counts;
   out.finished_at = summary.finished_at;
   if (flow.facts.first_failure) out.first_failure = failure_of(flow, *flow.facts.first_failure);
-  Members sinks;
-  const std::vector<std::uint32_t>& ordinals = flow.facts.sinks ? *flow.facts.sinks : flow.spec.sinks;
-  FF_TRY_VOID(load_members(store, flow.id, {ordinals.begin(), ordinals.end()}, sinks));
+  FF_TRY(outputs, load_outputs(store, flow));
   std::size_t bytes = 0;
-  for (const auto& [ordinal, execution] : sinks) {
+  for (const auto& [ordinal, execution] : outputs) {
     FlowOutput output{execution.spec.member->node, execution.id, execution.facts.outcome, {}, {}, false};
     FF_TRY(result, result_of(store, execution));
     output.result_encoding = result.result_encoding;

@@ -1,6 +1,7 @@
 // Metrics that are not counted but computed on request.
 #include "engine/reads.hpp"
 #include "engine/runtime.hpp"
+#include "engine/schedule_reads.hpp"
 
 namespace flowfabric {
 namespace {
@@ -49,6 +50,18 @@ std::vector<Sample> suspended_executions(Store& store) {
     if (found != lane.counts.end()) suspended += found->second;
   }
   return {{{}, static_cast<double>(suspended)}};
+}
+
+std::vector<Sample> schedules_by_state(Store& store) {
+  const auto counts = reads::schedule_counts(store);
+  if (!counts) return {};
+  std::vector<Sample> samples;
+  for (const ScheduleState state : {ScheduleState::active, ScheduleState::paused}) {
+    const auto found = counts->find(state);
+    const double count = found == counts->end() ? 0.0 : static_cast<double>(found->second);
+    samples.push_back({{std::string(to_string(state))}, count});
+  }
+  return samples;
 }
 
 std::vector<Sample> held_back(Store& store) {
@@ -103,6 +116,8 @@ void Runtime::add_gauges() {
                            observe::seldom([this] { return flows_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_suspended_executions", "Executions that wait for signals."},
                            observe::seldom([this] { return suspended_executions(*store_); }));
+  registry.computed_gauges({"flowfabric_schedules", "Schedules, by state.", {Label::closed("state")}},
+                           observe::seldom([this] { return schedules_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_held_back_seconds",
                             "How long a transaction that stays open has kept events from subscribers, or removed rows "
                             "from being cleared away; what is events or removed_rows.",

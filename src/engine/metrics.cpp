@@ -97,6 +97,11 @@ EngineMetrics::EngineMetrics()
       waits_ended_(registry.counters({"flowfabric_waits_ended_total",
                                       "Waits that ended; cause is signals, veto, timeout or operator.",
                                       {Label::closed("cause")}})),
+      firings_(
+          registry.counters({"flowfabric_schedule_firings_total",
+                             "Decisions about firings of schedules; outcome is fired, buffered or skipped (also for "
+                             "what was missed or refused).",
+                             {Label::closed("outcome")}})),
       lease_losses_(registry.counters({"flowfabric_lease_losses_total",
                                        "Leases that were lost; cause is expired, revoked or worker_dead.",
                                        {Label::open("lane"), Label::closed("cause")},
@@ -144,6 +149,9 @@ void EngineMetrics::count(const Event& event, const Slot& slot) {
     case EventType::worker_marked_dead: return worker_deaths_.with("marked_dead").add();
     case EventType::flow_submitted: return flows_submitted_.with(event.kind).add();
     case EventType::wait_ended: return waits_ended_.with(event.reason).add();
+    case EventType::schedule_fired: return firings_.with("fired").add();
+    case EventType::schedule_buffered: return firings_.with("buffered").add();
+    case EventType::schedule_skipped: return firings_.with("skipped").add();
     case EventType::worker_ttl_swept: return worker_deaths_.with("ttl_swept").add();
     default: break;
   }

@@ -79,6 +79,7 @@ Event event_of(const LoggedEntry& logged) {
   auto decoded = decode_event(logged.entry.body);
   Event event = decoded ? std::move(*decoded) : damaged_event(logged.entry, decoded.error());
   event.cursor = encode_log_cursor(logged.position);
+  event.schedule = schedule_name_of(logged.entry.root);  // its key says it, so the event does not repeat it
   // The one who takes a lease is the worker, so the log does not store the name twice.
   const bool leased =
       event.type == EventType::claimed || event.type == EventType::resumed || event.type == EventType::lease_reclaimed;

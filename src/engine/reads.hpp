@@ -88,6 +88,8 @@ Result<ListExpiredLeasesReply> expired_leases(Store& store, const ListExpiredLea
 Result<std::vector<SigningKeyInfo>> keys(Store& store);
 Result<std::vector<ApiKeyInfo>> api_keys(Store& store);
 Result<ApiKeysRecord> api_keys_record(Store& store);
+Result<HooksRecord> hooks_record(Store& store);
+Result<std::vector<HookInfo>> hooks(Store& store);
 
 // How long the earliest entry of the due index has been due; 0: nothing is.
 Result<std::int64_t> overdue_ms(Store& store);

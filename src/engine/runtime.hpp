@@ -28,6 +28,7 @@
 #include "engine/parking.hpp"
 #include "engine/read_ahead.hpp"
 #include "engine/routes.hpp"
+#include "engine/time_zones.hpp"
 #include "engine/waiting.hpp"
 #include "engine/work.hpp"
 #include "observe/tracer.hpp"
@@ -54,6 +55,8 @@ struct RuntimeOptions {
   std::function<void()> alarm;
   // Called once, from a thread of the engine, when nothing can be written until the store is opened again.
   std::function<void(const Error&)> on_failure;
+  // Of schedules; null: only UTC.
+  std::shared_ptr<const TimeZones> zones = system_time_zones();
   // Receives the spans of executions and attempts; null: tracing is off.
   std::shared_ptr<observe::Tracer> tracer;
 };
@@ -137,6 +140,7 @@ class Runtime {
   Store& store() { return *store_; }
   const RouteTable& routes() const { return routes_; }
   const IngressLimits& ingress() const { return options_.ingress; }
+  const TimeZones* zones() const { return options_.zones.get(); }
   std::int64_t steady_ms() const { return options_.steady_ms(); }
   const RuntimeStatistics& statistics() const { return statistics_; }
   EngineMetrics& metrics() { return metrics_; }

@@ -175,15 +175,36 @@ class LongestWaits {
   ListWaitsReply reply_;
 };
 
+Result<std::optional<EndedWait>> last_ended_wait(Store& store, const Execution& execution) {
+  if (!execution.facts.waits || !execution.facts.waits->has_outcome) return std::optional<EndedWait>();
+  FF_TRY(found, store.load_satellites(execution_key(execution.id),
+                                      static_cast<std::uint8_t>(SatelliteKind::wait_outcome), 0, 1));
+  if (found.empty()) return std::optional<EndedWait>();
+  FF_TRY(ended, decode_ended_wait(found.front().body));
+  return std::optional(std::move(ended));
+}
+
+// What came of the approval, for the bearer of its token: nothing if another wait has ended since, or none ever did.
+Result<void> add_ended_approval(Store& store, const Execution& execution, WaitpointInfo& info) {
+  FF_TRY(ended, last_ended_wait(store, execution));
+  if (!ended) return {};
+  for (const EndedApproval& approval : ended->approvals) {
+    if (approval.number != info.number) continue;
+    info.approval = ApprovalInfo{.title = approval.title,
+                                 .needed = approval.needed,
+                                 .rejections = approval.rejections,
+                                 .decisions = decisions_at(*ended, approval)};
+    return add_context(store, execution, info);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::optional<WaitOutcome>> last_wait(Store& store, const Execution& execution) {
-  if (!execution.facts.waits || !execution.facts.waits->has_outcome) return std::optional<WaitOutcome>();
-  FF_TRY(found, store.load_satellites(execution_key(execution.id),
-                                      static_cast<std::uint8_t>(SatelliteKind::wait_outcome), 0, 1));
-  if (found.empty()) return std::optional<WaitOutcome>();
-  FF_TRY(outcome, decode_wait_outcome(found.front().body));
-  return std::optional(std::move(outcome));
+  FF_TRY(ended, last_ended_wait(store, execution));
+  if (!ended) return std::optional<WaitOutcome>();
+  return std::optional(std::move(ended->outcome));
 }
 
 Result<ExecutionWaits> execution_waits(Store& store, const ExecutionId& id) {
@@ -227,6 +248,7 @@ Result<TokenInfo> token_info(Store& store, const WaitpointClaims& claims) {
     info.waitpoint = waitpoint_info(*execution->facts.waits, waitpoint);
     FF_TRY_VOID(add_context(store, *execution, info.waitpoint));
   }
+  if (!info.open) FF_TRY_VOID(add_ended_approval(store, *execution, info.waitpoint));
   return info;
 }
 

@@ -112,6 +112,36 @@ Result<ListStepsReply> Client::steps(const ExecutionId& id, std::uint32_t from_p
 Result<void> Client::change_priority(const ExecutionId& id, std::int32_t priority, std::string reason) {
   return gateway_->change_priority(id, priority, std::move(reason));
 }
+Result<SignalReply> Client::send_signal(const ExecutionId& id, SignalRequest request) {
+  return gateway_->send_signal(id, std::move(request));
+}
+Result<SignalReply> Client::send_signal_by_token(const std::string& token, SignalRequest request) {
+  return gateway_->send_signal_by_token(token, std::move(request));
+}
+SignalRequest Client::make_signal(std::string waitpoint, Bytes payload, SignalOptions options) {
+  SignalRequest request;
+  request.waitpoint = std::move(waitpoint);
+  request.name = std::move(options.name);
+  request.payload = std::move(payload.bytes);
+  request.payload_encoding = std::move(payload.encoding);
+  request.source = std::move(options.source);
+  request.idempotency_key = std::move(options.idempotency_key);
+  return request;
+}
+Result<SignalReply> Client::decide_approval(const ExecutionId& id, DecideRequest request) {
+  return gateway_->decide_approval(id, std::move(request));
+}
+Result<ExecutionWaits> Client::describe_waits(const ExecutionId& id) { return gateway_->describe_waits(id); }
+Result<ListWaitsReply> Client::list_waits(const ListWaitsRequest& request) { return gateway_->list_waits(request); }
+Result<void> Client::resume(const ExecutionId& id, std::string reason) {
+  return gateway_->resume(id, std::move(reason));
+}
+Result<void> Client::close_waitpoint(const ExecutionId& id, const std::string& waitpoint, std::string reason) {
+  return gateway_->close_waitpoint(id, waitpoint, std::move(reason));
+}
+Result<WaitpointToken> Client::reissue_token(const ExecutionId& id, ReissueRequest request, std::string reason) {
+  return gateway_->reissue_token(id, std::move(request), std::move(reason));
+}
 Engine* Client::engine() const { return gateway_->engine(); }
 
 Result<Bytes> Client::completed(const ExecutionId& id, std::chrono::milliseconds timeout) {

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "sdk/gateway.hpp"
+#include "sdk/schedule_calls.hpp"
 
 namespace flowfabric::sdk {
 namespace {
@@ -56,6 +57,7 @@ class EngineGateway final : public Gateway {
   Result<FlowSealed> seal_flow(const FlowId& id, std::string reason) override {
     return engine_->seal_flow(id, by_client(std::move(reason)));
   }
+  ScheduleCalls& schedules() override { return *schedules_; }
   Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) override {
     return engine_->wait_flow(id, to_ms(timeout));
   }
@@ -88,6 +90,26 @@ class EngineGateway final : public Gateway {
   }
   Result<void> change_priority(const ExecutionId& id, std::int32_t priority, std::string reason) override {
     return engine_->change_priority(id, priority, by_client(std::move(reason)));
+  }
+  Result<SignalReply> send_signal(const ExecutionId& id, SignalRequest request) override {
+    return engine_->send_signal(id, std::move(request));
+  }
+  Result<SignalReply> send_signal_by_token(const std::string& token, SignalRequest request) override {
+    return engine_->send_signal_by_token(token, std::move(request));
+  }
+  Result<SignalReply> decide_approval(const ExecutionId& id, DecideRequest request) override {
+    return engine_->decide_approval(id, std::move(request));
+  }
+  Result<ExecutionWaits> describe_waits(const ExecutionId& id) override { return engine_->describe_waits(id); }
+  Result<ListWaitsReply> list_waits(const ListWaitsRequest& request) override { return engine_->list_waits(request); }
+  Result<void> resume(const ExecutionId& id, std::string reason) override {
+    return engine_->resume(id, by_client(std::move(reason)));
+  }
+  Result<void> close_waitpoint(const ExecutionId& id, const std::string& waitpoint, std::string reason) override {
+    return engine_->close_waitpoint(id, waitpoint, by_client(std::move(reason)));
+  }
+  Result<WaitpointToken> reissue_token(const ExecutionId& id, ReissueRequest request, std::string reason) override {
+    return engine_->reissue_token(id, std::move(request), by_client(std::move(reason)));
   }
   Result<EventPage> events(const EventFilter& filter, const std::string& cursor, std::uint32_t limit, milliseconds wait,
                            std::stop_token stop) override {
@@ -125,6 +147,12 @@ class EngineGateway final : public Gateway {
   Result<FlowInputsReply> list_flow_inputs(const ExecutionId& id, std::uint32_t from, std::uint32_t limit) override {
     return engine_->list_flow_inputs(id, from, limit);
   }
+  Result<SuspendReply> suspend(const Handle& handle, const SuspendRequest& request) override {
+    return engine_->suspend(handle, request);
+  }
+  Result<WaitpointToken> open_waitpoint(const Handle& handle, const WaitpointRequest& request) override {
+    return engine_->open_waitpoint(handle, request);
+  }
   Result<void> store_checkpoint(const Handle& handle, Bytes bytes) override {
     return engine_->store_checkpoint(handle, std::move(bytes.bytes), std::move(bytes.encoding));
   }
@@ -133,6 +161,7 @@ class EngineGateway final : public Gateway {
 
  private:
   std::shared_ptr<Engine> engine_;
+  std::unique_ptr<ScheduleCalls> schedules_ = schedule_calls(*engine_);
 };
 
 // A claim that is stopped while it waits is answered at once: with nothing, or with what it had been given by then.
@@ -157,6 +186,7 @@ void EngineGateway::settle(const Handle& handle, Settlement settlement, std::fun
     return engine_->fail_async(handle, std::move(*failure), without_reply<FailReply>(std::move(done)));
   }
   if (std::holds_alternative<GiveBack>(settlement)) return engine_->release_async(handle, std::move(done));
+  if (std::holds_alternative<Suspended>(settlement)) return done({});
   // The rest is rare and has no call that does not block.
   if (const auto* delay = std::get_if<Delay>(&settlement)) {
     return without_reply<DelayReply>(std::move(done))(engine_->delay(handle, delay->delay_until));

@@ -20,6 +20,8 @@
 
 namespace flowfabric::sdk {
 
+class ScheduleCalls;
+
 using std::chrono::milliseconds;
 
 // How one attempt is left. What the same handle says twice is answered twice alike, so each may be repeated.
@@ -33,7 +35,8 @@ struct GiveBack {};  // the lease, now: the same attempt goes on elsewhere
 struct Join {        // the same attempt goes on when these nodes of its flow have ended
   std::vector<std::string> names{};
 };
-using Settlement = std::variant<CompleteRequest, FailRequest, Delay, CancelHeld, GiveBack, Join>;
+struct Suspended {};  // it waits for signals already, and the lease is gone: there is nothing to report
+using Settlement = std::variant<CompleteRequest, FailRequest, Delay, CancelHeld, GiveBack, Join, Suspended>;
 
 class Gateway {
  public:
@@ -55,6 +58,7 @@ class Gateway {
   virtual Result<FlowGraph> flow_graph(const FlowId& id) = 0;
   virtual Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) = 0;
   virtual Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request, std::string reason) = 0;
+  virtual ScheduleCalls& schedules() = 0;
   virtual Result<ExecutionDescription> describe(const ExecutionId& id) = 0;
   virtual Result<ListReply> list(const ListRequest& request) = 0;
   virtual Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) = 0;
@@ -65,6 +69,14 @@ class Gateway {
   virtual Result<ReplayReply> replay(const ExecutionId& id, std::string reason,
                                      const std::optional<std::string>& from_step) = 0;
   virtual Result<void> change_priority(const ExecutionId& id, std::int32_t priority, std::string reason) = 0;
+  virtual Result<SignalReply> send_signal(const ExecutionId& id, SignalRequest request) = 0;
+  virtual Result<SignalReply> send_signal_by_token(const std::string& token, SignalRequest request) = 0;
+  virtual Result<SignalReply> decide_approval(const ExecutionId& id, DecideRequest request) = 0;
+  virtual Result<ExecutionWaits> describe_waits(const ExecutionId& id) = 0;
+  virtual Result<ListWaitsReply> list_waits(const ListWaitsRequest& request) = 0;
+  virtual Result<void> resume(const ExecutionId& id, std::string reason) = 0;
+  virtual Result<void> close_waitpoint(const ExecutionId& id, const std::string& waitpoint, std::string reason) = 0;
+  virtual Result<WaitpointToken> reissue_token(const ExecutionId& id, ReissueRequest request, std::string reason) = 0;
 
   // ---- For workers
   virtual Result<RegisterWorkerReply> register_worker(const WorkerRegistration& registration) = 0;
@@ -79,6 +91,9 @@ class Gateway {
                                             std::uint32_t limit) = 0;
   virtual Result<FlowAdded> extend_flow(const Handle& handle, const FlowAddition& addition) = 0;
   virtual Result<FlowInputsReply> list_flow_inputs(const ExecutionId& id, std::uint32_t from, std::uint32_t limit) = 0;
+  // One try: the task repeats it while the lease is its own.
+  virtual Result<SuspendReply> suspend(const Handle& handle, const SuspendRequest& request) = 0;
+  virtual Result<WaitpointToken> open_waitpoint(const Handle& handle, const WaitpointRequest& request) = 0;
   virtual Result<void> store_checkpoint(const Handle& handle, Bytes bytes) = 0;
   // Ends or pauses an attempt. Does not block: settlements made at the same time share a request and a commit. `done` is
   // called once, on a thread of the gateway, after the commit; it must be quick. A lost connection is not retried here.

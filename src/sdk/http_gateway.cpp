@@ -8,8 +8,10 @@
 #include "sdk/flow_calls.hpp"
 #include "sdk/gateway.hpp"
 #include "sdk/http_caller.hpp"
+#include "sdk/schedule_calls.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
+#include "wire/wait_shapes.hpp"
 
 namespace flowfabric::sdk {
 namespace {
@@ -170,6 +172,7 @@ class HttpGateway final : public Gateway {
   Result<FlowSealed> seal_flow(const FlowId& id, std::string reason) override {
     return caller_->send<FlowSealed>("POST", flow_path(id) + "/seal", bodies::ReasonBody{std::move(reason)});
   }
+  ScheduleCalls& schedules() override { return *schedules_; }
   Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) override {
     return wait_at<FlowResult>(flow_path(id) + "/result", timeout, "the flow");
   }
@@ -216,6 +219,49 @@ class HttpGateway final : public Gateway {
   }
   Result<void> change_priority(const ExecutionId& id, std::int32_t priority, std::string reason) override {
     return caller_->send_only("PUT", path_of(id) + "/priority", bodies::PriorityBody{priority, std::move(reason)});
+  }
+  // With a key of its own, a signal that is sent twice arrives once.
+  Result<SignalReply> send_signal(const ExecutionId& id, SignalRequest request) override {
+    const bool marked = mark(request);
+    FF_TRY(reply, caller_->send<SignalReply>("POST", path_of(id) + "/signals", bodies::SignalBody{std::move(request)}));
+    if (marked) reply.duplicate = false;
+    return reply;
+  }
+  Result<SignalReply> send_signal_by_token(const std::string& token, SignalRequest request) override {
+    const bool marked = mark(request);
+    FF_TRY(reply,
+           caller_->send<SignalReply>("POST", "/v1/signals", bodies::TokenSignalBody{std::move(request), token}));
+    if (marked) reply.duplicate = false;
+    return reply;
+  }
+  // Not repeated, like the next ones: the answer to a repeat would be that of another call.
+  Result<SignalReply> decide_approval(const ExecutionId& id, DecideRequest request) override {
+    const std::string path = path_of(id) + "/approvals/" + in_path(request.waitpoint) + "/decide";
+    const bodies::DecideBody body{request.decision, std::move(request.comment), std::move(request.actor)};
+    return caller_->send<SignalReply>("POST", path, body, {.repeat = false});
+  }
+  Result<ExecutionWaits> describe_waits(const ExecutionId& id) override {
+    return caller_->get<ExecutionWaits>(Url(path_of(id) + "/waits"));
+  }
+  Result<ListWaitsReply> list_waits(const ListWaitsRequest& request) override {
+    Url url("/v1/waits");
+    url.add("namespace", request.name_space);
+    if (request.approvals) url.add("approvals", std::string("true"));
+    return caller_->get<ListWaitsReply>(url.page(request.cursor, request.limit));
+  }
+  Result<void> resume(const ExecutionId& id, std::string reason) override {
+    return caller_->send_only("POST", path_of(id) + "/resume", bodies::ReasonBody{std::move(reason)},
+                              {.repeat = false});
+  }
+  Result<void> close_waitpoint(const ExecutionId& id, const std::string& waitpoint, std::string reason) override {
+    return caller_->send_only("POST", path_of(id) + "/waitpoints/" + in_path(waitpoint) + "/close",
+                              bodies::ReasonBody{std::move(reason)}, {.repeat = false});
+  }
+  Result<WaitpointToken> reissue_token(const ExecutionId& id, ReissueRequest request, std::string reason) override {
+    const std::string path = path_of(id) + "/waitpoints/" + in_path(request.waitpoint) + "/reissue";
+    const bodies::ReissueBody body{std::move(request.source), request.token_ttl_ms, request.revoke_earlier,
+                                   std::move(reason)};
+    return caller_->send<WaitpointToken>("POST", path, body, {.repeat = false});
   }
 
   Result<RegisterWorkerReply> register_worker(const WorkerRegistration& registration) override {
@@ -271,11 +317,20 @@ class HttpGateway final : public Gateway {
     url.add("from", std::to_string(from)).add("limit", std::to_string(limit));
     return caller_->get<FlowInputsReply>(url);
   }
+  Result<SuspendReply> suspend(const Handle& handle, const SuspendRequest& request) override {
+    return caller_->send<SuspendReply>("POST", "/v1/leases/suspend", bodies::SuspendBody{request, handle},
+                                       {.repeat = false});
+  }
+  Result<WaitpointToken> open_waitpoint(const Handle& handle, const WaitpointRequest& request) override {
+    return caller_->send<WaitpointToken>("POST", "/v1/leases/waitpoints", bodies::OpenWaitpointBody{request, handle},
+                                         {.repeat = false});
+  }
   Result<void> store_checkpoint(const Handle& handle, Bytes bytes) override {
     return caller_->send_only("POST", "/v1/leases/checkpoint",
                               bodies::CheckpointBody{handle, std::move(bytes.bytes), std::move(bytes.encoding)});
   }
   void settle(const Handle& handle, Settlement settlement, std::function<void(Result<void>)> done) override {
+    if (std::holds_alternative<Suspended>(settlement)) return done({});
     sender_.add(handle, std::move(settlement), std::move(done));
   }
 
@@ -290,9 +345,15 @@ class HttpGateway final : public Gateway {
     request.id = random_uuid(system_entropy());
     return true;
   }
+  static bool mark(SignalRequest& request) {
+    if (!request.idempotency_key.empty()) return false;
+    request.idempotency_key = to_string(random_uuid(system_entropy()));
+    return true;
+  }
 
   std::unique_ptr<HttpCaller> caller_;
   SettlementSender sender_;
+  std::unique_ptr<ScheduleCalls> schedules_ = schedule_calls(*caller_);
 };
 
 std::vector<Result<Created>> HttpGateway::create_many(std::vector<CreateRequest> requests) {

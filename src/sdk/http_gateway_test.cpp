@@ -8,6 +8,7 @@
 #include "sdk/gateway.hpp"
 #include "support/http_server.hpp"
 #include "wire/bodies.hpp"
+#include "wire/wait_shapes.hpp"
 
 namespace flowfabric::sdk {
 namespace {
@@ -45,6 +46,44 @@ TEST(HttpGateway, submit_that_is_sent_again_names_the_same_execution) {
   ASSERT_EQ(bodies.size(), 2u);
   EXPECT_EQ(bodies[0], bodies[1]);
   EXPECT_NE(bodies[0].find("\"id\":"), std::string::npos) << bodies[0];
+}
+
+TEST(HttpGateway, signal_that_is_sent_again_carries_the_same_key) {
+  std::mutex mutex;
+  std::vector<std::string> bodies;
+  const auto server = test::serve([&](const ExchangePtr& exchange) {
+    const std::lock_guard lock(mutex);
+    bodies.push_back(exchange->request().body);
+    SignalReply reply;
+    reply.duplicate = true;
+    exchange->respond(bodies.size() % 2 == 1
+                          ? net::Response{.status = 503, .body = "no reply", .content_type = "text/plain"}
+                          : with_json(reply));
+  });
+  const auto gateway = gateway_to(*server);
+  const auto own = gateway->send_signal({}, {.waitpoint = "paid", .payload = "7"});
+  ASSERT_TRUE(own) << own.error().message;
+  EXPECT_FALSE(own->duplicate) << "the caller sent it once";
+  const auto named = gateway->send_signal_by_token("token", {.idempotency_key = "webhook-1"});
+  ASSERT_TRUE(named) << named.error().message;
+  EXPECT_TRUE(named->duplicate);
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(bodies.size(), 4u);
+  EXPECT_EQ(bodies[0], bodies[1]);
+  EXPECT_NE(bodies[0].find("\"idempotency_key\":"), std::string::npos) << bodies[0];
+  EXPECT_NE(bodies[2].find("\"webhook-1\""), std::string::npos) << bodies[2];
+}
+
+TEST(HttpGateway, decision_that_nobody_answers_is_not_sent_again) {
+  std::atomic<int> calls{0};
+  const auto server = test::serve([&](const ExchangePtr& exchange) {
+    ++calls;
+    exchange->respond({.status = 503, .body = "no reply", .content_type = "text/plain"});
+  });
+  const auto gateway = gateway_to(*server);
+  EXPECT_FALSE(gateway->decide_approval({}, {.waitpoint = "approval", .actor = "ada"}));
+  EXPECT_FALSE(gateway->resume({}, ""));
+  EXPECT_EQ(calls, 2) << "a repeat would be told that the person has decided already, or would end the next wait";
 }
 
 TEST(HttpGateway, settlements_made_while_a_request_is_under_way_share_the_next_one) {

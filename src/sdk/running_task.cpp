@@ -42,6 +42,12 @@ bool RunningTask::begin_settling() {
   return true;
 }
 
+bool RunningTask::go_on() {
+  const std::lock_guard lock(mutex_);
+  if (state_ == State::settling) state_ = State::running;
+  return state_ == State::running;
+}
+
 RunningTask::State RunningTask::state() const {
   const std::lock_guard lock(mutex_);
   return state_;

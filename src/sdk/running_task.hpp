@@ -52,12 +52,14 @@ class RunningTask {
   // by the way of that reply, and the fence alone decides.
   bool ran_out(SteadyTime now) const;
 
-  // ---- Ends. Each of the three takes effect at most once, and only the first of them.
+  // ---- Ends. Only the first one takes effect.
   enum class State : std::uint8_t { running, settling, lost };
   // Not ours any more: nothing is written for it from here on. False when it had been lost before.
   bool lose(std::string reason);
   // From here on only the settlement counts. False when the task was lost or is settled already.
   bool begin_settling();
+  // The settlement was not wanted: the handler goes on. False when the task was lost meanwhile.
+  bool go_on();
   State state() const;
   // Asks the handler to stop.
   void request_stop(std::string reason);

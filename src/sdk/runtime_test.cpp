@@ -32,6 +32,7 @@ class FakeGateway final : public Gateway {
   std::function<Result<HeartbeatReply>(const HeartbeatRequest&)> on_heartbeat;
   std::function<Result<StepReply>(const StepRequest&)> on_step;
   std::function<Result<void>(const Settlement&)> on_settle;
+  std::function<Result<SuspendReply>(const SuspendRequest&)> on_suspend;
   std::vector<Event> news;      // given to the first who asks for events
   std::vector<Step> on_record;  // what list_steps finds
   std::atomic<int> registrations{0};
@@ -40,6 +41,7 @@ class FakeGateway final : public Gateway {
   std::vector<HeartbeatRequest> heartbeats() const { return copy(heartbeats_); }
   std::vector<StepRequest> steps() const { return copy(steps_); }
   std::vector<Settlement> settlements() const { return copy(settlements_); }
+  std::vector<SuspendRequest> suspensions() const { return copy(suspensions_); }
 
   Result<RegisterWorkerReply> register_worker(const WorkerRegistration&) override {
     ++registrations;
@@ -79,10 +81,23 @@ class FakeGateway final : public Gateway {
   }
   void pause(milliseconds, const std::stop_token&) override { ++pauses; }
 
+  Result<SuspendReply> suspend(const Handle&, const SuspendRequest& request) override {
+    note(suspensions_, request);
+    return on_suspend ? on_suspend(request) : SuspendReply{.suspended = true};
+  }
+  Result<WaitpointToken> open_waitpoint(const Handle&, const WaitpointRequest&) override { return unused(); }
   Result<void> progress(const Handle&, ProgressReport) override { return {}; }
   Result<void> change_tags(const Handle&, TagChanges) override { return {}; }
   Result<void> store_checkpoint(const Handle&, Bytes) override { return {}; }
   Result<std::vector<ClaimedExecution>> claim(const ClaimRequest&, std::stop_token) override { return unused(); }
+  Result<SignalReply> send_signal(const ExecutionId&, SignalRequest) override { return unused(); }
+  Result<SignalReply> send_signal_by_token(const std::string&, SignalRequest) override { return unused(); }
+  Result<SignalReply> decide_approval(const ExecutionId&, DecideRequest) override { return unused(); }
+  Result<ExecutionWaits> describe_waits(const ExecutionId&) override { return unused(); }
+  Result<ListWaitsReply> list_waits(const ListWaitsRequest&) override { return unused(); }
+  Result<void> resume(const ExecutionId&, std::string) override { return unused(); }
+  Result<void> close_waitpoint(const ExecutionId&, const std::string&, std::string) override { return unused(); }
+  Result<WaitpointToken> reissue_token(const ExecutionId&, ReissueRequest, std::string) override { return unused(); }
   Result<Created> create(CreateRequest) override { return unused(); }
   std::vector<Result<Created>> create_many(std::vector<CreateRequest>) override { return {}; }
   Result<FlowCreated> submit_flow(FlowRequest) override { return unused(); }
@@ -126,6 +141,7 @@ class FakeGateway final : public Gateway {
   std::vector<HeartbeatRequest> heartbeats_;
   std::vector<StepRequest> steps_;
   std::vector<Settlement> settlements_;
+  std::vector<SuspendRequest> suspensions_;
 };
 
 ClaimedExecution claimed(std::uint8_t number, std::uint32_t ttl_ms = 3600'000) {
@@ -367,6 +383,90 @@ TEST_F(RuntimeTest, sleep_that_is_entered_again_too_early_leaves_again) {
   Steps again(in_time, nullptr);
   EXPECT_NO_THROW(again.sleep(again.reserve("cool-off"), 1h));
   EXPECT_TRUE(gateway_->steps().empty());
+}
+
+// ---------------------------------------------------------------- waits
+
+SuspendRequest wait_for(const char* name) {
+  SuspendRequest request;
+  request.waitpoints = {{name, {}, {}}};
+  return request;
+}
+
+TEST_F(RuntimeTest, wait_is_asked_for_again_until_somebody_answers) {
+  std::atomic<int> failures{3};
+  gateway_->on_suspend = [&](const SuspendRequest&) -> Result<SuspendReply> {
+    if (failures-- > 0) return fail(Errc::outcome_unknown, "no connection");
+    return SuspendReply{.suspended = true};
+  };
+  const TaskPtr one = task();
+  Steps steps(*one, nullptr);
+  EXPECT_THROW(steps.wait(steps.reserve("paid"), wait_for("paid")), LeaveHandler);
+  const auto sent = gateway_->suspensions();
+  ASSERT_EQ(sent.size(), 4u);
+  EXPECT_EQ(sent.back().position, 1u);
+  EXPECT_EQ(sent.back().step_name, "paid");
+  EXPECT_EQ(one->state(), RunningTask::State::settling) << "a heartbeat that finds no lease is no loss from here on";
+}
+
+TEST_F(RuntimeTest, wait_that_is_over_at_once_leaves_the_task_running) {
+  gateway_->on_suspend = [](const SuspendRequest&) {
+    SuspendReply reply;
+    reply.outcome.emplace().signals.push_back({.payload = "7"});
+    return reply;
+  };
+  const TaskPtr one = task();
+  Steps steps(*one, nullptr);
+  EXPECT_EQ(steps.wait(steps.reserve("paid"), wait_for("paid")).signals.at(0).payload, "7");
+  EXPECT_EQ(one->state(), RunningTask::State::running);
+}
+
+TEST_F(RuntimeTest, wait_that_was_recorded_before_is_read) {
+  gateway_->on_suspend = [](const SuspendRequest&) { return SuspendReply{.duplicate = true}; };
+  const TaskPtr one = task();
+  Steps steps(*one, nullptr);
+  const auto place = steps.reserve("paid");
+  EXPECT_THROW(steps.wait(place, wait_for("paid")), std::runtime_error);
+  Step theirs;
+  theirs.position = 1;
+  theirs.name = "paid";
+  theirs.wait.emplace().cause = WaitCause::timeout;
+  gateway_->on_record = {theirs};
+  const TaskPtr other = task();
+  Steps again(*other, nullptr);
+  EXPECT_EQ(again.wait(again.reserve("paid"), wait_for("paid")).cause, WaitCause::timeout);
+}
+
+TEST_F(RuntimeTest, wait_that_the_fence_refuses_ends_the_handler) {
+  gateway_->on_suspend = [](const SuspendRequest&) -> Result<SuspendReply> {
+    return fail(Errc::stale_lease, "not yours");
+  };
+  const TaskPtr one = task();
+  Steps steps(*one, nullptr);
+  EXPECT_THROW(steps.wait(steps.reserve("paid"), wait_for("paid")), TaskStopped);
+  EXPECT_EQ(one->state(), RunningTask::State::lost);
+}
+
+TEST_F(RuntimeTest, too_many_waitpoints_are_no_passing_error) {
+  gateway_->on_suspend = [](const SuspendRequest&) -> Result<SuspendReply> {
+    return fail(Errc::overloaded, "waitpoints: too many", "waitpoints");
+  };
+  const TaskPtr one = task();
+  Steps steps(*one, nullptr);
+  EXPECT_THROW(steps.wait(steps.reserve("paid"), wait_for("paid")), PermanentFailure);
+  EXPECT_EQ(one->state(), RunningTask::State::running);
+  EXPECT_EQ(gateway_->suspensions().size(), 1u);
+}
+
+TEST_F(RuntimeTest, worker_that_stops_gives_up_a_wait_that_nobody_answers) {
+  const TaskPtr one = task();
+  gateway_->on_suspend = [&](const SuspendRequest&) -> Result<SuspendReply> {
+    one->request_stop("the worker is stopping");
+    return fail(Errc::unavailable, "no connection");
+  };
+  Steps steps(*one, nullptr);
+  EXPECT_THROW(steps.wait(steps.reserve("paid"), wait_for("paid")), TaskStopped);
+  EXPECT_EQ(one->state(), RunningTask::State::running) << "so that it can be given back";
 }
 
 // ---------------------------------------------------------------- settling

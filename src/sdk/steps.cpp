@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -20,6 +21,26 @@ milliseconds backoff(const StepOptions& options, std::uint32_t tries) {
   double delay = static_cast<double>(options.initial_delay.count());
   for (std::uint32_t i = 1; i < tries; ++i) delay = std::min(delay * options.multiplier, 1e12);
   return std::min(milliseconds(static_cast<milliseconds::rep>(delay)), options.max_delay);
+}
+
+// The steps of the task whose step this thread is in.
+thread_local const Steps* step_of_thread = nullptr;
+
+class InsideStep {
+ public:
+  explicit InsideStep(const Steps* steps) : before_(std::exchange(step_of_thread, steps)) {}
+  ~InsideStep() { step_of_thread = before_; }
+  InsideStep(const InsideStep&) = delete;
+  InsideStep& operator=(const InsideStep&) = delete;
+
+ private:
+  const Steps* before_;
+};
+
+// The lease is in order, and the same wait would be refused again.
+bool refuses_wait(const Error& error) {
+  return error.code == Errc::invalid_argument || error.code == Errc::payload_too_large ||
+         (error.code == Errc::overloaded && error.field == "waitpoints");
 }
 
 // What a thrown exception is recorded as.
@@ -75,7 +96,7 @@ void Steps::load() {
   loaded_ = true;
 }
 
-const Step* Steps::recorded(const Place& place) {
+const Step* Steps::recorded(const Place& place, bool is_wait) {
   load();
   const std::lock_guard lock(mutex_);
   const auto found = recorded_.find(place.position);
@@ -83,6 +104,7 @@ const Step* Steps::recorded(const Place& place) {
     if (found->second.name != place.name)
       changed(place, "step " + std::to_string(place.position) + " is \"" + place.name +
                          "\" now and was recorded as \"" + found->second.name + "\"");
+    if (found->second.wait.has_value() != is_wait) changed_kind(place, is_wait);
     return &found->second;
   }
   const auto elsewhere = recorded_names_.find(place.name);
@@ -94,6 +116,7 @@ const Step* Steps::recorded(const Place& place) {
 }
 
 Bytes Steps::try_once(const StepOptions& options, const std::function<Bytes(std::stop_token)>& work) {
+  const InsideStep inside(this);
   if (options.timeout.count() == 0) return work(task_.stop_token());
   // Trips at the time-out and when the task stops, whichever comes first.
   std::stop_source source;
@@ -185,7 +208,7 @@ Step Steps::record(StepRequest request) {
   for (milliseconds wait = first_record_pause;; wait = std::min(wait * 2, longest_record_pause)) {
     if (task_.state() == RunningTask::State::lost) throw TaskStopped(task_.stop_reason());
     const auto reply = task_.gateway().record_step(task_.handle(), request);
-    if (reply && reply->duplicate) return recorded_before(request);
+    if (reply && reply->duplicate) return recorded_before(request.position);
     if (reply) {
       Step step{request.position,
                 std::move(request.name),
@@ -217,14 +240,58 @@ Step Steps::record(StepRequest request) {
 }
 
 // The answer to an earlier try was lost, or two runs of one worker are at work: what is recorded counts.
-Step Steps::recorded_before(const StepRequest& request) {
-  const auto found = task_.gateway().list_steps(task_.execution().execution_id, request.position, 1);
+Step Steps::recorded_before(std::uint32_t position) {
+  const auto found = task_.gateway().list_steps(task_.execution().execution_id, position, 1);
   if (!found) throw std::runtime_error("a recorded step cannot be read: " + found.error().message);
-  if (found->steps.empty() || found->steps.front().position != request.position) {
-    throw std::runtime_error("step " + std::to_string(request.position) + " is recorded and cannot be found");
+  if (found->steps.empty() || found->steps.front().position != position) {
+    throw std::runtime_error("step " + std::to_string(position) + " is recorded and cannot be found");
   }
   return found->steps.front();
 }
+
+// The wait is the settlement of this lease: once it is asked for, heartbeats that find no lease are no loss, and a worker that
+// stops hands nothing back. If it is over at once the handler goes on with its lease.
+WaitOutcome Steps::wait(const Place& place, SuspendRequest request) {
+  if (const Step* known = recorded(place, true)) return *known->wait;
+  if (task_.stop_token().stop_requested() || !task_.begin_settling()) throw TaskStopped(task_.stop_reason());
+  request.position = place.position;
+  request.step_name = place.name;
+  const auto reply = suspend(request);
+  if (reply && reply->suspended) throw LeaveHandler{Suspended{}};
+  if (!reply && !refuses_wait(reply.error()) && !is_passing(reply.error())) {
+    task_.lose("the lease is lost: " + reply.error().message);
+  }
+  if (!task_.go_on() || (!reply && is_passing(reply.error()) && !refuses_wait(reply.error()))) {
+    throw TaskStopped(task_.stop_reason());
+  }
+  if (!reply) {
+    throw PermanentFailure("wait \"" + place.name + "\" was refused: " + reply.error().message, "wait_refused");
+  }
+  if (reply->outcome) return *reply->outcome;
+  const Step step = recorded_before(place.position);
+  if (step.wait) return *step.wait;
+  const std::lock_guard lock(mutex_);
+  changed_kind(place, true);
+}
+
+// Tries until somebody answers. A passing error is returned when the task is lost or asked to stop.
+Result<SuspendReply> Steps::suspend(const SuspendRequest& request) {
+  for (milliseconds pause = first_record_pause;; pause = std::min(pause * 2, longest_record_pause)) {
+    auto reply = task_.gateway().suspend(task_.handle(), request);
+    if (reply || refuses_wait(reply.error()) || !is_passing(reply.error())) return reply;
+    task_.gateway().pause(pause, task_.stop_token());
+    if (task_.stop_token().stop_requested()) return reply;
+  }
+}
+
+// Expects the lock.
+void Steps::changed_kind(const Place& place, bool is_wait) {
+  changed(place, "step " + std::to_string(place.position) + " \"" + place.name +
+                     (is_wait ? "\" is a wait now and was recorded as something else"
+                              : "\" is no wait now and was recorded as one"));
+}
+
+bool Steps::inside_step() const { return step_of_thread == this; }
 
 void Steps::finish() {
   load();

@@ -42,16 +42,22 @@ class Steps {
   Step note(const Place& place);
   // Returns when the time has come; leaves the handler until then.
   void sleep(const Place& place, std::chrono::milliseconds duration);
+  // How the wait ended. Leaves the handler if it lasts; position and name of the step are filled in.
+  WaitOutcome wait(const Place& place, SuspendRequest request);
+  // Whether this thread is inside of a step of this task now.
+  bool inside_step() const;
   // At the end of a handler: every recorded step must have been reached. Throws HandlerChanged.
   void finish();
 
  private:
   void load();
-  const Step* recorded(const Place& place);
+  const Step* recorded(const Place& place, bool is_wait = false);
   Step record(StepRequest request);
-  Step recorded_before(const StepRequest& request);
+  Step recorded_before(std::uint32_t position);
+  Result<SuspendReply> suspend(const SuspendRequest& request);
   Bytes try_once(const StepOptions& options, const std::function<Bytes(std::stop_token)>& work);
   [[noreturn]] void changed(const Place& place, const std::string& what);
+  [[noreturn]] void changed_kind(const Place& place, bool is_wait);
   [[noreturn]] void wait_until(TimestampMs wake_at);
   TimestampMs store_now() const;
   std::string order_recorded() const;

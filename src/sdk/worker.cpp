@@ -350,7 +350,9 @@ void Worker::Impl::run_one(const TaskPtr& task) {
   using State = sdk::RunningTask::State;
   if (task->state() == State::lost) return free_slot(task);  // before its turn came
   sdk::Settlement settlement = outcome_of(task);
-  if (task->begin_settling()) return leave(task, std::move(settlement));
+  // A task that waits for signals was settled when it was suspended.
+  const bool settled = std::holds_alternative<sdk::Suspended>(settlement);
+  if (settled || task->begin_settling()) return leave(task, std::move(settlement));
   if (task->state() == State::lost) free_slot(task);
 }
 

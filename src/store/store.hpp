@@ -125,7 +125,8 @@ class Session {
   virtual Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from,
                                                            std::uint32_t limit) = 0;
 
-  // Commits all sets in one transaction; one verdict per set, in order. Two sets of one commit never share a root.
+  // Commits all sets in one transaction; one verdict per set, in order. Two sets of one commit never share a root, unless
+  // both only check it.
   virtual Result<std::vector<Verdict>> commit(const std::vector<ChangeSet>& sets) = 0;
 
   // The numbers that the last commit gave to its appends, in the order of sets and of appends in each; 0 for those of sets

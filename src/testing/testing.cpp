@@ -122,6 +122,25 @@ std::vector<Event> Engine::history(const ExecutionId& id) {
 void Engine::cancel(const ExecutionId& id, std::string reason) {
   static_cast<void>(must(impl_->gateway().cancel(id, std::move(reason))));
 }
+SignalReply Engine::send_signal(const ExecutionId& id, SignalRequest request) {
+  return must(impl_->gateway().send_signal(id, std::move(request)));
+}
+SignalReply Engine::send_signal_by_token(const std::string& token, SignalRequest request) {
+  return must(impl_->gateway().send_signal_by_token(token, std::move(request)));
+}
+SignalReply Engine::approve(const ExecutionId& id, std::string waitpoint, std::string actor, std::string comment) {
+  return must(impl_->gateway().decide_approval(
+      id, {std::move(waitpoint), ApprovalDecision::approve, std::move(comment), std::move(actor)}));
+}
+SignalReply Engine::reject(const ExecutionId& id, std::string waitpoint, std::string actor, std::string comment) {
+  return must(impl_->gateway().decide_approval(
+      id, {std::move(waitpoint), ApprovalDecision::reject, std::move(comment), std::move(actor)}));
+}
+void Engine::resume(const ExecutionId& id, std::string reason) {
+  const auto resumed = impl_->gateway().resume(id, std::move(reason));
+  if (!resumed) throw std::runtime_error(resumed.error().message);
+}
+ExecutionWaits Engine::waits(const ExecutionId& id) { return must(impl_->gateway().describe_waits(id)); }
 TimestampMs Engine::now() const { return impl_->engine().now(); }
 
 void Engine::run() {

@@ -208,6 +208,7 @@ void VirtualGateway::settle(const Handle& handle, sdk::Settlement settlement, st
   if (auto* cancel = std::get_if<sdk::CancelHeld>(&settlement)) {
     return given(done(CancelHeldCommand{*fence, std::move(cancel->reason)}));
   }
+  if (std::holds_alternative<sdk::Suspended>(settlement)) return given({});
   if (auto* join = std::get_if<sdk::Join>(&settlement)) {
     const auto joined = engine_.call(JoinNodesCommand{*fence, std::move(join->names)});
     if (!joined) return given(Unexpected(joined.error()));

@@ -9,6 +9,7 @@
 
 #include "sdk/running_task.hpp"
 #include "testing/virtual_engine.hpp"
+#include "testing/virtual_schedules.hpp"
 
 namespace flowfabric::testing {
 
@@ -39,6 +40,7 @@ class VirtualGateway final : public sdk::Gateway {
   Result<FlowCreated> submit_flow(FlowRequest request) override;
   Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition) override;
   Result<FlowSealed> seal_flow(const FlowId& id, std::string reason) override;
+  sdk::ScheduleCalls& schedules() override { return schedules_; }
   Result<FlowAdded> extend_flow(const Handle& handle, const FlowAddition& addition) override;
   Result<FlowInputsReply> list_flow_inputs(const ExecutionId& id, std::uint32_t from, std::uint32_t limit) override;
   Result<FlowResult> wait_flow(const FlowId& id, sdk::milliseconds timeout) override;
@@ -58,6 +60,14 @@ class VirtualGateway final : public sdk::Gateway {
   Result<ReplayReply> replay(const ExecutionId& id, std::string reason,
                              const std::optional<std::string>& from_step) override;
   Result<void> change_priority(const ExecutionId& id, std::int32_t priority, std::string reason) override;
+  Result<SignalReply> send_signal(const ExecutionId& id, SignalRequest request) override;
+  Result<SignalReply> send_signal_by_token(const std::string& token, SignalRequest request) override;
+  Result<SignalReply> decide_approval(const ExecutionId& id, DecideRequest request) override;
+  Result<ExecutionWaits> describe_waits(const ExecutionId& id) override;
+  Result<ListWaitsReply> list_waits(const ListWaitsRequest& request) override;
+  Result<void> resume(const ExecutionId& id, std::string reason) override;
+  Result<void> close_waitpoint(const ExecutionId& id, const std::string& waitpoint, std::string reason) override;
+  Result<WaitpointToken> reissue_token(const ExecutionId& id, ReissueRequest request, std::string reason) override;
   Result<RegisterWorkerReply> register_worker(const WorkerRegistration& registration) override;
   Result<HeartbeatReply> heartbeat(const HeartbeatRequest& request) override;
   Result<std::vector<ClaimedExecution>> claim(const ClaimRequest& request, std::stop_token stop) override;
@@ -65,6 +75,8 @@ class VirtualGateway final : public sdk::Gateway {
   Result<void> change_tags(const Handle& handle, TagChanges changes) override;
   Result<StepReply> record_step(const Handle& handle, const StepRequest& request) override;
   Result<ListStepsReply> list_steps(const ExecutionId& id, std::uint32_t from_position, std::uint32_t limit) override;
+  Result<SuspendReply> suspend(const Handle& handle, const SuspendRequest& request) override;
+  Result<WaitpointToken> open_waitpoint(const Handle& handle, const WaitpointRequest& request) override;
   Result<void> store_checkpoint(const Handle& handle, Bytes bytes) override;
   void settle(const Handle& handle, sdk::Settlement settlement, std::function<void(Result<void>)> done) override;
   void pause(sdk::milliseconds time, const std::stop_token& stop) override;
@@ -75,6 +87,7 @@ class VirtualGateway final : public sdk::Gateway {
   VirtualEngine& engine_;
   CrashPlan& plan_;
   std::mutex mutex_;
+  VirtualSchedules schedules_{engine_, mutex_};
 };
 
 }  // namespace flowfabric::testing

@@ -64,7 +64,7 @@ struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::
 template <>
 struct EnumRange<WaitCause> : Range<WaitCause, WaitCause::signals, WaitCause::by_operator> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::waitpoint_reissued> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::schedule_buffered> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};
@@ -789,6 +789,7 @@ struct Shape<Event> {
       if_set("namespace", &Event::name_space, "The namespace of the execution or of the worker."),
       if_set("lane", &Event::lane, "The lane of the execution, or the lane itself."),
       if_set("kind", &Event::kind, "Of the execution or of the flow."),
+      if_set("schedule", &Event::schedule, "Of events of a schedule: its name."),
       if_set("worker_instance_id", &Event::worker_instance_id,
              "Of worker events, and of events that lease an execution: the worker that took it."),
       field("attempt_index", &Event::attempt_index, "The attempt that it belongs to."),

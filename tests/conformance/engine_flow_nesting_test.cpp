@@ -416,6 +416,30 @@ TEST_P(EngineFlowNesting, ItIsAddedToAnOpenFlowAndByARunningNode) {
   expect_exact(flow);
 }
 
+TEST_P(EngineFlowNesting, AFlowNodeThatGetsANodeBehindItGivesNoResultOfTheFlowAnyMore) {
+  FlowNode outer = within("outer", {"y"});
+  outer.flow->nodes.push_back(within("inner", {"x"}));
+  FlowRequest request = flow_of_nodes({outer, work("a")});
+  request.open = true;
+  const FlowId flow = submit(std::move(request));
+  const auto outputs = [&] {
+    Names names;
+    const FlowRecord record = value_of(reads::load_flow(engine().store(), flow));
+    for (const FlowOutput& output : value_of(reads::flow_result(engine().store(), record)).outputs) {
+      names.push_back(output.node);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  EXPECT_EQ(outputs(), (Names{"a", "outer/inner/x", "outer/y"}));
+  FlowAddition addition;
+  addition.nodes = {work("z")};
+  addition.edges = {{"outer", "z"}};
+  ASSERT_TRUE(admit(addition, {}));
+  ASSERT_TRUE(engine().call(GrowFlowCommand{flow, addition, {}, {}}));
+  EXPECT_EQ(outputs(), (Names{"a", "z"}));
+}
+
 TEST_P(EngineFlowNesting, EdgesDoNotCrossItsBoundary) {
   const auto field_of = [&](std::vector<FlowNode> nodes, std::vector<FlowEdge> edges) {
     const auto reply = engine().submit_flow(flow_of_nodes(std::move(nodes), std::move(edges)));

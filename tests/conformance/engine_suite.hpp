@@ -218,6 +218,7 @@ class EngineSuite : public testing::TestWithParam<StoreKind> {
     change.last_entry = record.last_entry;
     change.body = "\xff\xff nonsense";
     if (key.kind() == RecordKind::execution) change.listing = listing_of(value_of(decode_execution(record)));
+    if (key.kind() == RecordKind::schedule) change.listing = listing_of(value_of(decode_schedule(record)));
     ASSERT_EQ(value_of(session->commit({set})), std::vector<Verdict>{Verdict::committed});
   }
 

@@ -216,6 +216,23 @@ TEST_P(StoreContract, SeveralRootsCommitWholeOrNotAtAll) {
   EXPECT_EQ(version_of(execution("d")), 1u);
 }
 
+TEST_P(StoreContract, SeveralSetsOfACommitCanCheckTheSame) {
+  const Key there = execution("there"), absent = execution("absent");
+  write(set_of({put(there, 0)}));
+  const Verdicts expected = {Verdict::committed, Verdict::stale, Verdict::committed, Verdict::stale};
+  EXPECT_EQ(commit({set_of({put(execution("a"), 0), check(there, 1), check(absent, 0)}),
+                    set_of({put(execution("b"), 0), check(there, 2)}),
+                    set_of({put(execution("c"), 0), check(there, 1), check(absent, 0)}),
+                    set_of({put(execution("d"), 0), check(absent, 1)})}),
+            expected);
+  EXPECT_EQ(version_of(there), 1u);
+  EXPECT_FALSE(load(absent));
+  EXPECT_TRUE(load(execution("c")));
+  EXPECT_EQ(commit({set_of({put(execution("e"), 0), check(there, 1), check(absent, 0)}),
+                    set_of({put(execution("f"), 0), check(there, 1), check(absent, 0)})}),
+            (Verdicts{Verdict::committed, Verdict::committed}));
+}
+
 TEST_P(StoreContract, CheckIsOnlyTheGuard) {
   const Key key = execution("a");
   EXPECT_EQ(commit_one(set_of({check(key, 0)})), Verdict::committed);

@@ -29,6 +29,8 @@ struct Watch {
   std::string events_held_at;  // events behind this position are not shown; empty: all are
   // Called by sessions between a read and whatever follows; set by the thread that uses them.
   std::function<void(const ReadRequest&)> after_read;
+  // Sees the reply before the engine does, and may put records into it that were true once.
+  std::function<void(const ReadRequest&, ReadReply&)> change_reply;
   std::optional<Error> refuse_commits;  // what every commit answers
 
   template <class Call>
@@ -51,6 +53,7 @@ class WatchedSession final : public Session {
 
   Result<ReadReply> read(const ReadRequest& request) override {
     auto reply = watch_->through([&] { return inner_->read(request); });
+    if (reply && watch_->change_reply) watch_->change_reply(request, *reply);
     if (watch_->after_read) watch_->after_read(request);
     return reply;
   }

@@ -11,6 +11,7 @@
 #include <boost/json/parse.hpp>
 
 #include "api/route.hpp"
+#include "base/hashing.hpp"
 #include "e2e/support/api_reference.hpp"
 #include "engine/engine_impl.hpp"
 #include "open/open.hpp"
@@ -41,6 +42,8 @@ class Tour {
     run_a_flow();
     wait_for_signals();
     decide();
+    keep_a_schedule();
+    take_webhooks();
     manage_the_fleet();
     reserve();
     care();
@@ -233,6 +236,37 @@ class Tour {
   std::string claim_order() {
     const Reply reply = client_.post("/v1/claims", "{" + worker_ + R"(,"lanes":["orders"],"wait_ms":30000})");
     return text(reply.json.at("executions").at(0).at("handle"));
+  }
+
+  void take_webhooks() {
+    post("/v1/hooks", R"({"name":"pushes","scheme":"github","action":"create","kind":"build","lane":"ci"})");
+    get("/v1/hooks");
+    const std::string secret = "a secret that both know";
+    post("/v1/hooks/pushes/rotate", R"({"secret":")" + secret + R"(","grace_ms":86400000})");
+    const std::string body = R"({"ref":"refs/heads/main"})";
+    const Reply received = recorder_.send("POST", "/v1/hooks/pushes", body,
+                                          {{"X-GitHub-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958"},
+                                           {"X-Hub-Signature-256", "sha256=" + to_hex(Signer(secret).sign(body))}});
+    EXPECT_EQ(received.status, 200) << received.body;
+    send("DELETE", "/v1/hooks/pushes");
+  }
+
+  void keep_a_schedule() {
+    const std::string one = "/v1/schedules/nightly-report";
+    const std::string execution = R"("execution":{"kind":"report","lane":"reports"})";
+    post("/v1/schedules",
+         R"({"name":"nightly-report","cron":"30 2 * * *","time_zone":"Europe/Berlin",)" + execution + "}");
+    send("PUT", one,
+         R"({"cron":"30 2 * * MON-FRI","time_zone":"Europe/Berlin","overlap":"buffer_one",)" + execution + "}");
+    get("/v1/schedules?state=active");
+    get(one + "/next?count=3");
+    post(one + "/trigger", R"({"idempotency_key":"before the audit"})");
+    post(one + "/backfill", R"({"from":1767052800000,"to":1767225600000})");
+    post(one + "/pause", R"({"reason":"the numbers are wrong"})");
+    get(one);
+    post(one + "/resume");
+    get(one + "/history");
+    send("DELETE", one + "?reason=done");
   }
 
   void operate() {

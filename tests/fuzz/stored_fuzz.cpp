@@ -4,8 +4,10 @@
 #include <array>
 
 #include "base/check.hpp"
+#include "core/cron.hpp"
 #include "core/expected.hpp"
 #include "core/records.hpp"
+#include "core/schedule_records.hpp"
 #include "core/steps.hpp"
 #include "store/postgres/log_pages.hpp"
 #include "store/postgres/wakeup.hpp"
@@ -84,7 +86,35 @@ void check_capabilities(std::string_view bytes) {
   FF_CHECK(sqlite::decode_capabilities(sqlite::encode_capabilities(*capabilities)) == capabilities);
 }
 
-constexpr std::array<void (*)(std::string_view), 19> decoders = {
+void check_schedule(std::string_view bytes) {
+  ScheduleRecord named;
+  named.name_space = "n";
+  named.name = "s";
+  Record record;
+  record.key = schedule_key(named.name_space, named.name);
+  record.version = 1;
+  record.fixed = encode_fixed(named);
+  record.body = bytes;
+  const auto schedule = decode_schedule(record);
+  if (!schedule) return FF_CHECK(schedule.error().code == Errc::corruption);
+  const std::string written = encode(*schedule);
+  record.body = written;
+  FF_CHECK(encode(*decode_schedule(record)) == written);
+  FF_CHECK(expected_entries(record).has_value());
+}
+
+// Not stored bytes, but a spec has the text too.
+void check_cron(std::string_view text) {
+  const auto cron = parse_cron(text);
+  if (!cron) return FF_CHECK(cron.error().code == Errc::invalid_argument && cron.error().field == "cron");
+  constexpr std::int64_t from = 1'767'225'600;
+  const auto next = next_local(*cron, {}, from);
+  if (!next) return;
+  FF_CHECK(*next >= from);
+  FF_CHECK(next_local(*cron, {}, *next) == next);
+}
+
+constexpr std::array<void (*)(std::string_view), 21> decoders = {
     [](std::string_view bytes) { check_record(bytes, decode_spec); },
     [](std::string_view bytes) { check_record(bytes, decode_facts); },
     [](std::string_view bytes) { check_record(bytes, decode_attempt); },
@@ -104,6 +134,8 @@ constexpr std::array<void (*)(std::string_view), 19> decoders = {
     [](std::string_view bytes) { check_record(bytes, decode_step); },
     [](std::string_view bytes) { check_record(bytes, decode_checkpoint); },
     [](std::string_view bytes) { check_record(bytes, decode_flow_name); },
+    check_schedule,
+    check_cron,
 };
 
 }  // namespace

@@ -24,15 +24,19 @@ EdgeState resolved(EdgeKind kind, Outcome outcome, bool by_flow) {
 }
 
 FlowEvaluator::FlowEvaluator(const FlowRequest& request, Freedom freedom)
-    : failure_policy_(request.failure_policy), freedom_(std::move(freedom)) {
+    : failure_policy_(request.failure_policy), is_open_(request.open), freedom_(std::move(freedom)) {
   read({}, {}, {request.nodes, request.edges, request.groups, request.failure_policy});
+  count_needed();
+  spread_cleanup();
+  counted_.resize(nodes_.size());
+  settle();
+}
+
+void FlowEvaluator::count_needed() {
   for (Group& group : groups_) {
     if (group.policy == GroupPolicy::all) group.needed = group.edges.size();
     if (group.policy == GroupPolicy::any) group.needed = 1;
   }
-  spread_cleanup();
-  counted_.resize(nodes_.size());
-  settle();
 }
 
 // ---- The graph
@@ -75,7 +79,10 @@ void FlowEvaluator::add_edges(const std::string& prefix, const InnerFlow& flow) 
     edges_.push_back(made);
     nodes_[made.from].has_outgoing = true;
     if (edge.kind == EdgeKind::on_finish) nodes_[to].is_cleanup = true;
-    if (edge.kind == EdgeKind::on_failure) nodes_[made.from].handles_failure = true;
+    if (edge.kind != EdgeKind::on_failure) continue;
+    Node& handled = nodes_[made.from];
+    if (!handled.handles_failure && is_unhandled_failure(made.from)) handled.was_unhandled = true;
+    handled.handles_failure = true;
   }
 }
 
@@ -155,9 +162,10 @@ void FlowEvaluator::end(std::size_t node, Outcome outcome) {
 // Cancelling again changes nothing, unless the policy is stronger.
 void FlowEvaluator::cancel_flow(const FlowCancelRequest& request) {
   ++event_;
-  if (all_ended() || (cancelled_ && request.policy <= *cancelled_)) return;
+  if ((all_ended() && !is_open_) || (cancelled_ && request.policy <= *cancelled_)) return;
   if (cancelled_ == FlowCancelPolicy::flow_only) return;  // the flow has ended
   cancelled_ = request.policy;
+  is_open_ = false;
   if (request.policy != FlowCancelPolicy::flow_only)
     orders_.push_back({event_, {}, request.policy, request.run_cleanup, false});
   settle();
@@ -165,9 +173,112 @@ void FlowEvaluator::cancel_flow(const FlowCancelRequest& request) {
 
 void FlowEvaluator::pass_deadline() {
   ++event_;
-  if (all_ended() || cancelled_ == FlowCancelPolicy::flow_only) return;
+  if ((all_ended() && !is_open_) || cancelled_ == FlowCancelPolicy::flow_only) return;
   deadline_has_passed_ = true;
+  is_open_ = false;
   orders_.push_back({event_, {}, FlowCancelPolicy::cancel_all, false, true});
+  settle();
+}
+
+bool FlowEvaluator::may_get_edge(std::size_t node) const {
+  const Node& one = nodes_[node];
+  const bool may_wait = one.life == Life::waiting || (one.life == Life::ready && one.groups.empty());
+  if (one.role != Role::work || !may_wait) return false;
+  return std::none_of(one.groups.begin(), one.groups.end(), [&](std::size_t group) {
+    return groups_[group].name.empty() && groups_[group].state != GroupState::waiting;
+  });
+}
+
+void FlowEvaluator::add(const FlowAddition& addition, const std::function<void()>& added) {
+  ++event_;
+  FF_CHECK(is_open_);
+  read({}, {}, {addition.nodes, addition.edges, addition.groups});
+  count_needed();
+  spread_cleanup();
+  counted_.resize(nodes_.size());
+  // A node that could be claimed and gets an edge waits again.
+  for (Node& node : nodes_) {
+    if (node.life == Life::ready && !has_fired(node)) node.life = Life::waiting;
+  }
+  added();
+  settle();
+}
+
+void FlowEvaluator::seal() {
+  ++event_;
+  is_open_ = false;
+}
+
+// Of what is in a flow node, all is behind its begin, and the flow node is behind all.
+bool FlowEvaluator::is_behind(std::size_t node, std::size_t upstream) const {
+  if (nodes_[upstream].inside == node || begin_before(nodes_[node]) == upstream) return true;
+  return std::any_of(edges_.begin(), edges_.end(),
+                     [&](const Edge& edge) { return edge.from == upstream && edge.to == node; });
+}
+
+std::vector<bool> FlowEvaluator::chosen_to_replay(std::optional<std::size_t> node, bool descendants) const {
+  std::vector<bool> again(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) again[i] = node ? i == *node : nodes_[i].outcome != Outcome::success;
+  if (node && nodes_[*node].role == Role::flow) again[nodes_[*node].begin] = true;
+  for (bool changed = descendants; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      for (std::size_t j = 0; again[i] && j < nodes_.size(); ++j) {
+        if (again[j] || !is_behind(j, i)) continue;
+        again[j] = true;
+        changed = true;
+      }
+    }
+  }
+  return again;
+}
+
+// Nodes that do not run again keep what has become of them, and so do their groups; only the edges are counted anew.
+void FlowEvaluator::arm(const std::vector<bool>& again) {
+  for (Edge& edge : edges_) {
+    if (!again[edge.from] && !again[edge.to]) continue;
+    Group& group = groups_[edge.group];
+    --(edge.state == EdgeState::satisfied ? group.satisfied : group.unsatisfiable);
+    edge.state = EdgeState::waiting;
+    group.is_older = true;
+  }
+  for (Group& group : groups_) {
+    if (!again[group.node]) continue;
+    group.state = GroupState::waiting;
+    group.changed_in = 0;
+    group.is_older = false;
+  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!again[i]) continue;
+    Node& node = nodes_[i];
+    node.life = Life::waiting;
+    node.has_started = false;
+    node.ended_by_flow = false;
+    node.was_unhandled = false;
+    node.order.reset();
+    node.is_swept_away = false;
+    node.outcome = Outcome::none;
+    node.ended_in = 0;
+    node.armed_in = event_;
+    counted_[i] = false;
+  }
+}
+
+void FlowEvaluator::replay(std::optional<std::size_t> node, bool descendants) {
+  ++event_;
+  FF_CHECK(all_ended());
+  cancelled_.reset();
+  deadline_has_passed_ = false;
+  first_order_ = orders_.size();
+  arm(chosen_to_replay(node, descendants));
+  // Which of the failures that stay is the first one is not defined.
+  first_failures_.clear();
+  unhandled_failures_ = 0;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!counted_[i] || nodes_[i].inside) continue;
+    first_failures_.insert(i);
+    ++unhandled_failures_;
+  }
   settle();
 }
 
@@ -224,7 +335,8 @@ bool FlowEvaluator::make_ready() {
 
 bool FlowEvaluator::is_unhandled_failure(std::size_t node) const {
   const Node& one = nodes_[node];
-  return one.life == Life::ended && !one.ended_by_flow && one.outcome != Outcome::success && !one.handles_failure;
+  const bool is_handled = one.handles_failure && !one.was_unhandled;
+  return one.life == Life::ended && !one.ended_by_flow && one.outcome != Outcome::success && !is_handled;
 }
 
 // A failure in a flow node is one of that flow node only.
@@ -245,6 +357,7 @@ bool FlowEvaluator::count_failures() {
     const bool flow_has_ended = !flow && cancelled_ == FlowCancelPolicy::flow_only;
     if (policy == FailurePolicy::fail_fast && !flow_has_ended) {
       orders_.push_back({event_, flow, FlowCancelPolicy::cancel_pending, true, false});
+      if (!flow) is_open_ = false;
     }
   }
   return changed;
@@ -262,6 +375,7 @@ bool FlowEvaluator::end_one(bool as_shown) {
       node.outcome = end.outcome;
       node.ended_by_flow = end.by_flow;
       node.order = end.order;
+      node.is_swept_away = end.is_swept_away;
       node.ended_in = event_;
       return true;
     }
@@ -276,10 +390,11 @@ std::vector<FlowEvaluator::End> FlowEvaluator::possible_ends(std::size_t node) c
   if (own) ends.push_back(*own);
   for (std::size_t i = 0; i < orders_.size(); ++i) {
     if (!is_covered(orders_[i], node)) continue;
-    ends.push_back({orders_[i].is_deadline ? Outcome::expired : Outcome::cancelled, true, i});
+    ends.push_back({orders_[i].is_deadline ? Outcome::expired : Outcome::cancelled, true, i, true});
   }
   const bool is_unneeded_now = is_unneeded(node) && (!may_be_let_run(node) || shown(node) == Outcome::cancelled);
-  if (is_unneeded_now || is_in_ended_flow(node)) ends.push_back({Outcome::cancelled});
+  const bool is_in_ended = is_in_ended_flow(node);
+  if (is_unneeded_now || is_in_ended) ends.push_back({Outcome::cancelled, true, {}, is_in_ended});
   return ends;
 }
 
@@ -306,18 +421,20 @@ std::optional<FlowEvaluator::End> FlowEvaluator::end_by_groups(const Node& node)
 // When all nodes in it have ended.
 std::optional<FlowEvaluator::End> FlowEvaluator::end_of_flow_node(std::size_t node) const {
   bool has_failed = false;
-  bool is_cancelled_from_around = false;
+  bool is_cancelled = false;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!is_in(i, node)) continue;
     if (nodes_[i].life != Life::ended) return {};
     if (nodes_[i].inside == node && is_unhandled_failure(i)) has_failed = true;
+    // Within one run, there is a failure if a node was swept away for another reason than an order from around.
+    if (nodes_[i].inside == node && nodes_[i].is_swept_away) is_cancelled = true;
     if (!nodes_[i].order) continue;
     const auto ordered = orders_[*nodes_[i].order].flow;
-    if (ordered != node && is_in(node, ordered)) is_cancelled_from_around = true;
+    if (ordered != node && is_in(node, ordered)) is_cancelled = true;
   }
   if (nodes_[nodes_[node].begin].outcome == Outcome::skipped) return End{Outcome::skipped};
   if (has_failed) return End{Outcome::failed, false};
-  if (is_cancelled_from_around) return End{deadline_has_passed_ ? Outcome::expired : Outcome::cancelled};
+  if (is_cancelled) return End{deadline_has_passed_ ? Outcome::expired : Outcome::cancelled, true, {}, true};
   return End{Outcome::success, false};
 }
 
@@ -332,10 +449,11 @@ bool FlowEvaluator::is_covered(const Order& order, std::size_t node) const {
   return order.policy == FlowCancelPolicy::cancel_all || !one.has_started;
 }
 
-// The flow node was ended before the nodes in it.
+// The flow node was ended before the nodes in it. One that does not run again has ended before the replay, and ends nothing.
 bool FlowEvaluator::is_in_ended_flow(std::size_t node) const {
   for (auto around = nodes_[node].inside; around; around = nodes_[*around].inside) {
-    if (nodes_[*around].life == Life::ended) return true;
+    const bool has_ended = nodes_[*around].life == Life::ended;
+    if (has_ended && nodes_[*around].ended_in >= nodes_[node].armed_in) return true;
   }
   return false;
 }
@@ -374,13 +492,14 @@ bool FlowEvaluator::all_ended() const {
 
 std::set<FlowState> FlowEvaluator::states() const {
   if (cancelled_ == FlowCancelPolicy::flow_only) return {FlowState::cancelled};
+  if (is_open_) return {FlowState::building};
   const bool has_failed = unhandled_failures_ > 0 || deadline_has_passed_;
   if (all_ended()) {
     if (cancelled_) return {FlowState::cancelled};
     return {has_failed ? FlowState::failed : FlowState::completed};
   }
-  const bool is_cancelling =
-      std::any_of(orders_.begin(), orders_.end(), [](const Order& order) { return !order.flow; });
+  const bool is_cancelling = std::any_of(orders_.begin() + static_cast<std::ptrdiff_t>(first_order_), orders_.end(),
+                                         [](const Order& order) { return !order.flow; });
   if (is_cancelling) return {FlowState::cancelling};
   const bool is_busy =
       std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.life == Life::running; });

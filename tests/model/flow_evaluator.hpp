@@ -44,12 +44,15 @@ class FlowEvaluator {
     Life life = Life::waiting;
     bool is_cleanup = false;
     bool handles_failure = false;  // has an outgoing on_failure edge
+    bool was_unhandled = false;    // it has failed, and got such an edge only then
     bool has_outgoing = false;     // edges of the request
     bool has_started = false;
     bool ended_by_flow = false;          // or skipped
     std::optional<std::size_t> order{};  // the one that ended it
+    bool is_swept_away = false;          // cancelled by an order, or with the flow node around it
     Outcome outcome = Outcome::none;     // of an ended node
     std::size_t ended_in = 0;            // the event after which it ended
+    std::size_t armed_in = 0;            // the replay since which it waits or runs again; 0: it has run once at most
     std::vector<std::size_t> groups{};   // of its incoming edges; the begin of a flow node has those of the flow node
   };
   struct Edge {
@@ -71,6 +74,7 @@ class FlowEvaluator {
     std::size_t unsatisfiable = 0;
     GroupState state = GroupState::waiting;
     std::size_t changed_in = 0;
+    bool is_older = false;  // it has changed before the last run of one of its upstream nodes
   };
   // How the engine has ended this node, or none. Asked only where several answers are allowed.
   using Freedom = std::function<Outcome(std::size_t node)>;
@@ -84,6 +88,11 @@ class FlowEvaluator {
   void end(std::size_t node, Outcome outcome);
   void cancel_flow(const FlowCancelRequest& request);
   void pass_deadline();
+  // An addition that the rules allow; `added` is called before anything follows from it.
+  void add(const FlowAddition& addition, const std::function<void()>& added);
+  void seal();
+  // All nodes have ended. Without a node, those that have not succeeded run again.
+  void replay(std::optional<std::size_t> node, bool descendants);
 
   // ---- What must be
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -91,6 +100,10 @@ class FlowEvaluator {
   const std::vector<Group>& groups() const { return groups_; }
   std::size_t index_of(const std::string& name) const;
   bool all_ended() const;
+  // It is open and takes more from outside.
+  bool is_building() const { return is_open_; }
+  // The addition may have this edge to a node that exists.
+  bool may_get_edge(std::size_t node) const;
   // The states that are allowed, as they are shown for a single flow.
   std::set<FlowState> states() const;
   std::size_t unhandled_failures() const { return unhandled_failures_; }
@@ -120,17 +133,22 @@ class FlowEvaluator {
     Outcome outcome = Outcome::none;
     bool by_flow = true;  // or skipped
     std::optional<std::size_t> order{};
+    bool is_swept_away = false;
   };
 
   void read(const std::string& prefix, std::optional<std::size_t> inside, const InnerFlow& flow);
   std::size_t add_node(const std::string& name, std::optional<std::size_t> inside, const FlowNode& node);
   void add_edges(const std::string& prefix, const InnerFlow& flow);
   std::size_t group_of(const std::string& prefix, const InnerFlow& flow, std::size_t node, const std::string& name);
+  void count_needed();
   void spread_cleanup();
   bool is_in(std::size_t node, std::optional<std::size_t> flow) const;
   bool is_last_in(std::size_t node, std::optional<std::size_t> flow) const;
   std::optional<std::size_t> begin_before(const Node& node) const;
 
+  bool is_behind(std::size_t node, std::size_t upstream) const;
+  std::vector<bool> chosen_to_replay(std::optional<std::size_t> node, bool descendants) const;
+  void arm(const std::vector<bool>& again);
   void settle();
   bool resolve_edges();
   bool change_groups();
@@ -153,9 +171,11 @@ class FlowEvaluator {
   std::vector<Edge> edges_;
   std::vector<Group> groups_;
   FailurePolicy failure_policy_;
+  bool is_open_ = false;
   Freedom freedom_;
   std::vector<Order> orders_;
-  std::vector<bool> counted_;  // as a failure, by node
+  std::size_t first_order_ = 0;  // since the last replay
+  std::vector<bool> counted_;    // as a failure, by node
   std::set<std::size_t> first_failures_;
   std::size_t unhandled_failures_ = 0;
   std::size_t event_ = 0;

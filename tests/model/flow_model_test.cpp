@@ -74,7 +74,10 @@ FlowPlayFigures compare_with_rules(StoreKindId kind, std::uint64_t flows) {
   std::printf("%zu flows with %zu nodes, %zu comparisons; %zu completed, %zu failed, %zu cancelled, %zu deadlines\n",
               figures.flows, figures.nodes, figures.comparisons, figures.completed, figures.failed, figures.cancelled,
               figures.deadlines);
-  std::printf("%zu have flow nodes, %zu two deep\n", figures.nested, figures.two_deep);
+  std::printf("%zu have flow nodes, %zu two deep; %zu replays with %zu nodes that ran again and %zu that did not\n",
+              figures.nested, figures.two_deep, figures.replays, figures.replayed, figures.kept);
+  std::printf("%zu were built step by step, with %zu additions and %zu edges to nodes that existed\n", figures.opened,
+              figures.additions, figures.late_edges);
   return figures;
 }
 
@@ -90,6 +93,12 @@ TEST(FlowModel, FlowsOnMemoryAreAsTheRulesSay) {
   EXPECT_GT(figures.fenced, 0u);
   EXPECT_GT(figures.nested, figures.flows / 3);
   EXPECT_GT(figures.two_deep, figures.flows / 20);
+  EXPECT_GT(figures.opened, figures.flows / 5);
+  EXPECT_GT(figures.additions, figures.opened);
+  EXPECT_GT(figures.late_edges, 0u);
+  EXPECT_GT(figures.replays, figures.flows / 2);
+  EXPECT_GT(figures.replayed, 0u);
+  EXPECT_GT(figures.kept, 0u);
   for (const Outcome outcome :
        {Outcome::success, Outcome::failed, Outcome::cancelled, Outcome::expired, Outcome::skipped}) {
     EXPECT_GT(figures.flow_nodes[outcome], 0u) << to_string(outcome);

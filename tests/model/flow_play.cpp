@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "core/ingress.hpp"
 #include "engine/integrity.hpp"
 #include "engine/reads.hpp"
 #include "model/flow_evaluator.hpp"
@@ -78,27 +79,120 @@ class FlowPlay {
  public:
   FlowPlay(TestDatabase& database, const FlowNumbers& numbers, FlowPlayFigures& figures)
       : driver_(database.open({clock_.source(), true}), clock_),
-        request_(make(numbers)),
+        whole_(make(numbers)),
+        part_size_(part_size_of(whole_, numbers)),
+        request_(first_part(whole_, part_size_)),
         evaluator_(request_, [this](std::size_t node) { return shown(node); }),
-        submitted_at_(clock_.now_ms()),
+        begun_at_(clock_.now_ms()),
         figures_(figures) {
     const auto created = driver_.submit_flow(request_);
     if (!created) throw Difference("the flow was refused: " + created.error().message);
     id_ = created->flow_id;
+    next_part_ = request_.nodes.size();
+    since_.resize(evaluator_.nodes().size(), begun_at_);
     deadline_is_due_ = request_.deadline_ms.has_value();
+    figures_.opened += request_.open;
     compare("submitted");
   }
 
   void run(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      if (evaluator_.all_ended()) break;
-      perform(step);
+    play(steps);
+    for (std::size_t i = 0; i < steps.size() % 3; ++i) {
+      replay(steps[i]);
+      play({steps.rbegin(), steps.rend()});
     }
+    count();
+  }
+
+ private:
+  void play(const std::vector<Step>& steps) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (evaluator_.all_ended() && !evaluator_.is_building()) break;
+      if (i % 4 == 3) add_part();
+      perform(steps[i]);
+    }
+    while (evaluator_.is_building() && next_part_ < whole_.nodes.size()) add_part();
+    if (evaluator_.is_building()) seal();
     end_all(steps.empty() ? 0 : steps.front().a);
     verify_end();
   }
 
- private:
+  // ---- Building a flow step by step: each part has some nodes of the first level, and their edges from and to earlier ones.
+  static std::size_t part_size_of(const FlowRequest& whole, const FlowNumbers& numbers) {
+    const std::uint32_t number = numbers.rules / 17;
+    if (number % 3 != 0) return whole.nodes.size();
+    return 1 + number / 3 % std::max<std::size_t>(whole.nodes.size() / 2, 1);
+  }
+  static FlowRequest first_part(const FlowRequest& whole, std::size_t size) {
+    FlowRequest request = whole;
+    const FlowAddition part = part_of(whole, 0, size, [](const FlowEdge&) { return false; });
+    request.nodes = part.nodes;
+    request.edges = part.edges;
+    request.groups = part.groups;
+    request.open = part.nodes.size() < whole.nodes.size();
+    return request;
+  }
+  // Nodes that exist get only edges that are allowed, without a group of their own.
+  template <class Allowed>
+  static FlowAddition part_of(const FlowRequest& whole, std::size_t first, std::size_t end, const Allowed& allowed) {
+    FlowAddition part;
+    std::set<std::string> earlier;
+    std::set<std::string> added;
+    for (std::size_t i = 0; i < end; ++i) {
+      (i < first ? earlier : added).insert(whole.nodes[i].name);
+      if (i >= first) part.nodes.push_back(whole.nodes[i]);
+    }
+    std::map<std::pair<std::string, std::string>, std::uint32_t> edges;  // of each group
+    for (const FlowEdge& edge : whole.edges) {
+      const bool is_new = added.contains(edge.to) && (added.contains(edge.from) || earlier.contains(edge.from));
+      const bool is_late = added.contains(edge.from) && earlier.contains(edge.to) && edge.group.empty();
+      if (!is_new && !(is_late && allowed(edge))) continue;
+      part.edges.push_back(edge);
+      ++edges[{edge.to, edge.group}];
+    }
+    for (FlowGroup group : whole.groups) {
+      const auto found = edges.find({group.node, group.name});
+      if (!added.contains(group.node) || found == edges.end()) continue;
+      if (group.policy == GroupPolicy::quorum) group.k = std::min(group.k, found->second);
+      part.groups.push_back(group);
+    }
+    return part;
+  }
+
+  void add_part() {
+    if (!evaluator_.is_building() || next_part_ >= whole_.nodes.size()) return;
+    const std::size_t end = std::min(next_part_ + part_size_, whole_.nodes.size());
+    const FlowAddition part = part_of(whole_, next_part_, end, [&](const FlowEdge& edge) {
+      const bool may = evaluator_.may_get_edge(evaluator_.index_of(edge.to));
+      figures_.late_edges += may;
+      return may;
+    });
+    FlowAddition admitted = part;
+    FF_CHECK(admit(admitted, IngressLimits{}).has_value());
+    must(driver_.call(GrowFlowCommand{id_, std::move(admitted), std::nullopt, {"builder", ""}}));
+    driver_.settle();
+    next_part_ = end;
+    request_.nodes.insert(request_.nodes.end(), part.nodes.begin(), part.nodes.end());
+    request_.edges.insert(request_.edges.end(), part.edges.begin(), part.edges.end());
+    request_.groups.insert(request_.groups.end(), part.groups.begin(), part.groups.end());
+    ++additions_;
+    ++figures_.additions;
+    evaluator_.add(part, [&] {
+      since_.resize(evaluator_.nodes().size(), clock_.now_ms());
+      read_nodes();
+    });
+    compare(fmt::format("addition of {} nodes and {} edges, from {} on", part.nodes.size(), part.edges.size(),
+                        part.nodes.front().name));
+  }
+
+  void seal() {
+    must(driver_.call(SealFlowCommand{id_, {"builder", ""}}));
+    driver_.settle();
+    read_nodes();
+    evaluator_.seal();
+    compare("sealed");
+  }
+
   static FlowRequest make(const FlowNumbers& numbers) {
     FlowRequest request = flow_of(numbers);
     add_times(request.nodes, numbers);
@@ -209,6 +303,33 @@ class FlowPlay {
     compare(fmt::format("flow cancelled: {}{}", to_string(request.policy), request.run_cleanup ? ", run_cleanup" : ""));
   }
 
+  void replay(const Step& step) {
+    const auto& nodes = evaluator_.nodes();
+    const bool all_succeeded =
+        std::all_of(nodes.begin(), nodes.end(), [](const auto& node) { return node.outcome == Outcome::success; });
+    std::optional<std::size_t> node;
+    if (all_succeeded || step.b % 3 != 0) node = step.a % nodes.size();
+    // Only a node that a worker runs can be replayed alone; a begin is no node of the request.
+    const bool descendants = !node || nodes[*node].role != Role::work || step.verb % 3 != 0;
+    std::optional<std::uint32_t> ordinal;
+    if (node) ordinal = infos_[*node].ordinal;
+    must(driver_.call(ReplayFlowCommand{id_, ordinal, descendants, {"operator", "mended"}}));
+    driver_.settle();
+    read_nodes();
+    evaluator_.replay(node, descendants);
+    begun_at_ = clock_.now_ms();
+    std::fill(since_.begin(), since_.end(), begun_at_);
+    deadline_is_due_ = request_.deadline_ms.has_value();
+    ++replays_;
+    ++figures_.replays;
+    const auto again = static_cast<std::size_t>(std::count_if(
+        nodes.begin(), nodes.end(), [](const auto& one) { return one.life != Life::ended || one.armed_in != 0; }));
+    figures_.replayed += again;
+    figures_.kept += nodes.size() - again;
+    compare(fmt::format("replay of {}{}", node ? nodes[*node].name : "what has not succeeded",
+                        descendants ? "" : " alone"));
+  }
+
   // Workers whose nodes were ended by the flow.
   void use_lost_leases() {
     for (const auto& [node, claimed] : lost_) {
@@ -234,7 +355,7 @@ class FlowPlay {
         continue;
       }
       deadline_is_due_ = false;
-      if (!evaluator_.all_ended()) ++figures_.deadlines;
+      if (!evaluator_.all_ended() || evaluator_.is_building()) ++figures_.deadlines;
       evaluator_.pass_deadline();
       compare("the deadline of the flow");
     }
@@ -246,11 +367,12 @@ class FlowPlay {
   std::pair<TimestampMs, std::optional<std::size_t>> next_deadline() const {
     TimestampMs at = std::numeric_limits<TimestampMs>::max();
     std::optional<std::size_t> found;
-    if (deadline_is_due_) at = submitted_at_ + *request_.deadline_ms;
+    if (deadline_is_due_) at = begun_at_ + *request_.deadline_ms;
     for (std::size_t i = 0; i < evaluator_.nodes().size(); ++i) {
       const auto deadline_ms = evaluator_.nodes()[i].deadline_ms;
-      if (!deadline_ms || evaluator_.nodes()[i].life == Life::ended || submitted_at_ + *deadline_ms > at) continue;
-      at = submitted_at_ + *deadline_ms;
+      // A node that has not ended runs since the submission or since the last replay.
+      if (!deadline_ms || evaluator_.nodes()[i].life == Life::ended || since_[i] + *deadline_ms > at) continue;
+      at = since_[i] + *deadline_ms;
       found = i;
     }
     return {at, found};
@@ -319,7 +441,7 @@ class FlowPlay {
   void compare_life(std::size_t i) {
     const FlowEvaluator::Node& node = evaluator_.nodes()[i];
     const PublicState found = infos_[i].public_state;
-    const bool is_delayed = node.delay_ms && clock_.now_ms() < submitted_at_ + *node.delay_ms;
+    const bool is_delayed = node.delay_ms && node.armed_in == 0 && clock_.now_ms() < since_[i] + *node.delay_ms;
     bool agrees = false;
     switch (node.life) {
       case Life::waiting: agrees = found == PublicState::waiting_children; break;
@@ -353,7 +475,7 @@ class FlowPlay {
       const std::string found = text(info.satisfied, info.unsatisfiable, info.needed, info.state);
       const std::string what = fmt::format("group '{}' of {}", group.name, node.name);
       if (expected != found) differ(what, expected, found);
-      if (group.policy == GroupPolicy::all || group.state != GroupState::fired) continue;
+      if (group.policy == GroupPolicy::all || group.state != GroupState::fired || group.is_older) continue;
       const std::string difference = evaluator_.difference_of_winners(group, info.winners);
       if (!difference.empty()) differ(what, "other winners", difference);
     }
@@ -435,6 +557,8 @@ class FlowPlay {
     }
     compare_first_failure(flow->first_failure);
     compare_events(state);
+    const std::size_t revision = 1 + replays_ + additions_;
+    if (flow->revision != revision) differ("revision", std::to_string(revision), std::to_string(flow->revision));
   }
   static std::string show_counts(const FlowCounts& counts) {
     return fmt::format("{} of {} pending, {} succeeded, {} failed, {} cancelled, {} expired, {} skipped",
@@ -465,14 +589,14 @@ class FlowPlay {
       }
       cursor = page->events.size() < flow_page ? std::string() : page->next_cursor;
     } while (!cursor.empty());
-    const std::size_t expected = has_ended(state) ? 1 : 0;
+    const std::size_t expected = replays_ + (has_ended(state) ? 1 : 0);
     if (ends.size() != expected) differ("events of the end", std::to_string(expected), std::to_string(ends.size()));
-    if (ends.empty()) return;
+    if (!has_ended(state)) return;
     const EventType type = state == FlowState::completed ? EventType::flow_completed
                            : state == FlowState::failed  ? EventType::flow_failed
                                                          : EventType::flow_cancelled;
-    if (ends.front() != type)
-      differ("event of the end", std::string(to_string(type)), std::string(to_string(ends.front())));
+    if (ends.back() != type)
+      differ("event of the end", std::string(to_string(type)), std::string(to_string(ends.back())));
   }
 
   void compare_inputs(const ClaimedExecution& claimed) {
@@ -547,10 +671,10 @@ class FlowPlay {
     const auto findings = integrity_findings(driver_.store());
     FF_CHECK(findings.has_value());
     if (!findings->empty()) differ("integrity", "without findings", findings->front());
-    count(result->state);
   }
 
-  void count(FlowState state) {
+  void count() {
+    const FlowState state = *evaluator_.states().begin();
     ++figures_.flows;
     figures_.nodes += infos_.size();
     for (const FlowNodeInfo& info : infos_) figures_.skipped += info.public_state == PublicState::skipped;
@@ -576,13 +700,19 @@ class FlowPlay {
 
   ManualClock clock_;
   Driver driver_;
-  FlowRequest request_;
+  const FlowRequest whole_;
+  const std::size_t part_size_;
+  FlowRequest request_;              // what has been submitted and added
+  std::size_t next_part_ = 0;        // the nodes of the whole from here on are missing
   std::vector<FlowNodeInfo> infos_;  // before the evaluator, which asks for them
   FlowEvaluator evaluator_;
-  TimestampMs submitted_at_;
+  std::vector<TimestampMs> since_{};  // when each node was added or, if it was replayed, the flow was for the last time
+  TimestampMs begun_at_;              // when it was submitted or, if it was replayed, for the last time
   FlowPlayFigures& figures_;
   FlowId id_{};
   bool deadline_is_due_ = false;
+  std::size_t replays_ = 0;
+  std::size_t additions_ = 0;
   std::map<std::size_t, ClaimedExecution> held_;
   std::map<std::size_t, ClaimedExecution> lost_;
   std::string log_;

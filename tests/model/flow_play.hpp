@@ -26,6 +26,12 @@ struct FlowPlayFigures {
   std::size_t completed = 0, failed = 0, cancelled = 0;
   std::size_t nested = 0;  // flows with flow nodes
   std::size_t two_deep = 0;
+  std::size_t opened = 0;  // flows that were built step by step
+  std::size_t additions = 0;
+  std::size_t late_edges = 0;                   // to nodes that existed
+  std::size_t replays = 0;                      // of flows
+  std::size_t replayed = 0;                     // nodes that ran again
+  std::size_t kept = 0;                         // nodes that did not
   std::map<Outcome, std::size_t> flow_nodes{};  // by outcome
 };
 

@@ -134,5 +134,127 @@ TEST(TestingEngine, cancellation_between_two_runs_ends_it) {
   EXPECT_EQ(engine.outcome(id).outcome, Outcome::cancelled);
 }
 
+// ---------------------------------------------------------------- signals
+
+TEST(TestingEngine, signal_wakes_a_handler_that_waits) {
+  Engine engine;
+  engine.on("order", [](Task& task) { return task.wait_for_signal<int>("paid", 24h).value_or(-1); });
+  const auto paid = engine.submit("order", Json()), late = engine.submit("order", Json());
+  engine.run();
+  EXPECT_EQ(engine.get(paid).summary.public_state, PublicState::suspended);
+  EXPECT_EQ(engine.waits(paid).waitpoints.at(0).name, "paid");
+  engine.advance(23h);
+  EXPECT_EQ(engine.signal(paid, "paid", 7).effect, SignalEffect::resumed);
+  engine.advance(1h);
+  EXPECT_EQ(engine.result<int>(paid), 7);
+  EXPECT_EQ(engine.result<int>(late), -1);
+  EXPECT_THROW(engine.signal(late, "paid", 7), std::runtime_error);
+}
+
+TEST(TestingEngine, approvals_tokens_and_operators_are_there) {
+  Engine engine;
+  std::string token;
+  engine.on("order", [&](Task& task) {
+    task.step("open", [&] { token = task.open_waitpoint("go").token; });
+    task.wait_for_signal("go");
+    const bool first = task.approval({.name = "first", .title = "?", .needed = 2}).approved();
+    const bool second = task.approval({.name = "second", .title = "?"}).rejected();
+    return first && second && !task.wait_for_signal("never", 24h);
+  });
+  const auto id = engine.submit("order", Json());
+  engine.run();
+  engine.send_signal_by_token(token);
+  engine.run();
+  engine.approve(id, "first", "ada");
+  EXPECT_EQ(engine.approve(id, "first", "bob", "fine").effect, SignalEffect::resumed);
+  engine.run();
+  engine.reject(id, "second", "cyd");
+  engine.run();
+  engine.resume(id, "enough");
+  engine.run();
+  EXPECT_TRUE(engine.result<bool>(id));
+}
+
+TEST(TestingEngine, crash_at_any_boundary_of_a_wait_changes_nothing) {
+  const auto count = testing::crash_everywhere([](Engine& engine) {
+    std::set<std::string> tokens;
+    engine.on("order", [&](Task& task) {
+      task.step("ask", [&] { tokens.insert(task.open_waitpoint("paid").token); });
+      const int paid = task.wait_for_signal<int>("paid");
+      const int early = task.wait_for_signal<int>("early");
+      const auto never = task.wait_for_signal("never", 24h);
+      return paid * 10 + early + (never ? 100 : 0);
+    });
+    const auto id = engine.submit("order", Json());
+    engine.signal(id, "early", 2);
+    engine.run();
+    ASSERT_EQ(tokens.size(), 1u);
+    engine.send_signal_by_token(*tokens.begin(), {.payload = "4"});
+    engine.run_until_ended(id);
+    ASSERT_EQ(engine.outcome(id).outcome, Outcome::success);
+    ASSERT_EQ(engine.result<int>(id), 42);
+    ASSERT_EQ(tokens.size(), 1u);
+  });
+  EXPECT_EQ(count, 10u) << "four steps with two boundaries each, the end, and the run without a crash";
+}
+
+TEST(TestingEngine, every_message_is_seen_once_whatever_crashes) {
+  testing::crash_everywhere([](Engine& engine) {
+    engine.on("inbox", [](Task& task) {
+      std::vector<int> got;
+      while (got.size() < 5) got.push_back(task.wait_for_signal<int>("message"));
+      return got;
+    });
+    const auto id = engine.submit("inbox", Json());
+    engine.signal(id, "message", 0);
+    engine.signal(id, "message", 1);
+    engine.run();
+    for (const int i : {2, 3, 4}) engine.signal(id, "message", i);
+    engine.run_until_ended(id);
+    ASSERT_EQ(engine.result<std::vector<int>>(id), (std::vector<int>{0, 1, 2, 3, 4}));
+  });
+}
+
+TEST(TestingEngine, early_signals_at_an_approval_count_only_as_decisions_of_people) {
+  Engine engine;
+  engine.on("order", [](Task& task) {
+    const auto result = task.approval({.title = "?", .approvers = {"ada", "bob"}, .needed = 2});
+    return result.approved() && result.decisions.size() == 2;
+  });
+  const auto id = engine.submit("order", Json());
+  engine.send_signal(id, {.waitpoint = "approval", .name = "approve"});                   // of nobody
+  engine.send_signal(id, {.waitpoint = "approval", .name = "approve", .source = "ada"});  // counts
+  engine.send_signal(id, {.waitpoint = "approval", .name = "reject", .source = "ada"});   // the same person again
+  engine.send_signal(id, {.waitpoint = "approval", .name = "reject", .source = "eve"});   // may not decide
+  engine.send_signal(id, {.waitpoint = "approval", .name = "hello", .source = "bob"});    // decides nothing
+  engine.run();
+  const auto open = engine.waits(id).waitpoints;
+  ASSERT_EQ(open.size(), 1u) << "it waits for bob";
+  ASSERT_EQ(open[0].approval->decisions.size(), 1u);
+  EXPECT_EQ(open[0].approval->decisions[0].actor, "ada");
+  engine.approve(id, "approval", "bob");
+  engine.run();
+  EXPECT_TRUE(engine.result<bool>(id));
+}
+
+TEST(TestingEngine, signals_at_a_waitpoint_that_becomes_an_approval_count_only_as_decisions) {
+  Engine engine;
+  engine.on("order", [](Task& task) {
+    task.step("open", [&] { task.open_waitpoint("approval"); });
+    task.wait_for_signal("go");
+    return task.approval({.title = "?"}).decisions.at(0).actor;
+  });
+  const auto id = engine.submit("order", Json());
+  engine.run();
+  engine.send_signal(id, {.waitpoint = "approval", .name = "approve"});
+  engine.send_signal(id, {.waitpoint = "approval", .name = "approval", .source = "bob"});
+  engine.send_signal(id, {.waitpoint = "go"});
+  engine.run();
+  EXPECT_TRUE(engine.waits(id).waitpoints.at(0).approval->decisions.empty());
+  engine.approve(id, "approval", "bob");
+  engine.run();
+  EXPECT_EQ(engine.result<std::string>(id), "bob");
+}
+
 }  // namespace
 }  // namespace flowfabric::sdk_test

@@ -101,6 +101,12 @@ void World::check_nothing_sleeps() {
       violated("the clock does what is due", "flow {} was due {} ms ago", to_string(shadow.record.id), now_ms() - due);
     }
   }
+  for (const auto& [key, shadow] : watcher_->schedules()) {
+    const TimestampMs due = next_due(shadow.record);
+    if (!shadow.removed && due != 0 && due <= now_ms()) {
+      violated("the clock does what is due", "schedule {} was due {} ms ago", shadow.record.name, now_ms() - due);
+    }
+  }
   watcher_->check_flows();
   watcher_->check_fleet_is_settled(now_ms());
   watcher_->check_fleet(processes_.front()->runtime->store(), now_ms());
@@ -210,6 +216,7 @@ void World::drain() {
     settle();
   }
   seal_all_flows();
+  delete_all_schedules();
   settle();
   for (int round = 0; round < most_drain_rounds; ++round) {
     if (drain_round(longest_nap_ms)) return;
@@ -239,6 +246,9 @@ void World::outlive_everything() {
   }
   for (const auto& [key, shadow] : watcher_->workers()) {
     if (!shadow.removed) violated("nothing is kept for ever", "{}", shadow.record.info.worker_instance_id);
+  }
+  for (const auto& [key, shadow] : watcher_->schedules()) {
+    if (!shadow.removed) violated("nothing is kept for ever", "schedule {}", shadow.record.name);
   }
   watcher_->check_indexes();
 }

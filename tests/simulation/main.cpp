@@ -39,6 +39,7 @@ constexpr std::uint64_t kept_seeds[] = {
     410052749,                 // the watcher let a key come back when the clock went back
     61000002624, 83000004088,  // a node that ended while the replay of its flow was being prepared ran again
     61000014342, 83000000506,  // the watcher did not know that a replayed node has not started, and may lose its steps
+    61000055828,               // a cancellation spared a node by a record from before the replay of its flow
 };
 
 // Printed by the signal handler when a run ends the process.

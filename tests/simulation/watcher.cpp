@@ -60,6 +60,14 @@ std::uint64_t Watcher::committed(const std::vector<ChangeSet>& sets, const std::
 }
 
 void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
+  if (change.action == RootChange::Action::check) {
+    const auto known = versions_.find(change.key);
+    const std::uint64_t version = known == versions_.end() ? 0 : known->second;
+    if (version != change.expected_version) {
+      violated("checks hold", "{} has version {} instead of {}", name_of(change.key), version, change.expected_version);
+    }
+    return;
+  }
   check_version(change);
   const Key& key = change.key;
   if (key.kind() == RecordKind::execution) {
@@ -70,6 +78,8 @@ void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
     }
   } else if (key.kind() == RecordKind::flow) {
     change.action == RootChange::Action::erase ? flow_removed(key) : flow_changed(key);
+  } else if (key.kind() == RecordKind::schedule) {
+    change.action == RootChange::Action::erase ? schedule_removed(key) : schedule_changed(key);
   } else if (key.kind() == RecordKind::worker) {
     if (change.action == RootChange::Action::erase) {
       worker_removed(key, latest_ms);
@@ -154,6 +164,8 @@ void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
   expected.retain_until = after.retain_until;
   expected.last_mutation_at = after.last_mutation_at;
   expected.member = after.member;  // resolved edges
+  // Its schedule was told of its end.
+  if ((after.gates & untold_schedule) == 0) expected.gates &= ~untold_schedule;
   if (before.gates != 0 && after.failure && after.failure->category == "node_failed") {
     expected.failure = after.failure;  // it is a flow, and a node in it has failed; it ends with the others
   }
@@ -344,6 +356,9 @@ void Watcher::check_due_index() {
     const FlowFacts& facts = shadow.record.facts;
     if (!shadow.removed) expected += check_due_entry(due, {facts.armed_due, key}, next_due(facts));
   }
+  for (const auto& [key, shadow] : schedules_) {
+    if (!shadow.removed) expected += check_due_entry(due, {shadow.record.armed_due, key}, next_due(shadow.record));
+  }
   for (const auto& [key, record] : idempotency_) {
     expected += check_due_entry(due, {record.armed_due, key}, record.expires_at);
   }
@@ -380,8 +395,9 @@ void Watcher::check_everything() {
   const auto findings = ok(integrity_findings(*store_));
   if (!findings.empty()) violated("the integrity check is clean", "{}", findings.front());
   std::size_t seen = 0;
-  for (const RecordKind kind : {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency,
-                                RecordKind::keyring, RecordKind::lane, RecordKind::name_space, RecordKind::worker}) {
+  for (const RecordKind kind :
+       {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency, RecordKind::keyring,
+        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);

@@ -41,6 +41,14 @@ struct WatcherOptions {
   bool log_grows_at_its_end = true;
 };
 
+// A schedule according to its record and its events.
+struct ScheduleShadow {
+  ScheduleRecord record;
+  std::string position;  // of its newest event
+  std::set<ExecutionId> fired;
+  bool removed = false;
+};
+
 // A flow according to its record and its events.
 struct FlowShadow {
   FlowRecord record;
@@ -81,6 +89,7 @@ class Watcher {
 
   std::map<Key, Shadow>& shadows() { return shadows_; }
   const std::map<Key, FlowShadow>& flows() const { return flows_; }
+  const std::map<Key, ScheduleShadow>& schedules() const { return schedules_; }
   // Of flows whose members have all ended and are resolved: what they have counted is so.
   void check_flows() const;
   Store& store() { return *store_; }
@@ -98,6 +107,9 @@ class Watcher {
   void note_lease(Shadow& shadow);
   void removed(const Key& key, TimestampMs latest_ms);
   void forget_log(const Key& key);
+  void schedule_changed(const Key& key);
+  void schedule_removed(const Key& key);
+  void check_firings(const ScheduleShadow& shadow, const ScheduleRecord& now, const std::vector<Event>& events);
   void flow_changed(const Key& key);
   void flow_removed(const Key& key);
   void check_removed_flows();
@@ -132,6 +144,7 @@ class Watcher {
   std::map<Key, Shadow> shadows_;
   std::map<Key, WorkerShadow> workers_;
   std::map<Key, FlowShadow> flows_;
+  std::map<Key, ScheduleShadow> schedules_;
   std::vector<Key> just_removed_;  // flows, by the commit at hand
   KeyringRecord keyring_;
   int rotations_ = 0;

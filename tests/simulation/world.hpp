@@ -187,6 +187,9 @@ class World final : public Environment {
   void seal_all_flows();
   Command random_growth(const Held& held);
   void operate_on_flow();
+  ScheduleRequest random_schedule();
+  void operate_on_schedule();
+  void delete_all_schedules();
   void check_created(const SentCreate& sent, const Created& created);
   void check_not_created(const SentCreate& sent, const Error& error);
   CreateRequest random_create();

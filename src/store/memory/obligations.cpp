@@ -59,6 +59,8 @@ struct ChangedRoot {
   const ChangeSet* set;
   RootChange::Action action;
 };
+bool is_check(RootChange::Action action) { return action == RootChange::Action::check; }
+
 void check_sequences(const std::vector<ChangeSet>& sets, const std::map<Key, ChangedRoot>& roots) {
   for (const auto& set : sets) {
     std::set<SequenceName> dropped;
@@ -77,7 +79,12 @@ void check_sets(const std::vector<ChangeSet>& sets) {
   std::map<Key, ChangedRoot> roots;
   for (const auto& set : sets) {
     check_one_partition(set);
-    for (const auto& change : set.roots) FF_CHECK(roots.emplace(change.key, ChangedRoot{&set, change.action}).second);
+    std::set<Key> own;
+    for (const auto& change : set.roots) {
+      FF_CHECK(own.insert(change.key).second);
+      const auto [other, is_first] = roots.emplace(change.key, ChangedRoot{&set, change.action});
+      FF_CHECK(is_first || (is_check(change.action) && is_check(other->second.action)));
+    }
     PutIndex puts(set);
     for (const auto& entry : set.log) puts.at(entry.root);
     check_ready_puts(set);

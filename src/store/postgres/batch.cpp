@@ -83,11 +83,12 @@ UPDATE root SET record_kind = $2::int, created_at = $3::bigint, name_space = $4:
   flow = $7::bytea
 WHERE key = $1::bytea)sql"};
 
-// Guard: every key is at the expected version, and stays so until the commit because of the share lock. Index
-// root_pkey.
+// Guard: every key is at the expected version, and stays so until the commit because of the share lock. It never waits: the
+// records of this batch are locked by now, and another session that is changing the record may be waiting for one of them.
+// Index root_pkey.
 constexpr Statement check_roots = {"check_roots", R"sql(
 SELECT assert_count(count(*), $3::int, 'FF001') FROM unnest($1::bytea[], $2::bigint[]) i(key, expected)
-CROSS JOIN LATERAL (SELECT FROM root WHERE key = i.key AND version = i.expected LIMIT 1 FOR SHARE) held)sql"};
+CROSS JOIN LATERAL (SELECT FROM root WHERE key = i.key AND version = i.expected LIMIT 1 FOR SHARE SKIP LOCKED) held)sql"};
 
 // Guard: every key is at the expected version; the lock waits for another transaction and checks again, then the rows
 // can be deleted. Index root_pkey. Also used to check that a record does not exist, see queue_roots.
@@ -373,6 +374,13 @@ void Batch::add_entry(const RootChange& change, const LogEntry& entry) {
 
 void Batch::sort() {
   for (auto* changes : {&inserts_, &updates_, &erasures_, &checks_, &absences_}) sort_by_key(*changes);
+  // Several sets may check the same. Of an absent record, only one can be created to lock the absence.
+  for (auto* checks : {&checks_, &absences_}) {
+    const auto is_same = [](const RootChange* a, const RootChange* b) {
+      return a->key == b->key && a->expected_version == b->expected_version;
+    };
+    checks->erase(std::unique(checks->begin(), checks->end(), is_same), checks->end());
+  }
   for (auto* entries : {&ready_put_, &ready_drop_}) sort_ready(*entries);
   for (auto* entries : {&due_put_, &due_drop_}) sort_due(*entries);
   // Of several puts to one name, which only one set can have, the last is used: the server refuses to write a row

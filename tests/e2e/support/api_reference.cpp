@@ -374,6 +374,7 @@ class Reference {
     names_.learn(example.body);
     names_.learn(example.reply.json);
     out_ += "```http\n" + example.method + " " + names_.replace_in(example.target) + "\n";
+    for (const auto& [name, value] : example.headers) out_ += name + ": " + value + "\n";
     if (!example.body.is_null()) out_ += "\n" + pretty(named(example.body)) + "\n";
     out_ += "```\n```http\n" + std::to_string(example.reply.status) + " " +
             std::string(net::reason_phrase(example.reply.status)) + "\n\n" + pretty(named(example.reply.json)) +
@@ -394,12 +395,13 @@ class Reference {
 
 }  // namespace
 
-Reply ExampleRecorder::send(const std::string& method, const std::string& target, const std::string& body) {
+Reply ExampleRecorder::send(const std::string& method, const std::string& target, const std::string& body,
+                            const net::Headers& headers) {
   const auto before = client_.succeeded();
-  Reply reply = client_.send(method, target, body);
+  Reply reply = client_.send(method, target, body, headers);
   for (const std::string& operation : client_.succeeded()) {
     if (before.contains(operation)) continue;
-    examples_[operation] = {method, target, body.empty() ? json::value{} : json::parse(body), reply};
+    examples_[operation] = {method, target, body.empty() ? json::value{} : json::parse(body), reply, headers};
   }
   return reply;
 }

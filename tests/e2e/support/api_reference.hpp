@@ -22,11 +22,13 @@ class ExampleRecorder {
     std::string target{};
     boost::json::value body{};  // null if there is none
     Reply reply{};
+    net::Headers headers{};  // beside the usual ones
   };
 
   explicit ExampleRecorder(TestClient& client) : client_(client) {}
 
-  Reply send(const std::string& method, const std::string& target, const std::string& body = {});
+  Reply send(const std::string& method, const std::string& target, const std::string& body = {},
+             const net::Headers& headers = {});
   void add(const std::string& operation, const Example& example) { examples_.emplace(operation, example); }
   // "POST /v1/claims" -> its example.
   const std::map<std::string, Example>& examples() const { return examples_; }

@@ -1239,6 +1239,7 @@ export interface Step {
   attempt_index: number;
   replay_count: number;
   worker_instance_id: string;
+  wait?: WaitOutcome;
 }
 
 export interface StepBody {
@@ -1437,6 +1438,128 @@ export const publicStates: readonly ExecutionSummary['public_state'][] = [
   'expired',
   'skipped',
 ];
+
+export interface Decision {
+  decision: 'approve' | 'reject';
+  actor: string;
+  comment?: string;
+  decided_at?: number;
+}
+
+export interface ApprovalInfo {
+  title: string;
+  approvers: string[];
+  needed: number;
+  rejections: number;
+  decisions: Decision[];
+  context?: unknown;
+  context_base64?: string;
+  context_encoding?: string;
+}
+
+export interface WaitpointInfo {
+  name: string;
+  number: number;
+  opened_at?: number;
+  waited_for: boolean;
+  signals: number;
+  approval?: ApprovalInfo;
+}
+
+export interface SignalMatch {
+  waitpoint?: string;
+  name?: string;
+  sources?: string[];
+  fields?: SignalField[];
+}
+
+export interface SignalField {
+  pointer: string;
+  equals: unknown;
+}
+
+export interface SignalCount {
+  n: number;
+  by?: 'signals' | 'waitpoints' | 'sources';
+  of: SignalMatch[];
+}
+
+export interface WaitCondition {
+  signal?: SignalMatch;
+  all_of?: WaitCondition[];
+  any_of?: WaitCondition[];
+  count?: SignalCount;
+}
+
+export interface WaitInfo {
+  number: number;
+  reason?: string;
+  since?: number;
+  timeout_at?: number;
+  on_timeout: 'fail' | 'cancel' | 'expire' | 'resume' | 'escalate';
+  escalated: boolean;
+  condition: WaitCondition;
+  veto?: WaitCondition;
+}
+
+export interface Signal {
+  number: number;
+  waitpoint: string;
+  name: string;
+  payload?: unknown;
+  payload_base64?: string;
+  payload_encoding?: string;
+  source?: string;
+  delivered_at?: number;
+}
+
+export interface WaitOutcome {
+  number: number;
+  cause: 'signals' | 'veto' | 'timeout' | 'operator';
+  ended_at?: number;
+  by?: string;
+  reason?: string;
+  escalated: boolean;
+  signals: Signal[];
+}
+
+export interface ExecutionWaits {
+  wait?: WaitInfo;
+  waitpoints: WaitpointInfo[];
+  signals: Signal[];
+  last_wait?: WaitOutcome;
+}
+
+export interface WaitingExecution {
+  execution_id: string;
+  namespace: string;
+  lane: string;
+  kind: string;
+  reason?: string;
+  since?: number;
+  timeout_at?: number;
+  escalated: boolean;
+  waitpoints: WaitpointInfo[];
+}
+
+export interface ListWaitsReply {
+  waits: WaitingExecution[];
+  next_cursor?: string;
+}
+
+export interface SignalReply {
+  execution_id: string;
+  number?: number;
+  effect: 'kept' | 'accepted' | 'resumed' | 'ignored';
+  duplicate: boolean;
+}
+
+export interface WaitpointToken {
+  waitpoint: string;
+  number: number;
+  token: string;
+  expires_at?: number;
+}
 
 export const eventTypes: readonly Event['type'][] = [
   'created',

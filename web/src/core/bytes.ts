@@ -84,3 +84,9 @@ export function formatJson(text: string): JsonToken[] | undefined {
   });
   return out;
 }
+
+/** What the API sends as JSON or as base64. */
+export function bytesOf(json: unknown, base64: string | undefined): Uint8Array {
+  if (base64 !== undefined) return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  return json === undefined ? new Uint8Array() : new TextEncoder().encode(JSON.stringify(json));
+}

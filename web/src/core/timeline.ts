@@ -27,7 +27,7 @@ export interface Timeline {
 const leaseStarts = new Set(['claimed', 'resumed', 'lease_reclaimed']);
 const leaseEnds: Record<string, Bar['tone']> = {
   completed: 'completed', failed: 'failed', retry_scheduled: 'failed', cancelled: 'cancelled', expired: 'expired',
-  lease_expired: 'lost', lease_revoked: 'lost', delayed: 'resumable', released: 'resumable',
+  lease_expired: 'lost', lease_revoked: 'lost', delayed: 'resumable', released: 'resumable', suspended: 'suspended',
 };
 
 export function buildTimeline(events: readonly Event[], attempts: readonly Attempt[], steps: readonly Step[], now: number): Timeline {
@@ -92,12 +92,14 @@ function fallbackBars(attempt: Attempt, to: number): Bar[] {
   }];
 }
 
+const stepTones: Record<Step['state'], Bar['tone']> = { succeeded: 'step', failed: 'failed', sleep: 'delayed', wait: 'suspended' };
+
 function stepBars(steps: readonly Step[], first: number, end: number): Bar[] {
   return steps.filter((step) => step.recorded_at !== undefined).map((step) => {
     const at = step.recorded_at as number;
     // A sleep begins when it is recorded; all others end then.
     const [from, to] = step.wake_at !== undefined ? [at, Math.min(step.wake_at, end)] : [at - step.duration_ms, at];
-    const tone: Bar['tone'] = step.state === 'failed' ? 'failed' : step.state === 'sleep' ? 'delayed' : 'step';
+    const tone = stepTones[step.state];
     return { from: Math.max(first, from), to: Math.max(first, to), open: false, tone, label: step.name, detail: `step ${step.position}` };
   });
 }

@@ -18,6 +18,7 @@ import { VTable, type Column } from '../../ui/vtable';
 
 const named: { title: string; types: EventType[] }[] = [
   { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'step_recorded', 'completed', 'failed', 'cancelled', 'expired', 'skipped', 'replayed', 'priority_changed', 'tags_changed'] },
+  { title: 'Waits', types: ['suspended', 'signal_delivered', 'wait_ended', 'wait_escalated', 'waitpoint_opened', 'waitpoint_closed', 'waitpoint_reissued'] },
   { title: 'Flows', types: ['flow_submitted', 'flow_cancelling', 'flow_completed', 'flow_failed', 'flow_cancelled', 'flow_reopened'] },
   { title: 'Leases', types: ['lease_expired', 'lease_revoked', 'lease_reclaimed', 'grant_issued', 'grant_expired'] },
   { title: 'Workers', types: ['worker_registered', 'worker_refreshed', 'worker_draining', 'worker_marked_dead', 'worker_ttl_swept'] },

@@ -17,6 +17,7 @@ import { showRaw } from '../../ui/raw';
 import { BytesView, JsonText } from '../../ui/viewer';
 import { Actions, editTags, replay } from './actions';
 import { Timeline } from './timeline';
+import { stepWaitWords, Waits } from './waits';
 
 interface Loaded {
   about: ExecutionDescription;
@@ -97,6 +98,7 @@ function Run({ loaded, reload, problem }: { loaded: Loaded; reload: () => void; 
       <Why about={about} />
       <div class="run-cols">
         <div class="stack">
+          <Waits about={about} events={events} />
           <Panel title="Timeline"><Timeline events={events} attempts={about.attempts} steps={steps} state={summary.public_state} /></Panel>
           <Payload about={about} />
           <Results about={about} />
@@ -213,7 +215,7 @@ function Attempts({ attempts }: { attempts: Attempt[] }) {
   );
 }
 
-const stepTones: Record<Step['state'], string> = { succeeded: 'step', failed: 'failed', sleep: 'delayed' };
+const stepTones: Record<Step['state'], string> = { succeeded: 'step', failed: 'failed', sleep: 'delayed', wait: 'suspended' };
 
 function Steps({ steps, about, reload }: { steps: Step[]; about: ExecutionDescription; reload: () => void }) {
   const canReplay = allows(session.value, 'operator') && endedStates.has(about.summary.public_state);
@@ -224,7 +226,7 @@ function Steps({ steps, about, reload }: { steps: Step[]; about: ExecutionDescri
         <tbody>{steps.map((step) => (
           <tr key={step.position}>
             <td class="right">{step.position}</td><td><Text>{step.name}</Text></td>
-            <td><span class="badge" data-state={stepTones[step.state]}>{step.state}</span> <Text>{step.failure ? `${step.failure.category}: ${step.failure.message ?? ''}` : undefined}</Text></td>
+            <td><span class="badge" data-state={stepTones[step.state]}>{step.state}</span> <Text>{step.failure ? `${step.failure.category}: ${step.failure.message ?? ''}` : step.wait ? stepWaitWords(step.wait) : undefined}</Text></td>
             <td class="nowrap"><Time at={step.recorded_at} ms /></td><td class="right">{duration(step.wake_at !== undefined && step.recorded_at !== undefined ? step.wake_at - step.recorded_at : step.duration_ms)}</td><td class="right">{step.tries}</td>
             {canReplay ? <td class="right"><button type="button" class="button small" onClick={() => replay({ about, done: reload }, step)}>Run again from here …</button></td> : null}
           </tr>

@@ -1,0 +1,180 @@
+// Schedules as JSON.
+#pragma once
+
+#include <flowfabric/schedules.hpp>
+
+#include "wire/bodies.hpp"
+#include "wire/shapes.hpp"
+
+namespace flowfabric::bodies {
+
+struct ScheduleUpdateBody : ScheduleSpec {
+  std::string name_space = "default";
+  std::optional<std::uint64_t> revision{};
+  std::string reason{};
+};
+struct ScheduleBody {
+  std::string name_space = "default";
+  std::string reason{};
+};
+struct TriggerBody : TriggerRequest {
+  std::string name_space = "default";
+  std::string reason{};
+};
+struct BackfillBody : BackfillRequest {
+  std::string name_space = "default";
+  std::string reason{};
+};
+
+}  // namespace flowfabric::bodies
+
+namespace flowfabric::wire {
+
+template <>
+struct EnumRange<ScheduleState> : Range<ScheduleState, ScheduleState::active, ScheduleState::deleted> {};
+template <>
+struct EnumRange<OverlapPolicy> : Range<OverlapPolicy, OverlapPolicy::skip, OverlapPolicy::cancel_running> {};
+template <>
+struct EnumRange<CatchUpPolicy> : Range<CatchUpPolicy, CatchUpPolicy::none, CatchUpPolicy::all> {};
+template <>
+struct EnumRange<FiringCause> : Range<FiringCause, FiringCause::timer, FiringCause::backfill> {};
+template <>
+struct EnumRange<FiringOutcome> : Range<FiringOutcome, FiringOutcome::fired, FiringOutcome::refused> {};
+
+inline constexpr std::string_view about_schedule_namespace = "The namespace of the schedule (default).";
+
+template <>
+struct Shape<ScheduleSpec> {
+  using S = ScheduleSpec;
+  static constexpr std::string_view name = "ScheduleSpec";
+  static constexpr auto fields = std::tuple{
+      if_set("cron", &S::cron,
+             "Five fields: minute, hour, day of month, month, day of week; or six with the second in front. Instead of "
+             "`every_ms`.")
+          .up_to(limits::max_cron_bytes),
+      if_set("every_ms", &S::every_ms, "An interval instead of `cron`.")
+          .within(limits::min_schedule_interval_ms, limits::max_duration_ms),
+      moment("anchor_at", &S::anchor_at, "From when on intervals are counted (1970).").up_to(limits::max_timestamp_ms),
+      field("time_zone", &S::time_zone, "A name of the IANA database, like `Europe/Berlin` (UTC).")
+          .within(1, limits::max_time_zone_bytes),
+      field("exceptions", &S::exceptions,
+            "Local days without firings: `2026-12-24`, `2026-12-24/2027-01-01`, or `12-25` for every year.")
+          .up_to(limits::max_exceptions)
+          .each_up_to(limits::max_exception_bytes),
+      moment("start_at", &S::start_at, "No firings before this time.").up_to(limits::max_timestamp_ms),
+      moment("end_at", &S::end_at, "No firings from this time on.").up_to(limits::max_timestamp_ms),
+      field("jitter_ms", &S::jitter_ms, "Each firing is late by a part of this, the same on every server (0).")
+          .up_to(limits::max_duration_ms),
+      field("overlap", &S::overlap, "What a firing does while an execution of an earlier one has not ended (skip)."),
+      field("catch_up", &S::catch_up, "Which of the firings that were missed are made up for (last)."),
+      field("catch_up_limit", &S::catch_up_limit, "With `catch_up` all: only the last so many (100).")
+          .within(1, limits::max_catch_up),
+      field("start_window_ms", &S::start_window_ms, "A firing that is later than this was missed (a minute).")
+          .up_to(limits::max_duration_ms),
+      required("execution", &S::execution,
+               "What each firing creates. The namespace is that of the schedule; it can have neither an id nor an "
+               "idempotency key, and no absolute times."),
+  };
+};
+
+template <>
+struct Shape<ScheduleRequest> {
+  using R = ScheduleRequest;
+  static constexpr std::string_view name = "ScheduleRequest";
+  static constexpr auto fields = std::tuple_cat(
+      std::tuple{
+          field("namespace", &R::name_space, about_schedule_namespace).within(1, limits::max_namespace_bytes),
+          required("name", &R::name, "Unique within the namespace.").within(1, limits::max_schedule_name_bytes),
+          field("paused", &R::paused, "It fires nothing until it is resumed (false)."),
+      },
+      Shape<ScheduleSpec>::fields);
+};
+
+template <>
+struct Shape<bodies::ScheduleUpdateBody> {
+  using T = bodies::ScheduleUpdateBody;
+  static constexpr std::string_view name = "ScheduleUpdateBody";
+  static constexpr auto fields = std::tuple_cat(
+      std::tuple{
+          field("namespace", &T::name_space, about_schedule_namespace).within(1, limits::max_namespace_bytes),
+          field("revision", &T::revision, "Only if the schedule has this revision; else `conflict`."),
+          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes),
+      },
+      Shape<ScheduleSpec>::fields);
+};
+
+FF_SHAPE(bodies::ScheduleBody, "ScheduleBody",
+         field("namespace", &T::name_space, about_schedule_namespace).within(1, limits::max_namespace_bytes),
+         field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
+FF_SHAPE(bodies::TriggerBody, "TriggerBody",
+         field("namespace", &T::name_space, about_schedule_namespace).within(1, limits::max_namespace_bytes),
+         field("ignore_overlap", &T::ignore_overlap, "Start beside executions that run, whatever the policy (false)."),
+         field("idempotency_key", &T::idempotency_key,
+               "Repeating the call with the same key starts nothing new while the execution is kept.")
+             .up_to(limits::max_idempotency_key_bytes),
+         field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
+FF_SHAPE(bodies::BackfillBody, "BackfillBody",
+         field("namespace", &T::name_space, about_schedule_namespace).within(1, limits::max_namespace_bytes),
+         required("from", &T::from, "The first scheduled time, in milliseconds since the epoch.")
+             .up_to(limits::max_timestamp_ms),
+         required("to", &T::to, "Where the range ends; exclusive. What is after now is left out.")
+             .up_to(limits::max_timestamp_ms),
+         field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
+
+FF_SHAPE(ScheduleSaved, "ScheduleSaved", field("namespace", &T::name_space, "Its namespace."),
+         field("name", &T::name, "Its name."), field("state", &T::state, "Its state."),
+         field("revision", &T::revision, "One more with each change of the spec."),
+         moment("next_at", &T::next_at, "The next firing; absent: none."),
+         field("duplicate", &T::duplicate, "It was like this already."))
+FF_SHAPE(ScheduleSummary, "ScheduleSummary", field("namespace", &T::name_space, "Its namespace."),
+         field("name", &T::name, "Its name."), field("state", &T::state, "Its state."),
+         if_set("cron", &T::cron, "Its expression."), if_set("every_ms", &T::every_ms, "Its interval."),
+         if_set("time_zone", &T::time_zone, "Its time zone."), if_set("kind", &T::kind, "Of its executions."),
+         if_set("lane", &T::lane, "Of its executions."),
+         moment("next_at", &T::next_at, "The next firing, without jitter; absent: none."),
+         moment("last_fired_at", &T::last_fired_at, "When it last created an execution."),
+         field("fired", &T::fired, "How many executions it has created."),
+         field("running", &T::running, "How many of them have not ended, as far as the overlap policy counts them."),
+         moment("created_at", &T::created_at, "When it was created."),
+         field("damage", &T::damage, "Why the stored record cannot be decoded."))
+FF_SHAPE(ScheduleFiring, "ScheduleFiring", moment("scheduled_at", &T::scheduled_at, "The scheduled time."),
+         moment("at", &T::at, "When it was decided."), field("cause", &T::cause, "What made it fire."),
+         field("outcome", &T::outcome, "What became of it."),
+         field("execution_id", &T::execution_id, "The execution, if there is one."),
+         field("ended", &T::ended, "How that execution ended; none: it has not."),
+         field("count", &T::count, "How many in a row this entry stands for."),
+         if_set("detail", &T::detail, "Why it was skipped or refused."))
+FF_SHAPE(ScheduleCounts, "ScheduleCounts", field("fired", &T::fired, "Executions that were created."),
+         field("skipped", &T::skipped, "Firings that the overlap policy skipped."),
+         field("missed", &T::missed, "Firings that were missed and not made up for."),
+         field("refused", &T::refused, "Firings whose execution could not be created."),
+         field("succeeded", &T::succeeded, "Executions that ended in success."),
+         field("unsuccessful", &T::unsuccessful, "Executions that ended otherwise."))
+FF_SHAPE(RunningFiring, "RunningFiring", field("execution_id", &T::execution_id, "The execution."),
+         moment("scheduled_at", &T::scheduled_at, "The time for which it was created."))
+FF_SHAPE(ScheduleDescription, "ScheduleDescription", field("summary", &T::summary, "What listings show."),
+         field("spec", &T::spec, "When it fires, and what it creates."),
+         field("revision", &T::revision, "One more with each change of the spec."),
+         if_set("creator", &T::creator, "The requester."),
+         moment("changed_at", &T::changed_at, "The last change of its spec or state."),
+         if_set("changed_by", &T::changed_by, "Who made it."),
+         if_set("reason", &T::reason, "Why it was paused or resumed."),
+         field("counts", &T::counts, "Since it was created."),
+         field("running", &T::running, "Executions that the overlap policy counts as running."),
+         moment("buffered_at", &T::buffered_at, "The scheduled time of the firing that waits."),
+         field("history", &T::history, "The last hundred firings, newest first."),
+         field("next", &T::next, "The next ten times, in milliseconds since the epoch, without jitter."),
+         field("explain", &T::explain, "What it waits for."))
+FF_SHAPE(ListSchedulesReply, "ListSchedulesReply", field("schedules", &T::schedules, "By namespace and name."),
+         field("next_cursor", &T::next_cursor, "Cursor of the next page; empty on the last page."))
+FF_SHAPE(NextRuns, "NextRuns", field("next", &T::next, "In milliseconds since the epoch, without jitter."))
+FF_SHAPE(TriggerReply, "TriggerReply",
+         field("outcome", &T::outcome, "fired, or what the overlap policy did: skipped, buffered."),
+         moment("scheduled_at", &T::scheduled_at, "The time of the call."),
+         field("execution_id", &T::execution_id, "The execution that was or will be created."),
+         field("duplicate", &T::duplicate, "An earlier call with this idempotency key did it."))
+FF_SHAPE(BackfillReply, "BackfillReply", field("created", &T::created, "How many executions it created."),
+         field("existing", &T::existing, "How many scheduled times had theirs already."),
+         field("executions", &T::executions, "The new ones, by scheduled time."))
+
+}  // namespace flowfabric::wire
