@@ -52,6 +52,10 @@ Result<void> check_host(const net::Request& request) {
 
 Result<void> check_sender(const net::Request& request, const std::vector<std::string>& allowed_origins) {
   FF_TRY_VOID(check_host(request));
+  return check_origin(request, allowed_origins);
+}
+
+Result<void> check_origin(const net::Request& request, const std::vector<std::string>& allowed_origins) {
   const std::string_view host = request.headers.find("host").value_or("localhost");
   for (const auto& [name, origin] : request.headers) {
     if (!net::equal_ignoring_case(name, "origin")) continue;

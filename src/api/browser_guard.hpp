@@ -24,6 +24,9 @@ Result<void> check_host(const net::Request& request);
 // The same, and refuses origins that are neither the server itself nor allowed.
 Result<void> check_sender(const net::Request& request, const std::vector<std::string>& allowed_origins);
 
+// Refuses origins that are neither the server itself nor allowed. Programs that are no browsers name none.
+Result<void> check_origin(const net::Request& request, const std::vector<std::string>& allowed_origins);
+
 // For what only pages of this server may do: refuses requests that a browser sends for another page. Programs that are no
 // browsers send none of the fields that are looked at.
 Result<void> check_own_page(const net::Request& request);

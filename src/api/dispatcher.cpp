@@ -153,7 +153,7 @@ void Dispatcher::dispatch(const Exchange& exchange) {
     if (!matches(prepared.segments, request.segments)) continue;
     exchange->matched(prepared.route.pattern);
     if (prepared.route.method == request.method) {
-      if (prepared.route.anybody) return run(prepared, exchange, Caller{"", ApiRole::viewer, {}});
+      if (prepared.route.anybody) return let_anybody_in(prepared, exchange);
       return let_in(exchange, prepared.route.needs,
                     [this, &prepared, exchange](Caller caller) { run(prepared, exchange, std::move(caller)); });
     }
@@ -213,6 +213,13 @@ bool Dispatcher::dispatch_dashboard(const Exchange& exchange) {
   }
   exchange->respond(std::move(response));
   return true;
+}
+
+// No key keeps pages of other sites away from what needs none.
+void Dispatcher::let_anybody_in(const Prepared& prepared, const Exchange& exchange) {
+  const auto checked = check_origin(exchange->request(), cors_origins_);
+  if (!checked) return refuse(*exchange, checked.error());
+  run(prepared, exchange, Caller{"", ApiRole::viewer, {}});
 }
 
 // Anybody who has the token may use the page. No page of another origin may read it, whatever cors_origins allows.

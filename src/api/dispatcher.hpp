@@ -49,6 +49,7 @@ class Dispatcher {
   bool dispatch_plain(const Exchange& exchange);
   // Authenticates the client and continues. Usually the key is cached; else a thread of the pool asks the engine.
   void let_in(const Exchange& exchange, ApiRole needs, std::function<void(Caller)> go_on);
+  void let_anybody_in(const Prepared& prepared, const Exchange& exchange);
   void run(const Prepared& prepared, const Exchange& exchange, Caller caller);
   void in_pool(const Exchange& exchange, std::function<void()> work);
 

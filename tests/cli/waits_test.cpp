@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t waits_lease_ms = 3600 * 1000;
 
 template <class T>
-T must(Result<T> result) {
+T expect_value(Result<T> result) {
   if (!result) throw std::runtime_error(result.error().message);
   return std::move(*result);
 }
@@ -46,17 +46,17 @@ class Waits : public OnAStore {
     const auto engine = open_engine();
     CreateRequest create{.lane = "work", .kind = "order"};
     create.name_space = name_space;
-    Waiting made{to_string(must(engine->create(std::move(create))).execution_id), {}};
-    const auto claimed = must(engine->claim(
+    Waiting made{to_string(expect_value(engine->create(std::move(create))).execution_id), {}};
+    const auto claimed = expect_value(engine->claim(
         {.worker_id = "w", .worker_instance_id = "w-1", .lanes = {"work"}, .lease_ttl_ms = waits_lease_ms}));
-    const SuspendReply reply = must(engine->suspend(claimed.at(0).handle, std::move(request)));
+    const SuspendReply reply = expect_value(engine->suspend(claimed.at(0).handle, std::move(request)));
     for (const WaitpointToken& token : reply.tokens) made.tokens.push_back(token.token);
     return made;
   }
   // How the last wait ended, as the next claim tells it.
   WaitOutcome outcome_of(const std::string& id) const {
     const auto engine = open_engine();
-    const auto claimed = must(engine->claim(
+    const auto claimed = expect_value(engine->claim(
         {.worker_id = "w", .worker_instance_id = "w-1", .lanes = {"work"}, .lease_ttl_ms = waits_lease_ms}));
     if (claimed.size() != 1 || to_string(claimed.front().execution_id) != id) throw std::runtime_error("not claimed");
     return claimed.front().last_wait.value();

@@ -345,6 +345,8 @@ TEST_F(ScopedWorker, MayUseHandlesOfItsOwnNamespaceOnly) {
       {"/v1/leases/complete", R"({"handle":"HANDLE"})"},
       {"/v1/leases/extend", R"({"handle":"HANDLE","nodes":[{"name":"a","kind":"k"}]})"},
       {"/v1/leases/join", R"({"handle":"HANDLE","names":["a"]})"},
+      {"/v1/leases/waitpoints", R"({"handle":"HANDLE","name":"a"})"},
+      {"/v1/leases/suspend", R"({"handle":"HANDLE","waitpoints":[{"name":"a"}]})"},
       {"/v1/completions", R"({"completions":[{"handle":"HANDLE","complete":{}}]})"},
       {"/v1/workers/heartbeat", R"({"worker_instance_id":"w-1","leases":["HANDLE"]})"},
   };

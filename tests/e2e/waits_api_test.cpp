@@ -23,7 +23,7 @@ std::unique_ptr<Engine> engine_on(const test::ManualClock& clock) {
   return start_engine(open_store("memory:", std::move(options)).value(), {}).value();
 }
 
-std::string quoted(const std::string& value) { return json::serialize(json::value(value)); }
+std::string in_quotes(const std::string& value) { return json::serialize(json::value(value)); }
 
 // An execution that was suspended, and the tokens of its waitpoints.
 struct Suspended {
@@ -49,7 +49,7 @@ class WaitsApi : public testing::Test {
   Reply post(const std::string& target, const std::string& body = {}) { return call(secret_, "POST", target, body); }
 
   std::string create(const std::string& name_space = "default") {
-    const Reply reply = post("/v1/executions", R"({"kind":"k","namespace":)" + quoted(name_space) + "}");
+    const Reply reply = post("/v1/executions", R"({"kind":"k","namespace":)" + in_quotes(name_space) + "}");
     EXPECT_EQ(reply.status, 201) << reply.body;
     return text(reply.json.at("execution_id"));
   }
@@ -60,7 +60,7 @@ class WaitsApi : public testing::Test {
     return reply.json.at("executions").at(0);
   }
   Reply suspend_with(const std::string& handle, const std::string& how) {
-    return post("/v1/leases/suspend", R"({"handle":)" + quoted(handle) + "," + how + "}");
+    return post("/v1/leases/suspend", R"({"handle":)" + in_quotes(handle) + "," + how + "}");
   }
   Suspended suspended(const std::string& how = one_waitpoint, const std::string& name_space = "default") {
     Suspended made{create(name_space), {}};
@@ -73,7 +73,7 @@ class WaitsApi : public testing::Test {
   Reply signal(const std::string& id, const std::string& body) { return post(path_of(id) + "/signals", body); }
   // Without any key.
   Reply send_by(const std::string& token, const std::string& more = {}) {
-    return client.post("/v1/signals", R"({"token":)" + quoted(token) + more + "}");
+    return client.post("/v1/signals", R"({"token":)" + in_quotes(token) + more + "}");
   }
   std::string state(const std::string& id) { return text(get(path_of(id) + "/state").json.at("public_state")); }
   json::value waits(const std::string& id) { return get(path_of(id) + "/waits").json; }
@@ -123,15 +123,15 @@ TEST_F(WaitsApi, SuspendingIsRefusedByField) {
           "invalid_argument", "condition.signal.waitpoint");
   refuses(suspend_with("nonsense", one_waitpoint), 400, "invalid_handle", "handle");
   refuses(post("/v1/leases/suspend", "{}"), 400, "invalid_argument", "handle");
-  refuses(post("/v1/leases/waitpoints", R"({"handle":)" + quoted(handle) + "}"), 400, "invalid_argument", "name");
-  refuses(post("/v1/leases/waitpoints", R"({"handle":)" + quoted(handle) + R"(,"name":""})"), 400, "invalid_argument",
-          "name");
+  refuses(post("/v1/leases/waitpoints", R"({"handle":)" + in_quotes(handle) + "}"), 400, "invalid_argument", "name");
+  refuses(post("/v1/leases/waitpoints", R"({"handle":)" + in_quotes(handle) + R"(,"name":""})"), 400,
+          "invalid_argument", "name");
 }
 
 TEST_F(WaitsApi, AWaitpointIsOpenedAheadAndItsTokenWorksBeforeTheWait) {
   const std::string id = create();
   const std::string handle = text(claim().at("handle"));
-  const Reply opened = post("/v1/leases/waitpoints", R"({"handle":)" + quoted(handle) + R"(,"name":"paid"})");
+  const Reply opened = post("/v1/leases/waitpoints", R"({"handle":)" + in_quotes(handle) + R"(,"name":"paid"})");
   ASSERT_EQ(opened.status, 200) << opened.body;
   EXPECT_EQ(opened.headers.find("cache-control"), "no-store");
   const std::string token = text(opened.json.at("token"));
@@ -162,7 +162,7 @@ TEST_F(WaitsApi, SignalsAreRefusedByField) {
   refuses(signal(one.id, R"({"waitpoint":"paid","payload":1,"payload_base64":"AA=="})"), 400, "invalid_argument",
           "payload_base64");
   refuses(signal(one.id, R"({"waitpoint":"paid","name":"a\u0000b"})"), 400, "invalid_argument", "name");
-  refuses(signal(one.id, R"({"waitpoint":"paid","source":)" + quoted(std::string(5000, 's')) + "}"), 400,
+  refuses(signal(one.id, R"({"waitpoint":"paid","source":)" + in_quotes(std::string(5000, 's')) + "}"), 400,
           "invalid_argument", "source");
   refuses(signal(one.id, R"({"waitpoint":"paid","token":"x"})"), 400, "invalid_argument", "token");
   refuses(signal("fp7-01890000-0000-7000-8000-000000000001", R"({"waitpoint":"paid"})"), 404, "not_found",
@@ -188,7 +188,7 @@ TEST_F(WaitsApi, TheIdempotencyKeyOfASignalMayBeAHeader) {
           "invalid_argument", "idempotency-key");
   EXPECT_EQ(waits(one.id).at("signals").as_array().size(), 1u);
 
-  const std::string by_token = R"({"token":)" + quoted(one.tokens[1]) + "}";
+  const std::string by_token = R"({"token":)" + in_quotes(one.tokens[1]) + "}";
   EXPECT_EQ(text(client.send("POST", "/v1/signals", by_token, key).json.at("effect")), "resumed");
   EXPECT_TRUE(client.send("POST", "/v1/signals", by_token, key).json.at("duplicate").as_bool());
 }
@@ -278,7 +278,7 @@ TEST_F(WaitsApi, ManyAreSignalledByAFilterAfterADryRun) {
   std::string cursor;
   std::int64_t changed = 0;
   do {
-    const Reply page = post("/v1/bulk/signal", "{" + filter + R"(,"limit":2,"cursor":)" + quoted(cursor) + "}");
+    const Reply page = post("/v1/bulk/signal", "{" + filter + R"(,"limit":2,"cursor":)" + in_quotes(cursor) + "}");
     ASSERT_EQ(page.status, 200) << page.body;
     for (const json::value& result : page.json.at("results").as_array()) {
       EXPECT_EQ(text(result.at("signal").at("effect")), "resumed");
@@ -296,7 +296,7 @@ TEST_F(WaitsApi, ABulkSignalByIdsTellsOfEach) {
   const std::string ended = create();
   EXPECT_EQ(post(path_of(ended) + "/cancel").status, 200);
   const std::string body =
-      R"({"waitpoint":"paid","idempotency_key":"x","ids":[)" + quoted(one.id) + "," + quoted(ended) + "]}";
+      R"({"waitpoint":"paid","idempotency_key":"x","ids":[)" + in_quotes(one.id) + "," + in_quotes(ended) + "]}";
   const Reply first = post("/v1/bulk/signal", body);
   EXPECT_EQ(first.json.at("changed").as_int64(), 1) << first.body;
   EXPECT_EQ(text(first.json.at("failures").at(0).at("error").at("code")), "already_terminal");
@@ -439,7 +439,7 @@ TEST_F(Tokens, AreShownNowhere) {
 }
 
 TEST_F(Tokens, AreNoWayAroundTheGuardAgainstPages) {
-  const std::string body = R"({"token":)" + quoted(token()) + "}";
+  const std::string body = R"({"token":)" + in_quotes(token()) + "}";
   const auto send = [&](net::Headers headers) { return client.send("POST", "/v1/signals", body, std::move(headers)); };
   refuses(send({{"Origin", "https://evil.example"}}), denied, "permission_denied", "origin");
   refuses(send({{"Host", "evil.example"}}), denied, "permission_denied", "host");
@@ -493,7 +493,14 @@ TEST_F(WaitKeys, ATokenNeedsNoKeyAndNothingElseIsOpenWithoutOne) {
   refuses(send_by("nonsense"), denied, "invalid_token", "token");
   const Reply preflight = client.send("OPTIONS", "/v1/signals", {}, {{"Origin", "https://evil.example"}});
   EXPECT_EQ(preflight.headers.find("access-control-allow-origin"), std::nullopt);
-  EXPECT_EQ(text(send_by(one.tokens[0], R"(,"source":"bank")").json.at("effect")), "resumed");
+  const std::string body = R"({"token":)" + in_quotes(one.tokens[0]) + "}";
+  for (const char* origin : {"https://evil.example", "null", "http://127.0.0.1:1"}) {
+    refuses(client.send("POST", "/v1/signals", body, {{"Origin", origin}}), denied, "permission_denied", "origin");
+  }
+  EXPECT_EQ(state(one.id), "suspended");
+  const std::string own = server.url();
+  const Reply sent = client.send("POST", "/v1/signals", body, {{"Origin", own}});
+  EXPECT_EQ(sent.status, 200) << sent.body;
 }
 
 TEST_F(WaitKeys, AKeyOfOneNamespaceReachesNoOther) {
@@ -514,7 +521,8 @@ TEST_F(WaitKeys, AKeyOfOneNamespaceReachesNoOther) {
   }
   refuses(call(team, "GET", path + "/waits"), 404, "not_found", "execution_id");
   const std::string signal = R"("waitpoint":"approve","name":"approve")";
-  EXPECT_EQ(call(team, "POST", "/v1/bulk/signal", "{" + signal + R"(,"ids":[)" + quoted(theirs.id) + "]}").status, 404);
+  EXPECT_EQ(call(team, "POST", "/v1/bulk/signal", "{" + signal + R"(,"ids":[)" + in_quotes(theirs.id) + "]}").status,
+            404);
   EXPECT_EQ(call(team, "POST", "/v1/bulk/signal", "{" + signal + R"(,"filter":{"namespace":"other"}})").status, denied);
   EXPECT_EQ(call(team, "GET", "/v1/waits?namespace=other").status, denied);
   EXPECT_EQ(trace_of(theirs.id), before);
@@ -533,7 +541,7 @@ TEST_F(WaitKeys, AHandleOfAnotherNamespaceSuspendsNothing) {
   const std::string team = key("team", ApiRole::worker, "team");
   create("other");
   const std::string handle = text(claim().at("handle"));
-  const std::string body = R"({"handle":)" + quoted(handle) + ",";
+  const std::string body = R"({"handle":)" + in_quotes(handle) + ",";
   EXPECT_EQ(call(team, "POST", "/v1/leases/suspend", body + one_waitpoint + "}").status, denied);
   EXPECT_EQ(call(team, "POST", "/v1/leases/waitpoints", body + R"("name":"paid"})").status, denied);
   EXPECT_EQ(suspend_with(handle, one_waitpoint).status, 200);
