@@ -383,7 +383,7 @@ describe('the inbox', () => {
         await page.getByText('1 of 2 approved').first().waitFor();
         await checkAccessibility(page, `${path} ${name}`);
       }
-      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.getByRole('button', { name: 'Approve …' }).click();
       await checkAccessibility(page, `dialog ${name}`);
     }, options));
 });
@@ -408,7 +408,7 @@ describe('what an execution waits for', () => {
     await go(`/ui/executions/${id}`);
     await panel(page).getByRole('button', { name: 'Send a signal' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Waitpoint').fill('b');
+    await dialog.getByLabel('Waitpoint', { exact: true }).fill('b');
     await dialog.getByLabel('Payload').fill('{"n":1}');
     await dialog.getByRole('button', { name: 'Send' }).click();
     await panel(page).getByRole('table', { name: 'Signals that have arrived' }).waitFor();
@@ -430,7 +430,7 @@ describe('what an execution waits for', () => {
     await go(`/ui/executions/${id}`);
     await panel(page).getByRole('button', { name: 'More for waitpoint approve' }).click();
     await page.getByRole('button', { name: 'New link …' }).click();
-    await page.getByRole('dialog').getByLabel('For').fill('anna');
+    await page.getByRole('dialog').getByRole('textbox', { name: /^For / }).fill('anna');
     await page.getByRole('dialog').getByRole('button', { name: 'Make a link' }).click();
     const link = await page.getByLabel('Link', { exact: true }).textContent();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
