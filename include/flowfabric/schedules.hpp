@@ -151,7 +151,7 @@ struct ScheduleDescription {
 
 struct ListSchedulesRequest {
   std::optional<std::string> name_space{};  // absent: all namespaces
-  std::optional<ScheduleState> state{};
+  std::vector<ScheduleState> states{};      // any of these; empty: active and paused
   std::string cursor{};
   std::uint32_t limit = 100;
 };

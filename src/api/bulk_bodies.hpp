@@ -1,4 +1,4 @@
-// The bodies of POST /v1/executions/bulk and POST /v1/bulk/signal.
+// The bodies of POST /v1/executions/bulk and POST /v1/executions/bulk/signal.
 #pragma once
 
 #include "api/bulk.hpp"

@@ -100,7 +100,7 @@ std::vector<Route> bulk_routes() {
                 "until `done`. Therefore a request is short for any filter, the client sees the progress and can stop "
                 "between two pages, and nothing is lost if a server stops: the cursor is the only state.");
   Route signalling =
-      described(blocking_route<BulkSignalBody, BulkReply>(ApiRole::operating, "POST", "/v1/bulk/signal",
+      described(blocking_route<BulkSignalBody, BulkReply>(ApiRole::operating, "POST", "/v1/executions/bulk/signal",
                                                           "Send a signal to many executions.", bulk_signal),
                 "By ids or by a filter, a page at a time as in `POST /v1/executions/bulk`. With an `idempotency_key` a "
                 "page can be repeated: an execution takes the signal once.");

@@ -46,6 +46,9 @@ const std::vector<Tag>& tags() {
   static const std::vector<Tag> all = {
       {"executions", "Submitting, reading and operating executions.", {"executions"}},
       {"flows", "Graphs of executions.", {"flows"}},
+      {"signals", "What executions wait for, and signals by token.", {"signals", "waits"}},
+      {"schedules", "Executions at times.", {"schedules"}},
+      {"hooks", "Webhooks of other systems.", {"hooks"}},
       {"work", "Claiming work, keeping the lease, and ending it.", {"claims", "completions", "leases"}},
       {"events", "The event log.", {"events"}},
       {"workers", "The worker registry.", {"workers"}},
@@ -98,6 +101,8 @@ std::string_view about_path_parameter(std::string_view name) {
       {"attempt_index", "The index of the attempt; the first is 0."},
       {"worker_instance_id", "The id of the worker instance."},
       {"lane", "The name of a lane."},
+      {"waitpoint", "The name of a waitpoint."},
+      {"name", "The name of the schedule, or of the webhook."},
       {"namespace", "The name of a namespace."},
       {"key", "The id or the name of an API key."},
   };

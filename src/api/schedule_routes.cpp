@@ -20,9 +20,10 @@ const std::string& schedule_name(const Call& call) { return call.parameter("name
 Result<ListSchedulesReply> list_schedules(Call& call, Nothing) {
   ListSchedulesRequest request;
   request.name_space = call.query("namespace");
-  if (const auto word = call.query("state")) {
-    FF_TRY(state, parse_schedule_state(*word));
-    request.state = state;
+  FF_TRY(states, call.query_list("state"));
+  for (const std::string& word : states) {
+    FF_TRY(state, parse_schedule_state(word));
+    request.states.push_back(state);
   }
   request.cursor = call.query("cursor").value_or("");
   FF_TRY(limit, page_limit(call));
@@ -45,8 +46,9 @@ Result<NextRuns> next_runs(Call& call, Nothing) {
 }
 
 std::vector<Route> reading_schedule_routes() {
-  std::vector<QueryParameter> listing = {{"namespace", "Only schedules of this namespace."},
-                                         {"state", "Only schedules in this state: `active` or `paused`."}};
+  std::vector<QueryParameter> listing = {
+      {"namespace", "Only schedules of this namespace."},
+      names_parameter<ScheduleState>("state", "Only schedules in one of these states: `active,paused`.")};
   for (const QueryParameter& parameter : paging_parameters()) listing.push_back(parameter);
   std::vector<QueryParameter> events = {schedule_namespace};
   for (const QueryParameter& parameter : paging_parameters()) events.push_back(parameter);

@@ -177,7 +177,7 @@ Result<int> run_schedules_list(const Arguments& arguments) {
   if (const auto word = arguments.maybe("--state")) {
     const auto state = parse_schedule_state(*word);
     if (!state) return wrong_option("--state", state.error().message);
-    request.state = *state;
+    request.states.push_back(*state);
   }
   FF_TRY(page, read_page_options(arguments, schedules_shown, limits::max_page));
   request.cursor = page.cursor;

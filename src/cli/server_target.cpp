@@ -309,7 +309,7 @@ class ServerTarget final : public Target {
     api::BulkSignalBody body;
     static_cast<SignalRequest&>(body) = signal;
     body.ids = ids;
-    FF_TRY(reply, caller_->send<api::BulkReply>("POST", "/v1/bulk/signal", body));
+    FF_TRY(reply, caller_->send<api::BulkReply>("POST", "/v1/executions/bulk/signal", body));
     return static_cast<api::BulkTally&&>(reply);
   }
 

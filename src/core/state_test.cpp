@@ -83,6 +83,7 @@ TEST(States, TheDerivationIsTotal) {
       for (int bits = 0; bits < 16; ++bits) {
         Execution execution = (bits & 1) != 0 ? running() : runnable();
         execution.facts.phase = static_cast<Phase>(phase);
+        if (execution.facts.phase == Phase::suspended) execution.facts.waits.emplace().wait.emplace();
         execution.facts.outcome = static_cast<Outcome>(outcome);
         if ((bits & 2) != 0) execution.facts.lease.reset();
         if ((bits & 4) != 0) execution.facts.attempt.reset();

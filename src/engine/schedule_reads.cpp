@@ -86,8 +86,10 @@ ScheduleSummary listed(const Record& record) {
 }
 
 bool is_wanted(const ScheduleSummary& summary, const ListSchedulesRequest& request) {
-  if (summary.damage) return !request.state;
-  return summary.state != ScheduleState::deleted && (!request.state || *request.state == summary.state);
+  const auto& states = request.states;
+  if (summary.damage) return states.empty();
+  if (summary.state == ScheduleState::deleted) return false;
+  return states.empty() || std::find(states.begin(), states.end(), summary.state) != states.end();
 }
 
 std::vector<Reason> explain_schedule(const ScheduleRecord& schedule, LaneState lane, TimestampMs now) {

@@ -63,7 +63,11 @@ class HttpScheduleCalls final : public ScheduleCalls {
   Result<ListSchedulesReply> list(const ListSchedulesRequest& request) override {
     Url url("/v1/schedules");
     url.add("namespace", request.name_space);
-    if (request.state) url.add("state", std::string(to_string(*request.state)));
+    std::string states;
+    for (const ScheduleState state : request.states) {
+      states += (states.empty() ? "" : ",") + std::string(to_string(state));
+    }
+    if (!states.empty()) url.add("state", states);
     return caller_.get<ListSchedulesReply>(url.page(request.cursor, request.limit));
   }
   Result<NextRuns> next(const ScheduleName& name, const NextRunsRequest& request) override {

@@ -215,7 +215,7 @@ class Tour {
     client_.post("/v1/leases/waitpoints", with_handle(again, R"(,"name":"returned")"));
     post(path_of(order) + "/waitpoints/returned/close", R"({"reason":"no returns"})");
     client_.post("/v1/leases/suspend", with_handle(again, R"(,"waitpoints":[{"name":"packed"}])"));
-    post("/v1/bulk/signal", R"({"waitpoint":"packed","filter":{"lane":"orders"},"dry_run":true})");
+    post("/v1/executions/bulk/signal", R"({"waitpoint":"packed","filter":{"lane":"orders"},"dry_run":true})");
     post(path_of(order) + "/signals", R"({"waitpoint":"packed","source":"warehouse","payload":{"parcels":2}})");
     client_.post("/v1/leases/suspend", with_handle(claim_order(), R"(,"waitpoints":[{"name":"delivered"}])"));
     post(path_of(order) + "/resume", R"({"reason":"delivered by hand"})");

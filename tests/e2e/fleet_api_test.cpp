@@ -169,7 +169,7 @@ bool is_elsewhere(const std::string& operation) {
   for (const api::Route& route : api::wait_routes()) {
     if (operation == route.method + " " + route.pattern) return true;
   }
-  return operation == "POST /v1/bulk/signal" || operation.find("/v1/events") != std::string::npos ||
+  return operation == "POST /v1/executions/bulk/signal" || operation.find("/v1/events") != std::string::npos ||
          operation == "POST /v1/session";
 }
 

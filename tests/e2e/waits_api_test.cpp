@@ -271,14 +271,15 @@ TEST_F(WaitsApi, ManyAreSignalledByAFilterAfterADryRun) {
   for (int i = 0; i < 3; ++i) ids.push_back(suspended().id);
   const std::string running = create();
   const std::string filter = R"("waitpoint":"paid","idempotency_key":"all","filter":{"kind":"k"})";
-  const Reply dry = post("/v1/bulk/signal", "{" + filter + R"(,"dry_run":true})");
+  const Reply dry = post("/v1/executions/bulk/signal", "{" + filter + R"(,"dry_run":true})");
   EXPECT_EQ(dry.json.at("matched").as_int64(), 3) << dry.body;
   for (const std::string& id : ids) EXPECT_EQ(state(id), "suspended");
 
   std::string cursor;
   std::int64_t changed = 0;
   do {
-    const Reply page = post("/v1/bulk/signal", "{" + filter + R"(,"limit":2,"cursor":)" + in_quotes(cursor) + "}");
+    const Reply page =
+        post("/v1/executions/bulk/signal", "{" + filter + R"(,"limit":2,"cursor":)" + in_quotes(cursor) + "}");
     ASSERT_EQ(page.status, 200) << page.body;
     for (const json::value& result : page.json.at("results").as_array()) {
       EXPECT_EQ(text(result.at("signal").at("effect")), "resumed");
@@ -297,18 +298,18 @@ TEST_F(WaitsApi, ABulkSignalByIdsTellsOfEach) {
   EXPECT_EQ(post(path_of(ended) + "/cancel").status, 200);
   const std::string body =
       R"({"waitpoint":"paid","idempotency_key":"x","ids":[)" + in_quotes(one.id) + "," + in_quotes(ended) + "]}";
-  const Reply first = post("/v1/bulk/signal", body);
+  const Reply first = post("/v1/executions/bulk/signal", body);
   EXPECT_EQ(first.json.at("changed").as_int64(), 1) << first.body;
   EXPECT_EQ(text(first.json.at("failures").at(0).at("error").at("code")), "already_terminal");
-  const Reply again = post("/v1/bulk/signal", body);
+  const Reply again = post("/v1/executions/bulk/signal", body);
   EXPECT_EQ(again.json.at("unchanged").as_int64(), 1) << again.body;
   EXPECT_TRUE(again.json.at("results").at(0).at("signal").at("duplicate").as_bool());
 
-  refuses(post("/v1/bulk/signal", R"({"waitpoint":"paid"})"), 400, "invalid_argument", "filter");
-  refuses(post("/v1/bulk/signal", R"({"filter":{"kind":"k"}})"), 400, "invalid_argument", "waitpoint");
-  refuses(post("/v1/bulk/signal", R"({"waitpoint":"paid","filter":{}})"), 400, "invalid_argument", "filter");
-  refuses(post("/v1/bulk/signal", R"({"waitpoint":"paid","filter":{"states":["completed"]}})"), 400, "invalid_argument",
-          "filter.states");
+  refuses(post("/v1/executions/bulk/signal", R"({"waitpoint":"paid"})"), 400, "invalid_argument", "filter");
+  refuses(post("/v1/executions/bulk/signal", R"({"filter":{"kind":"k"}})"), 400, "invalid_argument", "waitpoint");
+  refuses(post("/v1/executions/bulk/signal", R"({"waitpoint":"paid","filter":{}})"), 400, "invalid_argument", "filter");
+  refuses(post("/v1/executions/bulk/signal", R"({"waitpoint":"paid","filter":{"states":["completed"]}})"), 400,
+          "invalid_argument", "filter.states");
   refuses(post("/v1/executions/bulk", R"({"action":"signal","ids":[]})"), 400, "invalid_argument", "action");
 }
 
@@ -473,8 +474,8 @@ TEST_F(WaitKeys, NobodySendsAsSomebodyElse) {
           "source");
   refuses(call(ada, "POST", path + "/approvals/approve/decide", R"({"decision":"approve","actor":"bob"})"), denied,
           "permission_denied", "actor");
-  refuses(call(secret_, "POST", "/v1/bulk/signal", R"({"waitpoint":"paid","source":"bob","ids":[]})"), denied,
-          "permission_denied", "source");
+  refuses(call(secret_, "POST", "/v1/executions/bulk/signal", R"({"waitpoint":"paid","source":"bob","ids":[]})"),
+          denied, "permission_denied", "source");
   refuses(call(secret_, "POST", path + "/approvals/approve/decide", R"({"decision":"approve"})"), denied,
           "permission_denied", "source");
   EXPECT_EQ(text(call(ada, "POST", path + "/approvals/approve/decide", R"({"decision":"approve"})").json.at("effect")),
@@ -521,16 +522,19 @@ TEST_F(WaitKeys, AKeyOfOneNamespaceReachesNoOther) {
   }
   refuses(call(team, "GET", path + "/waits"), 404, "not_found", "execution_id");
   const std::string signal = R"("waitpoint":"approve","name":"approve")";
-  EXPECT_EQ(call(team, "POST", "/v1/bulk/signal", "{" + signal + R"(,"ids":[)" + in_quotes(theirs.id) + "]}").status,
+  EXPECT_EQ(call(team, "POST", "/v1/executions/bulk/signal", "{" + signal + R"(,"ids":[)" + in_quotes(theirs.id) + "]}")
+                .status,
             404);
-  EXPECT_EQ(call(team, "POST", "/v1/bulk/signal", "{" + signal + R"(,"filter":{"namespace":"other"}})").status, denied);
+  EXPECT_EQ(
+      call(team, "POST", "/v1/executions/bulk/signal", "{" + signal + R"(,"filter":{"namespace":"other"}})").status,
+      denied);
   EXPECT_EQ(call(team, "GET", "/v1/waits?namespace=other").status, denied);
   EXPECT_EQ(trace_of(theirs.id), before);
 
   const json::value listed = call(team, "GET", "/v1/waits").json.at("waits");
   ASSERT_EQ(listed.as_array().size(), 1u);
   EXPECT_EQ(text(listed.at(0).at("execution_id")), own.id);
-  const Reply all_own = call(team, "POST", "/v1/bulk/signal", "{" + signal + R"(,"filter":{"kind":"k"}})");
+  const Reply all_own = call(team, "POST", "/v1/executions/bulk/signal", "{" + signal + R"(,"filter":{"kind":"k"}})");
   EXPECT_EQ(all_own.json.at("matched").as_int64(), 1) << all_own.body;
   EXPECT_EQ(all_own.json.at("changed").as_int64(), 1) << all_own.body;
   EXPECT_EQ(trace_of(theirs.id), before);

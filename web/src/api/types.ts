@@ -1531,7 +1531,7 @@ export const routes: readonly string[] = [
   'GET /v1/workers/{worker_instance_id}/leases',
   'PATCH /v1/executions/{execution_id}/tags',
   'POST /v1/api-keys',
-  'POST /v1/bulk/signal',
+  'POST /v1/executions/bulk/signal',
   'POST /v1/claim-grants',
   'POST /v1/claim-grants/next',
   'POST /v1/claim-grants/redeem',
