@@ -253,6 +253,7 @@ TEST(Explain, LostLeasesAndEndings) {
 TEST(Explain, EverySentenceEndsInAFullStopAndHasACode) {
   Execution suspended = running();
   suspended.facts.phase = Phase::suspended;
+  suspended.facts.waits.emplace().wait.emplace().condition.signal = SignalMatch{"paid", {}, {}, {}};
   Execution lost = running();
   lost.facts.lease.reset();
   for (const Execution& execution :
