@@ -541,7 +541,7 @@ TEST_P(EngineSchedules, ListsByNamespaceAndName) {
   EXPECT_EQ(names, (std::vector<std::string>{"a/one", "a/three", "a/two", "b/one", "b/three", "b/two"}));
   ListSchedulesRequest paused;
   paused.name_space = "a";
-  paused.state = ScheduleState::paused;
+  paused.states = {ScheduleState::paused};
   EXPECT_EQ(value_of(reads::schedules(engine().store(), paused)).schedules.size(), 1U);
   const auto counts = value_of(reads::schedule_counts(engine().store()));
   EXPECT_EQ(counts.at(ScheduleState::active), 4U);
