@@ -17,10 +17,8 @@ void World::operate_somehow() {
     operate_on_lane();
   } else if (dice < 90) {
     wait_for_some_end();
-  } else if (dice < 95) {
-    set_retention();
   } else {
-    operate_on_schedule();
+    set_retention();
   }
 }
 

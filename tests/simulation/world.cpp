@@ -129,6 +129,8 @@ void World::step() {
     fleet_somehow();
   } else if (dice < 510) {
     operate_somehow();
+  } else if (dice < 545) {
+    operate_on_schedule();
   } else if (dice < 830) {
     drive_something();
   } else if (dice < 850) {
