@@ -449,7 +449,7 @@ TEST(Names, EveryEnumeratorHasOne) {
   expect_names(HandleKind::reclaimed, "reclaimed");
   expect_names(GrantKind::reclaim, "reclaim");
   expect_names(WorkerState::ttl_swept, "ttl_swept");
-  expect_names(EventType::held_back, "held_back", 1);
+  expect_names(EventType::waitpoint_reissued, "waitpoint_reissued", 1);
   expect_names(EdgeKind::optional, "optional");
   expect_names(GroupPolicy::quorum, "quorum");
   expect_names(GroupRest::cancel_remaining, "cancel_remaining");
@@ -483,7 +483,7 @@ TEST(Names, ParseBackAndRefuseTheRest) {
 
 TEST(Names, FiveEventsEndAnExecution) {
   int endings = 0;
-  for (int i = 1; i <= static_cast<int>(EventType::held_back); ++i) {
+  for (int i = 1; i <= static_cast<int>(EventType::waitpoint_reissued); ++i) {
     endings += is_terminal(static_cast<EventType>(i)) ? 1 : 0;
   }
   EXPECT_EQ(endings, 5);

@@ -7,6 +7,7 @@
 #include "core/expected.hpp"
 #include "core/records.hpp"
 #include "core/steps.hpp"
+#include "core/waits.hpp"
 #include "store/postgres/log_pages.hpp"
 #include "store/postgres/wakeup.hpp"
 #include "store/sqlite/batch.hpp"
@@ -84,7 +85,7 @@ void check_capabilities(std::string_view bytes) {
   FF_CHECK(sqlite::decode_capabilities(sqlite::encode_capabilities(*capabilities)) == capabilities);
 }
 
-constexpr std::array<void (*)(std::string_view), 19> decoders = {
+constexpr std::array<void (*)(std::string_view), 21> decoders = {
     [](std::string_view bytes) { check_record(bytes, decode_spec); },
     [](std::string_view bytes) { check_record(bytes, decode_facts); },
     [](std::string_view bytes) { check_record(bytes, decode_attempt); },
@@ -104,6 +105,8 @@ constexpr std::array<void (*)(std::string_view), 19> decoders = {
     [](std::string_view bytes) { check_record(bytes, decode_step); },
     [](std::string_view bytes) { check_record(bytes, decode_checkpoint); },
     [](std::string_view bytes) { check_record(bytes, decode_flow_name); },
+    [](std::string_view bytes) { check_record(bytes, decode_wait_outcome); },
+    [](std::string_view bytes) { check_record(bytes, decode_approval_context); },
 };
 
 }  // namespace
