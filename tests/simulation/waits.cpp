@@ -103,6 +103,15 @@ Command World::random_wait(const Held& held) {
   return SuspendCommand{held.fence, std::move(request)};
 }
 
+// A new lease is still good when the call arrives.
+void World::wait_at_once(Worker& worker) {
+  if (worker.held.empty() || !random_.chance(400)) return;
+  Held& held = worker.held.back();
+  Command command = random_wait(held);
+  held.sent.push_back(command);
+  send_fenced(held, std::move(command));
+}
+
 void World::keep_token(const ExecutionId& id, int incarnation, const WaitpointToken& token) {
   const Shadow* shadow = watcher_->find(id);
   if (token.token.empty() || token.number == 0) violated("a waitpoint has a token", "{}", to_string(id));
@@ -160,7 +169,7 @@ void World::signal_something() {
   sent.incarnation = watcher_->find(*id)->incarnation;
   sent.command.id = *id;
   sent.command.request = random_signal();
-  sent.command.request.waitpoint = random_.pick(waitpoint_names);
+  sent.command.request.waitpoint = some_waitpoint(*id);
   if (dice >= 85) {
     sent.command.decides = true;
     sent.command.request.waitpoint = "ok";
@@ -178,6 +187,13 @@ std::optional<ExecutionId> World::waiting_or_any() {
   }
   if (waiting.empty() || random_.chance(100)) return any_execution();
   return random_.pick(waiting);
+}
+
+// An open one, if there is one, most of the time.
+std::string World::some_waitpoint(const ExecutionId& id) {
+  const auto& waits = watcher_->find(id)->execution.facts.waits;
+  if (!waits || waits->open.empty() || random_.chance(300)) return random_.pick(waitpoint_names);
+  return random_.pick(waits->open).name;
 }
 
 SignalRequest World::random_signal() {
@@ -201,7 +217,7 @@ void World::remember_and_send(SentSignal sent) {
 void World::signal_by_token() {
   const HeldToken held = random_.pick(tokens_);
   Process& process = live_process();
-  if (process.state->dead) return;
+  if (!process.is_up()) return;
   std::string text = held.token.token;
   const bool forged = random_.chance(150);
   if (forged) text[random_.below(text.size() - 1)] ^= 1;
@@ -292,7 +308,7 @@ void World::operate_on_wait() {
   const Shadow* shadow = watcher_->find(*id);
   const int incarnation = shadow->incarnation;
   const Operator by{"operator", "because"};
-  const std::string& name = random_.pick(waitpoint_names);
+  const std::string name = some_waitpoint(*id);
   switch (random_.below(3)) {
     case 0:
       return send(live_process(), ResumeCommand{*id, by}, "resume " + to_string(*id),

@@ -100,6 +100,7 @@ void World::claim_something(Worker& worker) {
     if (!claims) return;
     for (const ClaimedExecution& claimed : *claims) check_lane_served(lanes, claimed.lane, claimed.execution_id);
     take_claims(worker, request, *claims);
+    if (!claims->empty()) wait_at_once(worker);
   });
 }
 
@@ -370,7 +371,7 @@ void World::use_handle(Worker&, Held& held) {
 // By value: others may claim, and so move what the worker holds, while the engine checks the handle.
 void World::send_fenced(Held held, Command command) {
   Process& process = live_process();
-  if (process.state->dead) return;
+  if (!process.is_up()) return;
   std::optional<Result<Fence>> fence;
   run_in(process, [&] { fence = process.runtime->fence_of(held.claimed.handle); });
   if (!fence || process.state->dead) return;

@@ -267,6 +267,8 @@ class World final : public Environment {
   WaitpointRequest random_waitpoint(const std::string& name);
   void choose_timeout(SuspendRequest& request);
   Command random_wait(const Held& held);
+  void wait_at_once(Worker& worker);
+  std::string some_waitpoint(const ExecutionId& id);
   void keep_token(const ExecutionId& id, int incarnation, const WaitpointToken& token);
   void judge_wait(const Held& held, const Reply& reply);
   void check_last_wait(const ClaimedExecution& claimed);
