@@ -101,9 +101,9 @@ void measure_waits(Engine& engine, Latencies& all) {
 
 void print_latency(const char* name, const std::vector<double>& values, const std::vector<double>& beside,
                    const char* rest) {
-  print_line(name, median(values), "ms",
-             fmt::format("{:.2f} times submit to start{} [{}]", median(values) / median(beside), rest,
-                         listed(values, 2)));
+  print_line(
+      name, median(values), "ms",
+      fmt::format("{:.2f} times submit to start{} [{}]", median(values) / median(beside), rest, listed(values, 2)));
 }
 
 void suspend_all(Engine& engine, const std::vector<ClaimedExecution>& claims) {

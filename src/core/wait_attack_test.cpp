@@ -161,8 +161,7 @@ TEST(WaitTokens, OneOfAnotherExecutionDoesNothingHere) {
   AttackedWait attacked(admitted_wait({plain_waitpoint("a")}));
   const ExecutionId other = attacked.stage.create(attacked_job());
   const Fence fence = fence_of(attacked.stage.lease(other));
-  const auto second =
-      attacked.stage.expect<SuspendReply>(SuspendCommand{fence, admitted_wait({plain_waitpoint("a")})});
+  const auto second = attacked.stage.expect<SuspendReply>(SuspendCommand{fence, admitted_wait({plain_waitpoint("a")})});
   EXPECT_EQ(attacked.stage.expect<SignalReply>(attacked.by_token(second.tokens.at(0).token)).execution_id, other);
   EXPECT_EQ(attacked.stage.state(attacked.id), PublicState::suspended);
   EXPECT_EQ(attacked.stage.state(other), PublicState::resumable);

@@ -129,9 +129,8 @@ static std::string show(const WaitpointInfo& info) {
   return text;
 }
 std::string show(const WaitOutcome& outcome) {
-  std::string text =
-      fmt::format("wait {} {} at {} by {} {}", outcome.number, to_string(outcome.cause), outcome.ended_at, outcome.by,
-                  outcome.escalated);
+  std::string text = fmt::format("wait {} {} at {} by {} {}", outcome.number, to_string(outcome.cause),
+                                 outcome.ended_at, outcome.by, outcome.escalated);
   for (const auto& signal : outcome.signals) text += show(signal);
   return text;
 }

@@ -29,9 +29,11 @@ const std::vector<std::string> payloads = {"",
                                            "42",
                                            "null"};
 const std::vector<SignalField> asked_fields = {
-    {"/state", "\"paid\""}, {"/state", "\"open\""},   {"/lines/1/sku", "\"x\""}, {"/lines/0", "1"}, {"/lines/01", "1"},
-    {"/lines/-", "1"},      {"/a~1b/~0", "1"},        {"/", "null"},             {"", "42"},        {"", "null"},
-    {"/0", "\"paid\""},     {"/lines", "[1,{\"sku\":\"x\"}]"}, {"/missing", "null"}};
+    {"/state", "\"paid\""}, {"/state", "\"open\""}, {"/lines/1/sku", "\"x\""},
+    {"/lines/0", "1"},      {"/lines/01", "1"},     {"/lines/-", "1"},
+    {"/a~1b/~0", "1"},      {"/", "null"},          {"", "42"},
+    {"", "null"},           {"/0", "\"paid\""},     {"/lines", "[1,{\"sku\":\"x\"}]"},
+    {"/missing", "null"}};
 
 // Numbers that choose, so that a failing case shrinks to few and small ones.
 class Choices {
@@ -94,9 +96,7 @@ struct ChosenWait {
   std::vector<Signal> signals;
 };
 
-rc::Gen<std::uint32_t> choice() {
-  return rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, 10000));
-}
+rc::Gen<std::uint32_t> choice() { return rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, 10000)); }
 
 ChosenWait chosen_wait() {
   const auto of_condition = *rc::gen::container<std::vector<std::uint32_t>>(choice());

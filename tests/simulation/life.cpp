@@ -24,9 +24,9 @@ Outcome outcome_of(EventType type) {
 // Tags, priority and grants change its properties, not its state.
 bool is_note(EventType type) {
   return type == EventType::tags_changed || type == EventType::step_recorded || type == EventType::priority_changed ||
-         type == EventType::grant_issued || type == EventType::grant_expired ||
-         type == EventType::waitpoint_opened || type == EventType::signal_delivered ||
-         type == EventType::waitpoint_closed || type == EventType::waitpoint_reissued;
+         type == EventType::grant_issued || type == EventType::grant_expired || type == EventType::waitpoint_opened ||
+         type == EventType::signal_delivered || type == EventType::waitpoint_closed ||
+         type == EventType::waitpoint_reissued;
 }
 
 template <class A, class B>

@@ -48,7 +48,8 @@ WaitCondition World::random_condition(const std::vector<WaitpointRequest>& waitp
     for (auto matches = random_.between(1, 2); matches > 0; --matches) count.of.push_back(random_match(waitpoints));
   } else {
     std::vector<WaitCondition> members;
-    for (auto left = random_.between(1, 3); left > 0; --left) members.push_back(random_condition(waitpoints, depth + 1));
+    for (auto left = random_.between(1, 3); left > 0; --left)
+      members.push_back(random_condition(waitpoints, depth + 1));
     (kind == 2 ? condition.all_of : condition.any_of) = std::move(members);
   }
   return condition;
@@ -204,7 +205,8 @@ SignalRequest World::random_signal() {
   const bool has_key = random_.chance(500);
   if (has_key) request.idempotency_key = fmt::format("signal-{}", number);
   // No two requests have the same payload, except repetitions.
-  request.payload = fmt::format("{{\"{}\": {}, \"state\": \"{}\"}}", has_key ? "key" : "n", number, random_.pick(payload_states));
+  request.payload =
+      fmt::format("{{\"{}\": {}, \"state\": \"{}\"}}", has_key ? "key" : "n", number, random_.pick(payload_states));
   return request;
 }
 
@@ -259,9 +261,9 @@ bool World::is_worthless(const SentSignal& sent) const {
 
 void World::send_signal(SentSignal sent) {
   const bool worthless = is_worthless(sent);
-  const std::string what = fmt::format("signal {} at {} of {}", sent.command.request.payload,
-                                       sent.command.token ? "a token" : sent.command.request.waitpoint,
-                                       to_string(sent.command.id));
+  const std::string what =
+      fmt::format("signal {} at {} of {}", sent.command.request.payload,
+                  sent.command.token ? "a token" : sent.command.request.waitpoint, to_string(sent.command.id));
   send(live_process(), sent.command, what, [this, sent, worthless](Process&, const Result<Reply>& reply) {
     if (reply) judge_signal(sent, std::get<SignalReply>(*reply), worthless);
   });

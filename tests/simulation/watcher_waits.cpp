@@ -26,7 +26,8 @@ const WaitpointFacts* open_number(const WaitFacts& waits, std::uint32_t number) 
 std::vector<Signal> signals_for_wait(const WaitFacts& waits) {
   std::vector<Signal> all;
   for (const KeptSignal& kept : waits.signals) {
-    if (kept.counts && open_number(waits, kept.waitpoint_number) == nullptr) all.push_back(kept.signal);  // it was closed
+    if (kept.counts && open_number(waits, kept.waitpoint_number) == nullptr)
+      all.push_back(kept.signal);  // it was closed
   }
   for (const WaitpointFacts& waitpoint : waits.open) {
     if (!waitpoint.waited_for) continue;
@@ -84,7 +85,8 @@ void Watcher::check_waits(Shadow& shadow, const Facts& before, const std::vector
   check_waitpoints(id, was, is);
   if (is.wait) {
     const Wait& wait = *is.wait;
-    if (wait.number > is.wait_count || (wait.number <= was.wait_count && !(was.wait && was.wait->number == wait.number)))
+    if (wait.number > is.wait_count ||
+        (wait.number <= was.wait_count && !(was.wait && was.wait->number == wait.number)))
       violated("numbers never come back", "wait {} of {}", wait.number, id);
     if (wait.timeout_at != 0 && (now.armed_due == 0 || now.armed_due > wait.timeout_at)) {
       violated("a wait ends in time", "{} times out at {}, its entry says {}", id, wait.timeout_at, now.armed_due);
@@ -130,8 +132,8 @@ std::vector<Signal> Watcher::check_outcome(Shadow& shadow, const WaitFacts& was,
   if (moves.waits_ended == 0) return {};
   const ExecutionId id = shadow.execution.id;
   const std::string name = to_string(id);
-  const auto stored = ok(
-      store_->load_satellites(execution_key(id), static_cast<std::uint8_t>(SatelliteKind::wait_outcome), 0, 1));
+  const auto stored =
+      ok(store_->load_satellites(execution_key(id), static_cast<std::uint8_t>(SatelliteKind::wait_outcome), 0, 1));
   if (stored.empty()) violated("a wait that ended has an outcome", "{}", name);
   WaitOutcome outcome = ok(decode_wait_outcome(stored.front().body));
   WaitBook& book = shadow.waits;
@@ -141,20 +143,22 @@ std::vector<Signal> Watcher::check_outcome(Shadow& shadow, const WaitFacts& was,
   book.last_ended = outcome.number;
   book.ended += moves.waits_ended;
   if (book.ended > shadow.execution.facts.waits->wait_count) {
-    violated("a wait ends once", "{} ends of {} waits of {}", book.ended, shadow.execution.facts.waits->wait_count, name);
+    violated("a wait ends once", "{} ends of {} waits of {}", book.ended, shadow.execution.facts.waits->wait_count,
+             name);
   }
   for (const Signal& signal : outcome.signals) note_signal(shadow, signal, 0);
   const bool clear = moves.waits_ended == 1 && was.wait && !moves.suspended && !moves.life_ended;
   if (!clear) return outcome.signals;
-  const auto event = std::find_if(events.begin(), events.end(),
-                                  [](const Event& one) { return one.type == EventType::wait_ended; });
+  const auto event =
+      std::find_if(events.begin(), events.end(), [](const Event& one) { return one.type == EventType::wait_ended; });
   check_cause(shadow, *was.wait, outcome, *event);
   return outcome.signals;
 }
 
 void Watcher::check_cause(const Shadow& shadow, const Wait& wait, const WaitOutcome& outcome, const Event& event) {
   const std::string id = to_string(shadow.execution.id);
-  if (outcome.number != wait.number) violated("a wait ends once", "{} ended instead of {}", outcome.number, wait.number);
+  if (outcome.number != wait.number)
+    violated("a wait ends once", "{} ended instead of {}", outcome.number, wait.number);
   const auto cause = test::end_of_wait(wait.condition, wait.veto, outcome.signals);
   const bool by_signals = outcome.cause == WaitCause::signals || outcome.cause == WaitCause::veto;
   if (by_signals ? cause != outcome.cause : cause.has_value()) {
@@ -172,8 +176,7 @@ void Watcher::check_cause(const Shadow& shadow, const Wait& wait, const WaitOutc
   if (wait.position == 0) return;
   const auto kind = static_cast<std::uint8_t>(SatelliteKind::step);
   const auto steps = ok(store_->load_satellites(execution_key(shadow.execution.id), kind, wait.position, 1));
-  if (steps.empty() || steps.front().name.n != wait.position ||
-      !shadow.execution.facts.steps.contains(wait.position)) {
+  if (steps.empty() || steps.front().name.n != wait.position || !shadow.execution.facts.steps.contains(wait.position)) {
     violated("the end of a wait is a step", "wait {} of {}", wait.number, id);
   }
   const Step step = ok(decode_step(steps.front().body));
@@ -254,8 +257,8 @@ void Watcher::check_list_of_waits() {
       for (const WaitingExecution& waiting : page.waits) listed.emplace_back(waiting.since, waiting.execution_id);
       request.cursor = page.next_cursor;
     } while (!request.cursor.empty());
-    const bool sorted = std::is_sorted(listed.begin(), listed.end(),
-                                       [](const auto& a, const auto& b) { return a.first < b.first; });
+    const bool sorted =
+        std::is_sorted(listed.begin(), listed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     const std::size_t wanted = only_approvals ? approvals : expected.size();
     const std::set<std::pair<TimestampMs, ExecutionId>> distinct(listed.begin(), listed.end());
     if (!sorted || listed.size() != wanted || distinct.size() != wanted) {

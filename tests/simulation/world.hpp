@@ -342,7 +342,7 @@ class World final : public Environment {
   std::map<std::pair<ExecutionId, int>, std::uint32_t> replays_seen_;  // by claims, for what replays may drop
   std::map<std::pair<ExecutionId, int>, LastValues> worker_tags_;
   std::uint64_t values_sent_ = 0;
-  std::vector<HeldToken> tokens_;     // the youngest of them
+  std::vector<HeldToken> tokens_;    // the youngest of them
   std::vector<SentSignal> signals_;  // the youngest of them
   std::uint64_t waits_sent_ = 0;
   std::uint64_t signals_sent_ = 0;

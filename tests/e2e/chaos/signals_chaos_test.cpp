@@ -94,9 +94,7 @@ void SignalsChaos::open(bool on_postgres) {
     servers_.push_back(make_server(folder_.path(), i, store_url, address));
   }
   for (int i = 0; i < signal_workers; ++i) {
-    const auto words_of = [this](const std::string& life) {
-      return signal_worker_words({life, random_(), urls_});
-    };
+    const auto words_of = [this](const std::string& life) { return signal_worker_words({life, random_(), urls_}); };
     workers_.emplace_back(folder_.path(), "worker" + std::to_string(i), words_of, worker_may_end);
   }
 }
@@ -281,7 +279,8 @@ void SignalsChaos::run(bool on_postgres) {
   ASSERT_TRUE(everything_ended) << "nothing ends any more";
   verify();
   std::printf(
-      "%zu executions with %u signals each from %d clients: %lu suspended, %lu signals came early, %lu repeated; killed: "
+      "%zu executions with %u signals each from %d clients: %lu suspended, %lu signals came early, %lu repeated; "
+      "killed: "
       "%d workers, %d servers, %d databases; %.1f s\n",
       executions_, awaited_signals, signal_clients, suspended_, early_.load(), duplicates_.load(), kills_.workers,
       kills_.servers, kills_.databases, std::chrono::duration<double>(steady_clock::now() - begin).count());
