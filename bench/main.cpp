@@ -27,6 +27,7 @@
 #include "processes.hpp"
 #include "raw_postgres.hpp"
 #include "raw_sqlite.hpp"
+#include "signals.hpp"
 #include "steps.hpp"
 #include "support/postgres_server.hpp"
 #include "support/temp_dir.hpp"
@@ -39,6 +40,7 @@ struct Settings {
   HttpOptions http{};
   int rounds = 3;
   int waiting = 1000000;
+  int suspended = 100000;
   int idle_seconds = 60;
   int churn_seconds = 120;
   int writers = 0;
@@ -173,15 +175,16 @@ std::int64_t transactions(PGconn* watcher) {
   return count;
 }
 
-void bench_idle(const Settings& settings) {
+// Of an engine with nothing to do, after `prepare` has made what waits in it.
+double idle_transactions(int seconds, const std::function<void(Engine&)>& prepare) {
   // Autovacuum would run in the database meanwhile, and its transactions would be counted.
   const auto server = start_server({"autovacuum=off"});
   const std::string url = server.url();
-  fmt::print("Idle engine on PostgreSQL, nothing due, {} s\n", settings.idle_seconds);
   PGconn* watcher = PQconnectdb(url.c_str());
   PQclear(PQexec(watcher, "CREATE DATABASE idle"));
   const std::string idle_url = url.substr(0, url.rfind('/')) + "/idle";
   const auto engine = open_engine(idle_url);
+  prepare(*engine);
   // An idle backend reports its statistics up to ten seconds late; wait until the numbers of the opening do not change
   // for longer.
   std::int64_t before = -1;
@@ -189,11 +192,17 @@ void bench_idle(const Settings& settings) {
     before = now;
     std::this_thread::sleep_for(std::chrono::seconds(15));
   }
-  std::this_thread::sleep_for(std::chrono::seconds(settings.idle_seconds));
-  print_line("  transactions", static_cast<double>(transactions(watcher) - before), "",
+  std::this_thread::sleep_for(std::chrono::seconds(seconds));
+  const auto counted = static_cast<double>(transactions(watcher) - before);
+  PQfinish(watcher);
+  return counted;
+}
+
+void bench_idle(const Settings& settings) {
+  fmt::print("Idle engine on PostgreSQL, nothing due, {} s\n", settings.idle_seconds);
+  print_line("  transactions", idle_transactions(settings.idle_seconds, [](Engine&) {}), "",
              "target 0, and one keep-alive per minute");
   fmt::print("\n");
-  PQfinish(watcher);
 }
 
 // In a separate process, so that other measurements do not affect it.
@@ -319,6 +328,45 @@ void run_flows(const Settings& settings) {
       settings.rounds);
 }
 
+// Of an embedded engine that has suspended so many executions, and of one that opens on them.
+void print_suspended_memory(int executions) {
+  const test::TempDir folder;
+  const std::string url = "sqlite:" + folder.path().string() + "/suspended.db?synchronous=normal";
+  const auto measured = [&](int count) {
+    return in_child([&] {
+      const auto engine = open_engine(url);
+      suspend_many(*engine, count);
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+      return own_resident_megabytes();
+    });
+  };
+  print_line("  memory with none suspended", measured(0), "MB", "");
+  print_line(fmt::format("  memory after {} were suspended", executions), measured(executions), "MB", "");
+  print_line("  memory when the engine is opened again", measured(0), "MB", "target: as with none");
+}
+
+void run_signals(const Settings& settings) {
+  {
+    const test::TempDir folder;
+    bench_signals(
+        "SQLite, synchronous=FULL", [&](const std::string& name) { return "sqlite:" + folder.file(name + ".db"); },
+        settings.rounds);
+    const auto server = start_warm_server();
+    bench_signals(
+        "PostgreSQL, synchronous_commit=on", [&](const std::string& name) { return server.url() + "?schema=" + name; },
+        settings.rounds);
+  }
+  fmt::print("{} suspended executions beside none\n", settings.suspended);
+  print_suspended_memory(settings.suspended);
+  const auto idle = [&](int executions) {
+    return idle_transactions(settings.idle_seconds, [&](Engine& engine) { suspend_many(engine, executions); });
+  };
+  print_line("  transactions on PostgreSQL with none suspended", idle(0), "", "");
+  print_line(fmt::format("  transactions with {} suspended", settings.suspended), idle(settings.suspended), "",
+             fmt::format("in {} s; target: as with none", settings.idle_seconds));
+  fmt::print("\n");
+}
+
 // ---- The command line
 
 struct Part {
@@ -334,6 +382,7 @@ constexpr Part all_parts[] = {
     {"http", "the server: requests, parked claims, submit to start", run_http},
     {"steps", "durable steps and the worker of the SDK", run_steps},
     {"flows", "flows beside the same number of independent executions", run_flows},
+    {"signals", "a whole wait beside submit to start, and many that wait beside none", run_signals},
     {"heartbeats", "the cost of the heartbeats of 10,000 workers", run_heartbeats},
     {"lapse", "10,000 workers whose TTL ends at once", run_lapse},
     {"expiry", "100,000 leases that end at once", run_expiry},
@@ -357,6 +406,8 @@ constexpr Option all_options[] = {
      [](Settings& to, double value) { to.writers = static_cast<int>(value); }},
     {"--waiting", "executions that wait while memory is measured (1000000)",
      [](Settings& to, double value) { to.waiting = static_cast<int>(value); }},
+    {"--suspended", "executions that are suspended while the engine is idle (100000)",
+     [](Settings& to, double value) { to.suspended = static_cast<int>(value); }},
     {"--idle-seconds", "how long the idle engine is observed (60)",
      [](Settings& to, double value) { to.idle_seconds = static_cast<int>(value); }},
     {"--churn-seconds", "how long executions come and go (120)",

@@ -20,7 +20,7 @@ if(GTest_FOUND)
     target_link_libraries(ff_test_support INTERFACE ${FF_EVERYTHING} GTest::gmock GTest::gtest)
   endif()
 
-  ff_program(simulate SOURCES tests/simulation/*.cpp LINK ff_test_support)
+  ff_program(simulate SOURCES tests/simulation/*.cpp tests/model/wait_evaluator.cpp LINK ff_test_support)
   # Benchmarks start their own PostgreSQL, so they use the test support too.
   ff_program(bench SOURCES bench/*.cpp LINK ff_test_support)
   ff_use_allocator(bench)

@@ -58,8 +58,14 @@ Result<WaitpointFacts*> addressed_waitpoint(WaitFacts& waits, const SignalComman
     return waitpoint.number == command.token->number;
   });
   if (open == waits.open.end()) return refuse_closed(command.token->waitpoint);
-  if (open->generation != command.token->generation) return refuse_wait_token();
   return &*open;
+}
+
+// Also with a key that was used: its bearer learns nothing any more.
+bool is_revoked(const WaitFacts& waits, const std::optional<WaitpointClaims>& token) {
+  return token && std::any_of(waits.open.begin(), waits.open.end(), [&](const WaitpointFacts& waitpoint) {
+           return waitpoint.number == token->number && waitpoint.generation != token->generation;
+         });
 }
 
 Result<void> check_source(const SignalCommand& command) {
@@ -70,17 +76,7 @@ Result<void> check_source(const SignalCommand& command) {
 
 // Every signal at an approval is a decision of a person.
 Result<void> check_decision(const WaitFacts& waits, const WaitpointFacts& waitpoint, const Signal& signal) {
-  if (signal.name != to_string(ApprovalDecision::approve) && signal.name != to_string(ApprovalDecision::reject)) {
-    return fail(Errc::invalid_argument,
-                "name: waitpoint \"" + waitpoint.name + "\" is an approval; allowed: approve, reject", "name");
-  }
-  if (signal.source.empty()) {
-    return fail(Errc::invalid_argument, "source: is empty; an approval needs the name of the person", "source");
-  }
-  const auto& approvers = waitpoint.approval->approvers;
-  if (!approvers.empty() && std::find(approvers.begin(), approvers.end(), signal.source) == approvers.end()) {
-    return fail(Errc::permission_denied, "source: " + signal.source + " is not one of the approvers", "source");
-  }
+  FF_TRY_VOID(check_may_decide(waitpoint, signal));
   for (const Decision& decision : decisions_at(waits, waitpoint.number)) {
     if (decision.actor != signal.source) continue;
     return fail(Errc::conflict, signal.source + " has decided already: " + std::string(to_string(decision.decision)),
@@ -89,11 +85,14 @@ Result<void> check_decision(const WaitFacts& waits, const WaitpointFacts& waitpo
   return {};
 }
 
-// How many signals of one name count for a wait is bounded by its condition.
+// Signals that nobody waits for do not keep away those that count. How many count is bounded by the condition.
 Result<void> check_kept(const WaitFacts& waits, const Signal& signal, bool counts) {
   std::size_t bytes = signal.payload.size();
   std::size_t of_name = 1;
+  std::size_t held = 0;
   for (const KeptSignal& kept : waits.signals) {
+    if (kept.counts != counts) continue;
+    ++held;
     bytes += kept.signal.payload.size();
     if (kept.signal.waitpoint == signal.waitpoint) ++of_name;
   }
@@ -105,9 +104,7 @@ Result<void> check_kept(const WaitFacts& waits, const Signal& signal, bool count
     return full(std::to_string(of_name - 1) + " signals for \"" + signal.waitpoint + "\"",
                 limits::max_waitpoint_signals);
   }
-  if (waits.signals.size() >= limits::max_kept_signals) {
-    return full(std::to_string(waits.signals.size()) + " signals", limits::max_kept_signals);
-  }
+  if (held >= limits::max_kept_signals) return full(std::to_string(held) + " signals", limits::max_kept_signals);
   if (bytes > limits::max_kept_signal_bytes) return full("payloads of signals", limits::max_kept_signal_bytes);
   return {};
 }
@@ -146,10 +143,26 @@ Result<WaitpointFacts*> existing_waitpoint(Slot& slot, const std::string& name) 
 
 }  // namespace
 
+Result<void> check_may_decide(const WaitpointFacts& waitpoint, const Signal& signal) {
+  if (signal.name != to_string(ApprovalDecision::approve) && signal.name != to_string(ApprovalDecision::reject)) {
+    return fail(Errc::invalid_argument,
+                "name: waitpoint \"" + waitpoint.name + "\" is an approval; allowed: approve, reject", "name");
+  }
+  if (signal.source.empty()) {
+    return fail(Errc::invalid_argument, "source: is empty; an approval needs the name of the person", "source");
+  }
+  const auto& approvers = waitpoint.approval->approvers;
+  if (!approvers.empty() && std::find(approvers.begin(), approvers.end(), signal.source) == approvers.end()) {
+    return fail(Errc::permission_denied, "source: " + signal.source + " is not one of the approvers", "source");
+  }
+  return {};
+}
+
 Result<Reply> decide_one(Workspace& workspace, const SignalCommand& command, const Context& context) {
   FF_TRY(slot, addressed_execution(workspace, command, context));
   Facts& facts = slot->execution()->facts;
   WaitFacts waits = facts.waits.value_or(WaitFacts{});
+  if (is_revoked(waits, command.token)) return refuse_wait_token();
   const std::string& key = command.request.idempotency_key;
   const std::string digest = key.empty() ? "" : key_digest(name_of_waitpoint(command), key);
   if (const SignalKey* used = key.empty() ? nullptr : find_key(waits, digest)) {

@@ -74,6 +74,10 @@ WaitpointFacts& open_waitpoint(WaitFacts& waits, const WaitpointRequest& request
   }
   if (request.token_ttl_ms) waitpoint->token_expires_at = now + *request.token_ttl_ms;
   if (request.approval) {
+    // What came before it was an approval is no decision.
+    for (KeptSignal& kept : waits.signals) {
+      if (!waitpoint->approval && kept.waitpoint_number == waitpoint->number) kept.waitpoint_number = 0;
+    }
     waitpoint->approval = request.approval;
     waitpoint->approval->context.clear();
     waitpoint->approval->context_encoding.clear();
@@ -87,12 +91,12 @@ void keep_context(Transition& transition, const WaitpointRequest& request, std::
                            encode(ApprovalContext{request.approval->context, request.approval->context_encoding}));
 }
 
-// Signals that came before the waitpoint was an approval were not checked when they were delivered.
-bool is_no_decision(const WaitFacts& waits, const WaitpointFacts& waitpoint, const Signal& signal) {
-  if (!waitpoint.approval) return false;
-  if (!may_decide(waitpoint, signal)) return true;
-  return std::any_of(waits.signals.begin(), waits.signals.end(), [&](const KeptSignal& other) {
-    return other.counts && other.waitpoint_number == waitpoint.number && other.signal.source == signal.source;
+// Whoever sent early signals was not asked whether they may decide.
+bool may_count(const WaitFacts& waits, const WaitpointFacts& waitpoint, const Signal& signal) {
+  if (!waitpoint.approval) return true;
+  if (!check_may_decide(waitpoint, signal)) return false;
+  return std::none_of(waits.signals.begin(), waits.signals.end(), [&](const KeptSignal& earlier) {
+    return earlier.counts && earlier.waitpoint_number == waitpoint.number && earlier.signal.source == signal.source;
   });
 }
 
@@ -102,7 +106,7 @@ void count_kept_signals(WaitFacts& waits) {
     const WaitpointFacts* waitpoint = find_open(waits, kept.signal.waitpoint);
     if (waitpoint == nullptr || !waitpoint->waited_for) continue;
     if (kept.waitpoint_number != 0 && kept.waitpoint_number != waitpoint->number) continue;
-    if (is_no_decision(waits, *waitpoint, kept.signal) || !makes_difference(waits, kept.signal)) continue;
+    if (!may_count(waits, *waitpoint, kept.signal) || !makes_difference(waits, kept.signal)) continue;
     kept.waitpoint_number = waitpoint->number;
     kept.counts = true;
     if (cause_of_end(waits)) return;

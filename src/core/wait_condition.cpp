@@ -214,12 +214,6 @@ WaitpointFacts* find_open(WaitFacts& waits, std::string_view name) {
   return found == waits.open.end() ? nullptr : &*found;
 }
 
-bool may_decide(const WaitpointFacts& waitpoint, const Signal& signal) {
-  if (!is_decision(signal)) return false;
-  const auto& approvers = waitpoint.approval->approvers;
-  return approvers.empty() || std::find(approvers.begin(), approvers.end(), signal.source) != approvers.end();
-}
-
 std::vector<Decision> decisions_at(const WaitFacts& waits, std::uint32_t waitpoint_number) {
   std::vector<Decision> decisions;
   for (const KeptSignal& kept : waits.signals) {

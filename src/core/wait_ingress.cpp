@@ -120,6 +120,26 @@ class ConditionCheck {
   std::size_t nodes_ = 0;
 };
 
+// How many signals may count for it at most.
+std::size_t most_signals(const WaitCondition& condition) {
+  if (condition.signal) return 1;
+  if (condition.count) return condition.count->n;
+  std::size_t most = 0;
+  for (const WaitCondition& member : condition.all_of ? *condition.all_of : *condition.any_of) {
+    most += most_signals(member);
+  }
+  return most;
+}
+
+// Those that count stand in the record until the wait is over.
+Result<void> admit_most_signals(const SuspendRequest& request) {
+  const std::size_t most = most_signals(*request.condition) + (request.veto ? most_signals(*request.veto) : 0);
+  if (most <= limits::max_kept_signals) return {};
+  return refuse("needs " + std::to_string(most) + " signals, with those of the veto; allowed: at most " +
+                    std::to_string(limits::max_kept_signals),
+                "condition");
+}
+
 SignalMatch decision_match(const WaitpointRequest& waitpoint, ApprovalDecision decision) {
   SignalMatch match;
   match.waitpoint = waitpoint.name;
@@ -227,6 +247,7 @@ Result<void> admit(SuspendRequest& request) {
   if (request.condition) FF_TRY_VOID(ConditionCheck(request.waitpoints).run(*request.condition, "condition"));
   if (request.veto) FF_TRY_VOID(ConditionCheck(request.waitpoints).run(*request.veto, "veto"));
   fill_in_defaults(request);
+  FF_TRY_VOID(admit_most_signals(request));
   FF_TRY_VOID(admit_timeout(request));
   FF_TRY_VOID(admit_duration(request.resume_delay_ms, "resume_delay_ms"));
   FF_TRY_VOID(admit_reason(request.reason));

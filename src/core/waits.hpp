@@ -142,9 +142,6 @@ bool makes_difference(const WaitFacts& waits, const Signal& signal);
 // The execution ends, or starts over: nothing is waited for. Numbers go on, so that no token fits a later waitpoint.
 void forget_waits(WaitFacts& waits);
 WaitpointFacts* find_open(WaitFacts& waits, std::string_view name);
-// Whether the signal is a decision about an approval by somebody who may decide there. Another one may have come from the same
-// person before.
-bool may_decide(const WaitpointFacts& waitpoint, const Signal& signal);
 std::vector<Decision> decisions_at(const WaitFacts& waits, std::uint32_t waitpoint_number);
 
 // Checks a request and fills in the default condition and veto.

@@ -4,8 +4,10 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "core/waits.hpp"
 #include "fuzz/request_shapes.hpp"
 #include "fuzz/same.hpp"
+#include "wire/wait_shapes.hpp"
 
 namespace flowfabric::fuzz {
 namespace {
@@ -75,12 +77,38 @@ void check_policy(std::string_view text) {
   FF_CHECK(same(*policy, *again));
 }
 
+// What is admitted can be stored, and is admitted again as it is then.
+void check_wait(std::string_view text) {
+  auto body = wire::from_json<bodies::SuspendBody>(text);
+  if (!body) return;
+  SuspendRequest& request = *body;
+  if (const auto admitted = admit(request); !admitted) return check_refusal(admitted.error());
+  FF_CHECK(request.condition.has_value());
+  FF_CHECK(admit(request).has_value());
+  WaitFacts waits;
+  Wait& wait = waits.wait.emplace();
+  wait.condition = *request.condition;
+  wait.veto = request.veto;
+  Encoder out;
+  encode_into(out, waits);
+  const std::string bytes = out.take();
+  Decoder in(bytes);
+  FF_CHECK(decode_waits(in) == waits);
+  FF_CHECK(in.at_end());
+  FF_CHECK(!cause_of_end(waits));  // without any signal
+  FF_CHECK(!missing(*request.condition, {}).empty());
+}
+
 void check(std::string_view input) {
   const std::size_t line = input.find('\n');
   const std::string_view name = input.substr(0, line);
   const std::string_view text = line == std::string_view::npos ? std::string_view{} : input.substr(line + 1);
   check_document(text);
   if (name == "policy") return check_policy(text);
+  if (name == "SuspendBody") {
+    check_shape<bodies::SuspendBody>(text);
+    return check_wait(text);
+  }
   for_each_request_shape([&](const auto& shape) {
     using T = std::decay_t<decltype(shape)>;
     if (name == wire::Shape<T>::name) check_shape<T>(text);

@@ -9,6 +9,7 @@
 #include "core/records.hpp"
 #include "core/schedule_records.hpp"
 #include "core/steps.hpp"
+#include "core/waits.hpp"
 #include "store/postgres/log_pages.hpp"
 #include "store/postgres/wakeup.hpp"
 #include "store/sqlite/batch.hpp"
@@ -136,6 +137,8 @@ constexpr std::array<void (*)(std::string_view), 21> decoders = {
     [](std::string_view bytes) { check_record(bytes, decode_flow_name); },
     check_schedule,
     check_cron,
+    [](std::string_view bytes) { check_record(bytes, decode_wait_outcome); },
+    [](std::string_view bytes) { check_record(bytes, decode_approval_context); },
 };
 
 }  // namespace

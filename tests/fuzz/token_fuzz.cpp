@@ -1,4 +1,4 @@
-// Tokens that clients send back: handles, grant keys, API keys, cursors, ids. An input is tried as the text itself, as
+// Tokens that clients send back: handles, grant keys, tokens of waitpoints, API keys, cursors, ids. An input is tried as the text itself, as
 // the bytes inside it, and, with a valid signature, as content that only we can have signed.
 #include "base/check.hpp"
 #include "base/hashing.hpp"
@@ -46,12 +46,25 @@ void check_grant(std::string_view text, bool is_signed) {
   FF_CHECK(tokens().verify_grant(tokens().sign_grant(*claims), now) == claims);
 }
 
+// Whatever is wrong with it, the answer is the same.
+void check_waitpoint(std::string_view text, bool is_signed) {
+  const auto claims = tokens().verify_waitpoint(text, now);
+  if (!claims) {
+    const Error wanted = refuse_wait_token().error();
+    const Error& error = claims.error();
+    return FF_CHECK(error.code == wanted.code && error.message == wanted.message && error.field == wanted.field);
+  }
+  FF_CHECK(is_signed);
+  FF_CHECK(tokens().verify_waitpoint(tokens().sign_waitpoint(*claims), now) == claims);
+}
+
 void check_behind_a_signature(std::string_view bytes) {
   static const Signer signer(secret);
   const std::string signature = signer.sign(bytes);
   const std::string body(bytes);
   check_handle(to_base64url(body + signature.substr(0, 16)), true);
   check_grant(to_base64url(body + signature), true);
+  check_waitpoint(to_base64url(body + signature), true);
 }
 
 template <class T>
@@ -72,6 +85,9 @@ void check_cursor(const std::string& cursor) {
   ListExpiredLeasesRequest leases;
   leases.cursor = cursor;
   check_page(reads::expired_leases(store(), leases));
+  ListWaitsRequest waits;
+  waits.cursor = cursor;
+  check_page(reads::waits(store(), waits));
   check_page(reads::start_cursor(store(), cursor));
   check_page(reads::events(store(), {}, cursor, 10));
 }
@@ -102,6 +118,7 @@ void check(std::string_view input) {
   check_api_key(input);
   check_handle(input, false);
   check_grant(input, false);
+  check_waitpoint(input, false);
   check_cursor(std::string(input));
   check_cursor(to_base64url(input));
   check_behind_a_signature(input);

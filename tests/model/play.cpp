@@ -41,6 +41,16 @@ void Stage::perform(const Step& step) {
     case 19:
     case 20:
     case 21: return read(step);
+    case 30:
+    case 31: {
+      const auto fence = held_.empty() ? Result<Fence>(Fence{}) : driver_.runtime().fence_of(held_.back().handle);
+      if (!fence) return say("handle", fence.error());
+      return suspend(step.b, *fence);
+    }
+    case 32:
+    case 33:
+    case 34: return signal(step);
+    case 35: return operate_on_wait(step);
     default: return manage(step);
   }
 }
@@ -229,6 +239,7 @@ void Stage::describe(const ExecutionId& chosen) {
     lines_.push_back(fmt::format("  attempt {} {} {} {} - {}", attempt.attempt_index, to_string(attempt.attempt_type),
                                  to_string(attempt.attempt_state), attempt.started_at, attempt.ended_at));
   }
+  describe_waits(chosen);
   const auto result = reads::result(driver_.store(), chosen);
   FF_CHECK(result.has_value());
   lines_.push_back(

@@ -25,7 +25,7 @@ inline std::ostream& operator<<(std::ostream& out, const Step& step) {
   return out << '{' << int(step.verb) << ", " << step.a << ", " << step.b << '}';
 }
 
-inline constexpr std::uint8_t verb_count = 30;
+inline constexpr std::uint8_t verb_count = 36;
 
 // Runs on a fresh database of this kind; one line per reply, then everything that is stored.
 std::vector<std::string> play(StoreKindId kind, const std::vector<Step>& steps, std::uint64_t seed);

@@ -27,6 +27,7 @@ static std::string show_record(const ClaimedExecution& claim) {
   }
   if (claim.checkpoint)
     text += fmt::format(" checkpoint {} at {}", claim.checkpoint->bytes, claim.checkpoint->recorded_at);
+  if (claim.last_wait) text += " last " + show(*claim.last_wait);
   return text;
 }
 std::string show(const ClaimedExecution& claim) {
@@ -115,6 +116,52 @@ std::string show(const KeyRotation& rotation) {
   return text;
 }
 std::string show(const RemoveReply& reply) { return fmt::format("removed {}", reply.removed); }
+static std::string show(const Signal& signal) {
+  return fmt::format(" signal {} {} at {} from {}: {}", signal.number, signal.name, signal.waitpoint, signal.source,
+                     signal.payload);
+}
+static std::string show(const WaitpointInfo& info) {
+  std::string text = fmt::format(" waitpoint {} {} opened {} {} {}", info.name, info.number, info.opened_at,
+                                 info.waited_for, info.signals);
+  if (!info.approval) return text;
+  text += fmt::format(" context {}", info.approval->context);
+  for (const auto& one : info.approval->decisions) text += fmt::format(" {} {}", one.actor, int(one.decision));
+  return text;
+}
+std::string show(const WaitOutcome& outcome) {
+  std::string text = fmt::format("wait {} {} at {} by {} {}", outcome.number, to_string(outcome.cause),
+                                 outcome.ended_at, outcome.by, outcome.escalated);
+  for (const auto& signal : outcome.signals) text += show(signal);
+  return text;
+}
+std::string show(const WaitpointToken& token) {
+  return fmt::format("token of {} {} {} until {}", token.waitpoint, token.number, token.token, token.expires_at);
+}
+std::string show(const SuspendReply& reply) {
+  std::string text =
+      fmt::format("suspended {} {} wait {} until {}", reply.suspended, reply.duplicate, reply.wait, reply.timeout_at);
+  for (const auto& token : reply.tokens) text += "; " + show(token);
+  if (reply.outcome) text += "; " + show(*reply.outcome);
+  return text;
+}
+std::string show(const SignalReply& reply) {
+  return fmt::format("signal {} of {} {} {}", reply.number, to_string(reply.execution_id), to_string(reply.effect),
+                     reply.duplicate);
+}
+std::string show(const WaitingExecution& waiting) {
+  std::string text = fmt::format("{} waits since {} until {} {}", to_string(waiting.execution_id), waiting.since,
+                                 waiting.timeout_at, waiting.escalated);
+  for (const auto& waitpoint : waiting.waitpoints) text += show(waitpoint);
+  return text;
+}
+std::string show(const ExecutionWaits& waits) {
+  std::string text = "  waits";
+  if (waits.wait) text += fmt::format(" in {} since {}", waits.wait->number, waits.wait->since);
+  for (const auto& waitpoint : waits.waitpoints) text += show(waitpoint);
+  for (const auto& signal : waits.signals) text += show(signal);
+  if (waits.last_wait) text += " last " + show(*waits.last_wait);
+  return text;
+}
 std::string show(const WorkerInfo& info) {
   return fmt::format(
       "  {}/{} of {} {} lanes {} capabilities {} ttl {} registered {} beat {} until {} draining {} ended "

@@ -56,6 +56,13 @@ class Stage {
   void fail(std::uint32_t n, const Fence& fence);
   void record_step(std::uint32_t n, const Fence& fence);
   void list(const Step& step);
+  // stage_waits.cpp
+  void suspend(std::uint32_t n, const Fence& fence);
+  void keep_token(const Result<Reply>& reply);
+  void signal(const Step& step);
+  void operate_on_wait(const Step& step);
+  void list_waits(const Step& step);
+  void describe_waits(const ExecutionId& chosen);
   // stage_fleet.cpp
   void manage(const Step& step);
   void register_worker(const Step& step);
@@ -81,6 +88,7 @@ class Stage {
   std::vector<ExecutionId> ids_;
   std::vector<ClaimedExecution> held_;
   std::vector<Grant> grants_;
+  std::vector<std::string> tokens_;
   struct PendingClaim {
     std::optional<std::string> kept_to;  // the namespace, if it was restricted to one
     Pending<std::vector<ClaimedExecution>> claims;

@@ -108,6 +108,7 @@ void World::check_nothing_sleeps() {
     }
   }
   watcher_->check_flows();
+  watcher_->check_list_of_waits();
   watcher_->check_fleet_is_settled(now_ms());
   watcher_->check_fleet(processes_.front()->runtime->store(), now_ms());
   for (const auto& [number, call] : calls_) {
@@ -191,6 +192,10 @@ bool World::drain_round(std::int64_t patience_ms) {
     const Facts& facts = shadow.execution.facts;
     // Only an operator ends an execution that waits for a manual reclaim.
     const bool stuck = facts.phase == Phase::active && !facts.lease && !facts.grant;
+    if (facts.phase == Phase::suspended) {
+      send(*processes_.front(), ResumeCommand{shadow.execution.id, {"operator", "drain"}}, "resume",
+           [](Process&, const auto&) {});
+    }
     if (stuck) {
       send(*processes_.front(), CancelCommand{shadow.execution.id, {"operator", "drain"}}, "cancel",
            [](Process&, const auto&) {});

@@ -24,7 +24,9 @@ Outcome outcome_of(EventType type) {
 // Tags, priority and grants change its properties, not its state.
 bool is_note(EventType type) {
   return type == EventType::tags_changed || type == EventType::step_recorded || type == EventType::priority_changed ||
-         type == EventType::grant_issued || type == EventType::grant_expired;
+         type == EventType::grant_issued || type == EventType::grant_expired || type == EventType::waitpoint_opened ||
+         type == EventType::signal_delivered || type == EventType::waitpoint_closed ||
+         type == EventType::waitpoint_reissued;
 }
 
 template <class A, class B>
@@ -38,6 +40,7 @@ void must_equal(const A& fact, const B& told, const char* what) {
 PublicState Life::state() const {
   switch (stage_) {
     case Stage::held: return PublicState::active;
+    case Stage::suspended: return PublicState::suspended;
     case Stage::lost: return PublicState::waiting;
     case Stage::ended: break;
     default:
@@ -77,6 +80,7 @@ void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) 
         [[fallthrough]];
       case EventType::released:
       case EventType::joining:
+      case EventType::suspended:
       case EventType::retry_scheduled:
       case EventType::lease_expired:
       case EventType::lease_revoked: release(event, policy, commit); break;
@@ -118,9 +122,29 @@ void Life::take_queue_event(const Event& event) {
     case EventType::priority_changed: require(stage_ != Stage::ended, event, "it has ended"); break;
     case EventType::tags_changed: break;
     case EventType::step_recorded: require(stage_ == Stage::held, event, "nobody holds it"); break;
-    default: require(false, event, "not an event of an execution");
+    default: take_wait_event(event);
   }
   expect_epoch(event, epoch_);
+}
+
+void Life::take_wait_event(const Event& event) {
+  switch (event.type) {
+    case EventType::waitpoint_opened: require(stage_ == Stage::held, event, "nobody holds it"); break;
+    case EventType::signal_delivered:
+    case EventType::waitpoint_closed:
+    case EventType::waitpoint_reissued: require(stage_ != Stage::ended, event, "it has ended"); break;
+    case EventType::wait_escalated: require(stage_ == Stage::suspended, event, "it does not wait"); break;
+    case EventType::wait_ended:
+      // The signals that a holder waits for may be there already.
+      require(stage_ == Stage::suspended || stage_ == Stage::held, event, "it does not wait");
+      if (stage_ == Stage::suspended) {
+        queue(event, std::nullopt);
+      } else {
+        waited_under_ = epoch_;
+      }
+      break;
+    default: require(false, event, "not an event of an execution");
+  }
 }
 
 void Life::queue(const Event& event, std::optional<AttemptType> starts) {
@@ -209,6 +233,7 @@ void Life::release(const Event& event, const Policy& policy, std::uint64_t commi
     case EventType::released:
     case EventType::joining:
     case EventType::delayed: queue(event, std::nullopt); break;
+    case EventType::suspended: stage_ = Stage::suspended; break;
     case EventType::retry_scheduled:
       ++retries_;
       queue(event, AttemptType::retry);
@@ -233,7 +258,8 @@ void Life::end(const Event& event, std::uint64_t commit) {
   const bool ends_itself = gated_ && event.actor == "flow" && event.kind == inner_flow_kind;
   require(held || ends_itself || event.type != EventType::completed, event, "nobody held it");
   require(event.type != EventType::skipped || gated_, event, "it was not waiting for nodes");
-  require(held || ends_itself || event.type != EventType::failed || capped_, event, "nobody held it");
+  const bool timed_out = stage_ == Stage::suspended && event.actor == "clock" && event.reason == "wait_timeout";
+  require(held || ends_itself || event.type != EventType::failed || capped_ || timed_out, event, "nobody held it");
   if (held) end_span(event, commit);
   // A holder whose execution is ended by another caller must be fenced afterwards.
   expect_epoch(event, held && event.type != EventType::completed ? epoch_ + 1 : epoch_);
@@ -263,6 +289,7 @@ void Life::expect_epoch(const Event& event, std::uint64_t epoch) {
 
 void Life::compare(const Facts& facts) const {
   const Phase phase = stage_ == Stage::ended                           ? Phase::terminal
+                      : stage_ == Stage::suspended                     ? Phase::suspended
                       : stage_ == Stage::held || stage_ == Stage::lost ? Phase::active
                                                                        : Phase::runnable;
   must_equal(to_string(facts.phase), to_string(phase), "phase");

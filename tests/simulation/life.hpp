@@ -44,6 +44,9 @@ class Life {
 
   bool ended() const { return stage_ == Stage::ended; }
   bool held() const { return stage_ == Stage::held; }
+  bool suspended() const { return stage_ == Stage::suspended; }
+  // The last lease whose holder waited without giving it back: the signals were there.
+  std::uint64_t waited_under() const { return waited_under_; }
   // Every worker may claim it.
   bool claimable() const { return stage_ == Stage::queued && !delayed_ && !gated_ && !reservation_; }
   // It waits for other nodes of its flow.
@@ -64,9 +67,10 @@ class Life {
   const std::map<std::uint64_t, LeaseSpan>& leases() const { return leases_; }
 
  private:
-  enum class Stage { unborn, queued, held, lost, ended };
+  enum class Stage { unborn, queued, held, suspended, lost, ended };
 
   void take_queue_event(const Event& event);
+  void take_wait_event(const Event& event);
   void open_gate(const Event& event);
   void lease(const Event& event, std::uint64_t commit);
   void reserve(const Event& event);
@@ -93,6 +97,7 @@ class Life {
   std::uint32_t reclaims_ = 0;
   std::uint32_t replays_ = 0;
   std::uint64_t replayed_epoch_ = 0;
+  std::uint64_t waited_under_ = 0;
   bool started_ = false;  // it was claimed since its creation or its last replay
   int cancellations_ = 0;
   TimestampMs last_at_ = 0;

@@ -1,4 +1,4 @@
-// Operators: they cancel, revoke, replay, change priorities and tags, close lanes and change the retention.
+// Operators: they cancel, revoke, replay, change priorities and tags, end waits, close lanes and change the retention.
 #include "simulation/world.hpp"
 
 namespace flowfabric::simulation {
@@ -7,11 +7,13 @@ void World::operate_somehow() {
   const auto dice = random_.below(100);
   if (dice < 14) {
     operate_on_flow();
-  } else if (dice < 54) {
-    operate_on_execution();
+  } else if (dice < 26) {
+    operate_on_wait();
   } else if (dice < 58) {
+    operate_on_execution();
+  } else if (dice < 62) {
     rotate_keys();
-  } else if (dice < 64) {
+  } else if (dice < 67) {
     remove_something();
   } else if (dice < 80) {
     operate_on_lane();

@@ -26,8 +26,11 @@ bool is_by_holder(const Event& event, const Lease& lease) {
     case EventType::completed:
     case EventType::released:
     case EventType::step_recorded:
+    case EventType::suspended:
+    case EventType::waitpoint_opened:
     case EventType::delayed: return true;
     case EventType::tags_changed:
+    case EventType::wait_ended:
     case EventType::failed:
     case EventType::retry_scheduled:
     case EventType::cancelled: return event.actor == lease.worker_instance_id;
@@ -138,7 +141,7 @@ void Watcher::changed(const Key& key, TimestampMs latest_ms) {
   const Record record = std::move(ok(store_->load({key})).front());
   Execution now = ok(decode_execution(record));
   Shadow& shadow = shadows_[key];
-  if (shadow.removed) shadow = Shadow{{}, {}, {}, shadow.incarnation + 1, false, 0, {}};
+  if (shadow.removed) shadow = Shadow{{}, {}, {}, shadow.incarnation + 1, false, 0, {}, {}};
   const bool is_new = shadow.position.empty();
   if (is_new) shadow.latest_at_creation = latest_ms;
   const std::vector<Event> events = new_events(key, shadow.position);
@@ -152,8 +155,10 @@ void Watcher::changed(const Key& key, TimestampMs latest_ms) {
   if (!events.empty()) check_loss(shadow, events.front());
   check_start(shadow, events);
   for (const Event& event : events) shadow.life.take(event, now.spec.policy, commit_);
+  const Facts before = std::move(shadow.execution.facts);
   shadow.execution = std::move(now);
   shadow.life.compare(shadow.execution.facts);
+  check_waits(shadow, before, events);
   note_lease(shadow);
 }
 

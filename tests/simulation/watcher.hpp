@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,19 @@
 
 namespace flowfabric::simulation {
 
+struct SeenSignal {
+  Signal signal;
+  std::uint32_t waitpoint_number = 0;  // 0: it was for the next waitpoint of that name, or is not known
+};
+
+// The waits and signals of an execution, over all its lives.
+struct WaitBook {
+  std::map<std::uint64_t, SeenSignal> seen{};  // by number
+  std::set<std::string> keyed{};               // payloads of those that were sent with a key
+  std::uint32_t last_ended = 0;
+  std::size_t ended = 0;  // waits that have ended, by their events
+};
+
 struct Shadow {
   Execution execution;
   Life life;
@@ -25,6 +39,7 @@ struct Shadow {
   bool removed = false;
   TimestampMs latest_at_creation = 0;  // the latest time that the store's clock had shown when it was committed
   std::string stored_spec{};           // as stored: in memory edges that were added later are part of it
+  WaitBook waits{};
 };
 
 struct WorkerShadow {
@@ -90,6 +105,7 @@ class Watcher {
   std::map<Key, Shadow>& shadows() { return shadows_; }
   const std::map<Key, FlowShadow>& flows() const { return flows_; }
   const std::map<Key, ScheduleShadow>& schedules() const { return schedules_; }
+  void check_list_of_waits();
   // Of flows whose members have all ended and are resolved: what they have counted is so.
   void check_flows() const;
   Store& store() { return *store_; }
@@ -105,6 +121,14 @@ class Watcher {
   void check_holder_was_in_time(const Facts& before, const std::vector<Event>& events);
   void check_loss(const Shadow& shadow, const Event& event);
   void note_lease(Shadow& shadow);
+  // watcher_waits.cpp
+  void check_waits(Shadow& shadow, const Facts& before, const std::vector<Event>& events);
+  void check_waitpoints(const std::string& id, const WaitFacts& was, const WaitFacts& is) const;
+  std::vector<Signal> check_outcome(Shadow& shadow, const WaitFacts& was, const std::vector<Event>& events);
+  void check_cause(const Shadow& shadow, const Wait& wait, const WaitOutcome& outcome, const Event& event);
+  void note_signal(Shadow& shadow, const Signal& signal, std::uint32_t waitpoint_number);
+  void check_signals(Shadow& shadow, const WaitFacts& was, const std::vector<Signal>& used,
+                     const std::vector<Event>& events);
   void removed(const Key& key, TimestampMs latest_ms);
   void forget_log(const Key& key);
   void schedule_changed(const Key& key);

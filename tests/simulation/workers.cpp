@@ -23,6 +23,8 @@ std::string name_of(const Command& command) {
   if (std::holds_alternative<TagsCommand>(command)) return "tags_held";
   if (std::holds_alternative<GrowFlowCommand>(command)) return "extend";
   if (std::holds_alternative<JoinNodesCommand>(command)) return "join";
+  if (std::holds_alternative<SuspendCommand>(command)) return "suspend";
+  if (std::holds_alternative<OpenWaitpointCommand>(command)) return "open_waitpoint";
   return "cancel_held";
 }
 
@@ -34,6 +36,7 @@ std::string text_of(const Command& command) {
   if (const auto* join = std::get_if<JoinNodesCommand>(&command)) {
     for (const std::string& name : join->names) text += " " + name;
   }
+  if (const auto* suspend = std::get_if<SuspendCommand>(&command)) text += suspend->request.idempotency_key;
   if (const auto* fail = std::get_if<FailCommand>(&command)) {
     text += fail->request.category + std::to_string(static_cast<int>(fail->request.retryable));
   }
@@ -47,6 +50,7 @@ bool is_end_by(const Command& command, const LeaseSpan& span) {
   if (std::holds_alternative<DelayCommand>(command)) return span.ended_by == EventType::delayed;
   if (std::holds_alternative<ReleaseHeldCommand>(command)) return span.ended_by == EventType::released;
   if (std::holds_alternative<JoinNodesCommand>(command)) return span.ended_by == EventType::joining;
+  if (std::holds_alternative<SuspendCommand>(command)) return span.ended_by == EventType::suspended;
   if (std::holds_alternative<CancelHeldCommand>(command)) return span.ended_by == EventType::cancelled;
   return span.ended_by == EventType::failed || span.ended_by == EventType::retry_scheduled;
 }
@@ -96,6 +100,7 @@ void World::claim_something(Worker& worker) {
     if (!claims) return;
     for (const ClaimedExecution& claimed : *claims) check_lane_served(lanes, claimed.lane, claimed.execution_id);
     take_claims(worker, request, *claims);
+    if (!claims->empty()) wait_at_once(worker);
   });
 }
 
@@ -173,6 +178,7 @@ void World::check_claimed(const ClaimRequest& request, const ClaimedExecution& c
   const auto context = reads::context(watcher_->store(), claimed.execution_id);
   if (!context || context->payload != claimed.payload) violated("a claim brings the payload", "{}", id);
   check_steps(claimed, shadow->incarnation);
+  check_last_wait(claimed);
   const auto key = std::pair(claimed.execution_id, shadow->incarnation);
   const auto tag = claimed.tags.find(worker_tag);
   // A replay of a flow may drop the checkpoint of a node, as it drops its steps.
@@ -207,6 +213,7 @@ Command World::random_growth(const Held& held) {
 
 Command World::random_fenced(const Held& held) {
   if (held.claimed.flow_id && random_.chance(350)) return random_growth(held);
+  if (random_.chance(300)) return random_wait(held);
   switch (random_.below(10)) {
     case 0:
     case 1:
@@ -245,12 +252,20 @@ Command World::random_fenced(const Held& held) {
 }
 
 // A handler comes to its steps one after another; several runs of it may think that they are at the same one.
-Command World::random_step(const Held& held) {
-  StepRequest request;
+std::uint32_t World::next_position(const Held& held) const {
   std::uint32_t known = 0;
   for (const Step& step : held.claimed.steps) known = std::max(known, step.position);
-  for (const Command& command : held.sent) known += std::holds_alternative<StepCommand>(command) ? 1 : 0;
-  request.position = known + 1;
+  for (const Command& command : held.sent) {
+    const auto* suspend = std::get_if<SuspendCommand>(&command);
+    const bool is_step = std::holds_alternative<StepCommand>(command) || (suspend && suspend->request.position != 0);
+    known += is_step ? 1 : 0;
+  }
+  return known + 1;
+}
+
+Command World::random_step(const Held& held) {
+  StepRequest request;
+  request.position = next_position(held);
   request.name = "step-" + std::to_string(request.position);
   request.result = std::to_string(++steps_sent_);
   return StepCommand{held.fence, request};
@@ -356,7 +371,7 @@ void World::use_handle(Worker&, Held& held) {
 // By value: others may claim, and so move what the worker holds, while the engine checks the handle.
 void World::send_fenced(Held held, Command command) {
   Process& process = live_process();
-  if (process.state->dead) return;
+  if (!process.is_up()) return;
   std::optional<Result<Fence>> fence;
   run_in(process, [&] { fence = process.runtime->fence_of(held.claimed.handle); });
   if (!fence || process.state->dead) return;
@@ -395,6 +410,10 @@ void World::judge_success(Process& process, const Held& held, const Command& com
   if (step != nullptr) note_step(held, step->request, std::get<StepReply>(reply));
   const auto* added = std::get_if<FlowAdded>(&reply);
   const auto* joined = std::get_if<FlowJoinReply>(&reply);
+  const auto* suspended = std::get_if<SuspendReply>(&reply);
+  if (suspended != nullptr || std::holds_alternative<WaitpointToken>(reply)) judge_wait(held, reply);
+  // What has been there before is answered by what was read, perhaps before the lease ended.
+  if (std::holds_alternative<WaitpointToken>(reply) || (suspended != nullptr && !suspended->suspended)) return;
   // These have written nothing.
   if ((added != nullptr && added->added_nodes + added->added_edges == 0) || (joined != nullptr && joined->ended))
     return;

@@ -127,10 +127,12 @@ void World::step() {
     work_somehow();
   } else if (dice < 440) {
     fleet_somehow();
-  } else if (dice < 510) {
+  } else if (dice < 500) {
     operate_somehow();
-  } else if (dice < 545) {
+  } else if (dice < 535) {
     operate_on_schedule();
+  } else if (dice < 590) {
+    signal_something();
   } else if (dice < 830) {
     drive_something();
   } else if (dice < 850) {
@@ -329,6 +331,7 @@ void World::advance_to_an_edge() {
     if (facts.lease) edges.push_back(facts.lease->expires_at);
     if (facts.grant) edges.push_back(facts.grant->expires_at);
     edges.push_back(facts.delay_until);
+    if (facts.waits && facts.waits->wait) edges.push_back(facts.waits->wait->timeout_at);
   }
   if (edges.empty()) return;
   const TimestampMs edge = random_.pick(edges) - (random_.chance(300) ? 1 : 0);

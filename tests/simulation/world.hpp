@@ -81,6 +81,19 @@ struct Worker {
   TimestampMs frozen_until = 0;  // until then it does nothing
 };
 
+// A signal that a client has sent and may send again.
+struct SentSignal {
+  int incarnation = 1;  // of the execution
+  SignalCommand command;
+};
+
+// A token of a waitpoint that a client has.
+struct HeldToken {
+  ExecutionId id;
+  int incarnation = 1;
+  WaitpointToken token;
+};
+
 // A grant whose key a client has.
 struct SentGrant {
   Grant grant;
@@ -206,6 +219,7 @@ class World final : public Environment {
   void hold(Worker& worker, const ClaimedExecution& claimed);
   void use_handle(Worker& worker, Held& held);
   Command random_fenced(const Held& held);
+  std::uint32_t next_position(const Held& held) const;
   Command random_step(const Held& held);
   void note_step(const Held& held, const StepRequest& request, const StepReply& reply);
   void check_steps(const ClaimedExecution& claimed, int incarnation);
@@ -249,6 +263,27 @@ class World final : public Environment {
   void rotate_keys();
   void remove_something();
   void check_keys();
+
+  // waits.cpp
+  SignalMatch random_match(const std::vector<WaitpointRequest>& waitpoints);
+  WaitCondition random_condition(const std::vector<WaitpointRequest>& waitpoints, int depth);
+  WaitpointRequest random_waitpoint(const std::string& name);
+  void choose_timeout(SuspendRequest& request);
+  Command random_wait(const Held& held);
+  void wait_at_once(Worker& worker);
+  std::string some_waitpoint(const ExecutionId& id);
+  void keep_token(const ExecutionId& id, int incarnation, const WaitpointToken& token);
+  void judge_wait(const Held& held, const Reply& reply);
+  void check_last_wait(const ClaimedExecution& claimed);
+  void signal_something();
+  std::optional<ExecutionId> waiting_or_any();
+  SignalRequest random_signal();
+  void remember_and_send(SentSignal sent);
+  void signal_by_token();
+  bool is_worthless(const SentSignal& sent) const;
+  void send_signal(SentSignal sent);
+  void judge_signal(const SentSignal& sent, const SignalReply& reply, bool worthless);
+  void operate_on_wait();
 
   // operators.cpp
   void operate_somehow();
@@ -310,6 +345,10 @@ class World final : public Environment {
   std::map<std::pair<ExecutionId, int>, std::uint32_t> replays_seen_;  // by claims, for what replays may drop
   std::map<std::pair<ExecutionId, int>, LastValues> worker_tags_;
   std::uint64_t values_sent_ = 0;
+  std::vector<HeldToken> tokens_;    // the youngest of them
+  std::vector<SentSignal> signals_;  // the youngest of them
+  std::uint64_t waits_sent_ = 0;
+  std::uint64_t signals_sent_ = 0;
   std::vector<Completion> completions_;                                          // acknowledged
   std::set<std::tuple<ExecutionId, int, std::uint64_t, std::string>> released_;  // acknowledged, by lease epoch
   std::map<std::tuple<ExecutionId, int, std::uint64_t>, FailReply> fail_replies_;
