@@ -36,7 +36,6 @@ Route receiving_route() {
       "200 and the outcome `dropped`, so that senders do not repeat it.");
   route.anybody = true;
   route.signed_by_sender = true;
-  route.request_schema = [](wire::Schemas&) { return std::string("{}"); };  // whatever the sender has signed
   route.run = [](const std::shared_ptr<Call>& call) {
     call->in_pool([call] { detail::give<HookReply>(*call, 200, call->engine().receive_hook(hook_call_of(*call))); });
   };
@@ -50,8 +49,14 @@ std::vector<Route> hook_routes() {
       blocking_route<Nothing, HooksReply>(ApiRole::admin, "GET", "/v1/hooks", "List the webhooks, without secrets.",
                                           [](Call& call, Nothing) -> Result<HooksReply> {
                                             FF_TRY(hooks, call.engine().list_hooks());
+                                            if (const auto name_space = call.query("namespace")) {
+                                              std::erase_if(hooks, [&](const HookInfo& hook) {
+                                                return hook.request.name_space != *name_space;
+                                              });
+                                            }
                                             return HooksReply{std::move(hooks)};
-                                          }),
+                                          },
+                                          {{"namespace", "Only hooks of this namespace."}}),
       described(blocking_route<HookRequest, NewHook>(
                     ApiRole::admin, "POST", "/v1/hooks", "Create a webhook.",
                     [](Call& call, HookRequest request) {

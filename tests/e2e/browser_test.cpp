@@ -63,7 +63,8 @@ TEST_F(Pages, NothingChangesWithoutAContentTypeThatPagesCannotSend) {
   const std::size_t before = traces();
   std::size_t routes = 0;
   for (const api::Route& route : api::all_routes()) {
-    if (route.method == "GET") continue;
+    // No page can sign as the sender of a webhook does, whatever type it sends.
+    if (route.method == "GET" || route.signed_by_sender) continue;
     ++routes;
     const Asked asked{route.method, some_path(route.pattern)};
     SCOPED_TRACE(asked.method + " " + asked.path);

@@ -448,6 +448,25 @@ void ask_for_waits(Engine& engine) {
   std::ignore = engine.describe_token("nonsense");
 }
 
+void ask_for_schedules_and_hooks(Engine& engine) {
+  std::ignore = engine.create_schedule({});
+  std::ignore = engine.update_schedule("default", "s", {});
+  std::ignore = engine.pause_schedule("default", "s");
+  std::ignore = engine.resume_schedule("default", "s");
+  std::ignore = engine.delete_schedule("default", "s");
+  std::ignore = engine.trigger_schedule("default", "s");
+  std::ignore = engine.backfill_schedule("default", "s", {});
+  std::ignore = engine.describe_schedule("default", "s");
+  std::ignore = engine.list_schedules();
+  std::ignore = engine.next_runs("default", "s");
+  std::ignore = engine.schedule_history("default", "s");
+  std::ignore = engine.create_hook({});
+  std::ignore = engine.remove_hook("h");
+  std::ignore = engine.rotate_hook("h", 0);
+  std::ignore = engine.list_hooks();
+  std::ignore = engine.receive_hook({});
+}
+
 void ask_for_flows(Engine& engine) {
   const FlowId id{7, Uuid{}};
   std::ignore = engine.submit_flow({});
@@ -475,6 +494,7 @@ TEST(EngineMetrics, EveryOperationIsCounted) {
   ask_for_everything(*engine);
   ask_for_flows(*engine);
   ask_for_waits(*engine);
+  ask_for_schedules_and_hooks(*engine);
   const Exposition read = test::parse_exposition(engine->metrics());
   std::set<std::string> counted;
   for (const auto& sample : read.samples("flowfabric_operations_total")) {

@@ -8,6 +8,8 @@
 #include "api/session_bodies.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
+#include "wire/hook_shapes.hpp"
+#include "wire/schedule_shapes.hpp"
 #include "wire/wait_shapes.hpp"
 
 namespace flowfabric::fuzz {
@@ -22,7 +24,8 @@ using RequestShapes =
                bodies::ProgressBody, bodies::ReasonBody, RedeemRequest, bodies::ReissueBody, bodies::ReplayBody,
                bodies::RetentionBody, bodies::RevokeBody, bodies::RotateBody, api::SessionBody, bodies::SignalBody,
                bodies::StepBody, bodies::SuspendBody, bodies::TagsBody, bodies::TagsHeldBody, bodies::TokenSignalBody,
-               bodies::WorkerBody, WorkerRegistration>;
+               bodies::WorkerBody, WorkerRegistration, HookRequest, bodies::RotateHookBody, ScheduleRequest,
+               bodies::ScheduleUpdateBody, bodies::ScheduleBody, bodies::TriggerBody, bodies::BackfillBody>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>
