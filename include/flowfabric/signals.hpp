@@ -170,7 +170,8 @@ struct SignalRequest {
   std::string payload{};
   std::string payload_encoding{};
   std::string source{};  // the sender; with a token that names one: that of the token
-  // A repetition with the same key at the same waitpoint is answered like the first and does nothing.
+  // A repetition with the same key at a waitpoint of the same name is answered like the first and does nothing. A signal that
+  // was ignored is not remembered.
   std::string idempotency_key{};
 };
 

@@ -15,8 +15,9 @@ std::uint64_t digest_of(const SuspendRequest& request) {
   // Times are left out: a client that repeats a request computes them again.
   Encoder out;
   for (const WaitpointRequest& waitpoint : request.waitpoints) out.text(waitpoint.name);
+  out.boolean(request.condition.has_value());
   Wait wait;
-  wait.condition = *request.condition;
+  wait.condition = request.condition.value_or(WaitCondition{});
   wait.veto = request.veto;
   wait.on_timeout = request.on_timeout;
   wait.position = request.position;
@@ -139,6 +140,20 @@ std::string names_of(const std::vector<WaitpointRequest>& waitpoints) {
   return text.substr(0, limits::max_reason_bytes);
 }
 
+// The request with its defaults. A waitpoint that was opened ahead as an approval is one, whether the request repeats that or not.
+SuspendRequest completed(const SuspendRequest& request, const WaitFacts& waits) {
+  SuspendRequest whole = request;
+  for (WaitpointRequest& asked : whole.waitpoints) {
+    for (const WaitpointFacts& open : waits.open) {
+      if (open.name == asked.name && open.approval && !asked.approval) asked.approval = open.approval;
+    }
+  }
+  fill_in_defaults(whole);
+  // What is known of the waitpoint stays as it is, its context too.
+  whole.waitpoints = request.waitpoints;
+  return whole;
+}
+
 // The answer to a repeated call. If the wait has ended meanwhile its tokens are worth nothing.
 SuspendReply repeated_reply(const Execution& execution, const SuspendRequest& request, const Release& first,
                             const TokenSigner* signer) {
@@ -156,13 +171,14 @@ SuspendReply repeated_reply(const Execution& execution, const SuspendRequest& re
 
 Result<Reply> decide_one(Workspace& workspace, const SuspendCommand& command, const Context& context) {
   FF_TRY(slot, settled_execution(workspace, command.fence.execution_id, context));
-  const SuspendRequest& request = command.request;
-  Release release = release_of(command.fence, Release::Operation::suspend, digest_of(request));
+  Release release = release_of(command.fence, Release::Operation::suspend, digest_of(command.request));
   Facts& facts = slot->execution()->facts;
   if (is_repeat(facts, release)) {
-    return repeated_reply(*slot->execution(), request, facts.release, context.signer);
+    return repeated_reply(*slot->execution(), command.request, facts.release, context.signer);
   }
   FF_TRY_VOID(check_fence(*slot->execution(), command.fence));
+  const SuspendRequest request = completed(command.request, facts.waits.value_or(WaitFacts{}));
+  FF_TRY_VOID(admit_most_signals(request));
   if (request.position != 0 && facts.steps.contains(request.position)) {
     SuspendReply reply;
     reply.duplicate = true;

@@ -19,15 +19,46 @@ bool has_field(const boost::json::value& payload, const SignalField& field) {
   return !failed && *found == wanted;
 }
 
-bool has_fields(const std::vector<SignalField>& fields, const std::string& payload) {
+// A signal that is compared with several matches: its payload is read as JSON at most once.
+class Seen {
+ public:
+  explicit Seen(const Signal& signal) : signal_(&signal) {}
+  const Signal& signal() const { return *signal_; }
+  // Null if it is no JSON.
+  const boost::json::value* payload() const {
+    if (!parsed_) {
+      boost::system::error_code failed;
+      boost::json::value value = boost::json::parse(signal_->payload, failed);
+      parsed_.emplace();
+      if (!failed) parsed_->emplace(std::move(value));
+    }
+    return *parsed_ ? &**parsed_ : nullptr;
+  }
+
+ private:
+  const Signal* signal_;
+  mutable std::optional<std::optional<boost::json::value>> parsed_{};
+};
+
+std::vector<Seen> seen(const std::vector<Signal>& signals) { return {signals.begin(), signals.end()}; }
+
+bool has_fields(const std::vector<SignalField>& fields, const Seen& signal) {
   if (fields.empty()) return true;
-  boost::system::error_code failed;
-  const boost::json::value value = boost::json::parse(payload, failed);
-  if (failed) return false;
-  return std::all_of(fields.begin(), fields.end(), [&](const SignalField& field) { return has_field(value, field); });
+  const boost::json::value* value = signal.payload();
+  if (value == nullptr) return false;
+  return std::all_of(fields.begin(), fields.end(), [&](const SignalField& field) { return has_field(*value, field); });
 }
 
-bool allows_any(const std::vector<SignalMatch>& matches, const Signal& signal) {
+bool allows(const SignalMatch& match, const Seen& seen_signal) {
+  const Signal& signal = seen_signal.signal();
+  if (!match.waitpoint.empty() && match.waitpoint != signal.waitpoint) return false;
+  if (!match.name.empty() && match.name != signal.name) return false;
+  const auto& sources = match.sources;
+  if (!sources.empty() && std::find(sources.begin(), sources.end(), signal.source) == sources.end()) return false;
+  return has_fields(match.fields, seen_signal);
+}
+
+bool allows_any(const std::vector<SignalMatch>& matches, const Seen& signal) {
   return std::any_of(matches.begin(), matches.end(), [&](const SignalMatch& match) { return allows(match, signal); });
 }
 
@@ -40,23 +71,23 @@ std::string distinct_thing(CountBy by, const Signal& signal) {
   return {};
 }
 
-std::set<std::string> distinct_things(const SignalCount& count, const std::vector<Signal>& signals) {
+std::set<std::string> distinct_things(const SignalCount& count, const std::vector<Seen>& signals) {
   std::set<std::string> found;
-  for (const Signal& signal : signals) {
-    if (allows_any(count.of, signal)) found.insert(distinct_thing(count.by, signal));
+  for (const Seen& signal : signals) {
+    if (allows_any(count.of, signal)) found.insert(distinct_thing(count.by, signal.signal()));
   }
   return found;
 }
 
-std::uint32_t reached(const SignalCount& count, const std::vector<Signal>& signals) {
+std::uint32_t reached(const SignalCount& count, const std::vector<Seen>& signals) {
   return static_cast<std::uint32_t>(std::min<std::size_t>(distinct_things(count, signals).size(), count.n));
 }
 
-bool has_signal(const SignalMatch& match, const std::vector<Signal>& signals) {
-  return std::any_of(signals.begin(), signals.end(), [&](const Signal& signal) { return allows(match, signal); });
+bool has_signal(const SignalMatch& match, const std::vector<Seen>& signals) {
+  return std::any_of(signals.begin(), signals.end(), [&](const Seen& signal) { return allows(match, signal); });
 }
 
-void add_progress(const WaitCondition& condition, const std::vector<Signal>& signals,
+void add_progress(const WaitCondition& condition, const std::vector<Seen>& signals,
                   std::vector<std::uint32_t>& progress) {
   if (condition.signal) progress.push_back(has_signal(*condition.signal, signals) ? 1 : 0);
   if (condition.count) progress.push_back(reached(*condition.count, signals));
@@ -72,7 +103,7 @@ bool is_open(const SignalMatch& match, const std::vector<std::string>& open) {
 }
 
 // Sources that may still come: without bound if one of the matches allows everybody.
-bool can_reach(const SignalCount& count, const std::vector<std::string>& open, const std::vector<Signal>& signals) {
+bool can_reach(const SignalCount& count, const std::vector<std::string>& open, const std::vector<Seen>& signals) {
   std::set<std::string> things = distinct_things(count, signals);
   for (const SignalMatch& match : count.of) {
     if (!is_open(match, open)) continue;
@@ -108,8 +139,27 @@ std::string what_is_missing(const SignalCount& count, std::uint32_t have) {
   return text;
 }
 
-void add_missing(const WaitCondition& condition, const std::vector<Signal>& signals, std::vector<std::string>& texts) {
-  if (texts.size() >= limits::max_explained_signals || holds(condition, signals)) return;
+bool holds_seen(const WaitCondition& condition, const std::vector<Seen>& signals) {
+  const auto member_holds = [&](const WaitCondition& member) { return holds_seen(member, signals); };
+  if (condition.signal) return has_signal(*condition.signal, signals);
+  if (condition.count) return reached(*condition.count, signals) >= condition.count->n;
+  if (condition.all_of) return std::all_of(condition.all_of->begin(), condition.all_of->end(), member_holds);
+  if (condition.any_of) return std::any_of(condition.any_of->begin(), condition.any_of->end(), member_holds);
+  return false;
+}
+
+bool can_hold_seen(const WaitCondition& condition, const std::vector<std::string>& open,
+                   const std::vector<Seen>& signals) {
+  const auto member_can = [&](const WaitCondition& member) { return can_hold_seen(member, open, signals); };
+  if (condition.signal) return is_open(*condition.signal, open) || has_signal(*condition.signal, signals);
+  if (condition.count) return can_reach(*condition.count, open, signals);
+  if (condition.all_of) return std::all_of(condition.all_of->begin(), condition.all_of->end(), member_can);
+  if (condition.any_of) return std::any_of(condition.any_of->begin(), condition.any_of->end(), member_can);
+  return false;
+}
+
+void add_missing(const WaitCondition& condition, const std::vector<Seen>& signals, std::vector<std::string>& texts) {
+  if (texts.size() >= limits::max_explained_signals || holds_seen(condition, signals)) return;
   if (condition.signal) texts.push_back("a signal " + place_of(*condition.signal));
   if (condition.count) texts.push_back(what_is_missing(*condition.count, reached(*condition.count, signals)));
   if (condition.all_of) {
@@ -138,42 +188,26 @@ Decision decision_of(const Signal& signal) {
 
 }  // namespace
 
-bool allows(const SignalMatch& match, const Signal& signal) {
-  if (!match.waitpoint.empty() && match.waitpoint != signal.waitpoint) return false;
-  if (!match.name.empty() && match.name != signal.name) return false;
-  const auto& sources = match.sources;
-  if (!sources.empty() && std::find(sources.begin(), sources.end(), signal.source) == sources.end()) return false;
-  return has_fields(match.fields, signal.payload);
-}
+bool allows(const SignalMatch& match, const Signal& signal) { return allows(match, Seen(signal)); }
 
 bool holds(const WaitCondition& condition, const std::vector<Signal>& signals) {
-  const auto member_holds = [&](const WaitCondition& member) { return holds(member, signals); };
-  if (condition.signal) return has_signal(*condition.signal, signals);
-  if (condition.count) return reached(*condition.count, signals) >= condition.count->n;
-  if (condition.all_of) return std::all_of(condition.all_of->begin(), condition.all_of->end(), member_holds);
-  if (condition.any_of) return std::any_of(condition.any_of->begin(), condition.any_of->end(), member_holds);
-  return false;
+  return holds_seen(condition, seen(signals));
 }
 
 std::vector<std::uint32_t> progress(const WaitCondition& condition, const std::vector<Signal>& signals) {
   std::vector<std::uint32_t> progress;
-  add_progress(condition, signals, progress);
+  add_progress(condition, seen(signals), progress);
   return progress;
 }
 
 bool can_hold(const WaitCondition& condition, const std::vector<std::string>& open,
               const std::vector<Signal>& signals) {
-  const auto member_can = [&](const WaitCondition& member) { return can_hold(member, open, signals); };
-  if (condition.signal) return is_open(*condition.signal, open) || has_signal(*condition.signal, signals);
-  if (condition.count) return can_reach(*condition.count, open, signals);
-  if (condition.all_of) return std::all_of(condition.all_of->begin(), condition.all_of->end(), member_can);
-  if (condition.any_of) return std::any_of(condition.any_of->begin(), condition.any_of->end(), member_can);
-  return false;
+  return can_hold_seen(condition, open, seen(signals));
 }
 
 std::vector<std::string> missing(const WaitCondition& condition, const std::vector<Signal>& signals) {
   std::vector<std::string> texts;
-  add_missing(condition, signals, texts);
+  add_missing(condition, seen(signals), texts);
   return texts;
 }
 
@@ -193,11 +227,16 @@ std::optional<WaitCause> cause_of_end(const WaitFacts& waits) {
 }
 
 bool makes_difference(const WaitFacts& waits, const Signal& signal) {
-  const std::vector<Signal> before = signals_of_wait(waits);
-  std::vector<Signal> after = before;
+  std::vector<Signal> after = signals_of_wait(waits);
   after.push_back(signal);
+  const std::vector<Seen> all = seen(after);
+  const std::vector<Seen> before(all.begin(), all.end() - 1);
   const auto differs = [&](const WaitCondition& condition) {
-    return progress(condition, before) != progress(condition, after);
+    std::vector<std::uint32_t> progress_before;
+    std::vector<std::uint32_t> progress_after;
+    add_progress(condition, before, progress_before);
+    add_progress(condition, all, progress_after);
+    return progress_before != progress_after;
   };
   return differs(waits.wait->condition) || (waits.wait->veto && differs(*waits.wait->veto));
 }

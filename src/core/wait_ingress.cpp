@@ -131,15 +131,6 @@ std::size_t most_signals(const WaitCondition& condition) {
   return most;
 }
 
-// Those that count stand in the record until the wait is over.
-Result<void> admit_most_signals(const SuspendRequest& request) {
-  const std::size_t most = most_signals(*request.condition) + (request.veto ? most_signals(*request.veto) : 0);
-  if (most <= limits::max_kept_signals) return {};
-  return refuse("needs " + std::to_string(most) + " signals, with those of the veto; allowed: at most " +
-                    std::to_string(limits::max_kept_signals),
-                "condition");
-}
-
 SignalMatch decision_match(const WaitpointRequest& waitpoint, ApprovalDecision decision) {
   SignalMatch match;
   match.waitpoint = waitpoint.name;
@@ -157,28 +148,6 @@ WaitCondition default_condition(const WaitpointRequest& waitpoint) {
     condition.signal = SignalMatch{waitpoint.name, {}, {}, {}};
   }
   return condition;
-}
-
-void fill_in_defaults(SuspendRequest& request) {
-  if (!request.condition) {
-    std::vector<WaitCondition> parts;
-    for (const WaitpointRequest& waitpoint : request.waitpoints) parts.push_back(default_condition(waitpoint));
-    WaitCondition& condition = request.condition.emplace();
-    if (parts.size() == 1) {
-      condition = std::move(parts.front());
-    } else {
-      condition.all_of = std::move(parts);
-    }
-  }
-  if (request.veto) return;
-  std::vector<WaitCondition> vetoes;
-  for (const WaitpointRequest& waitpoint : request.waitpoints) {
-    if (!waitpoint.approval) continue;
-    vetoes.push_back(
-        {.count = SignalCount{
-             waitpoint.approval->rejections, CountBy::sources, {decision_match(waitpoint, ApprovalDecision::reject)}}});
-  }
-  if (!vetoes.empty()) request.veto.emplace().any_of = std::move(vetoes);
 }
 
 Result<void> admit_approval(ApprovalRequest& approval, const std::string& at) {
@@ -217,6 +186,37 @@ Result<void> admit_timeout(const SuspendRequest& request) {
 
 }  // namespace
 
+void fill_in_defaults(SuspendRequest& request) {
+  if (!request.condition) {
+    std::vector<WaitCondition> parts;
+    for (const WaitpointRequest& waitpoint : request.waitpoints) parts.push_back(default_condition(waitpoint));
+    WaitCondition& condition = request.condition.emplace();
+    if (parts.size() == 1) {
+      condition = std::move(parts.front());
+    } else {
+      condition.all_of = std::move(parts);
+    }
+  }
+  if (request.veto) return;
+  std::vector<WaitCondition> vetoes;
+  for (const WaitpointRequest& waitpoint : request.waitpoints) {
+    if (!waitpoint.approval) continue;
+    vetoes.push_back(
+        {.count = SignalCount{
+             waitpoint.approval->rejections, CountBy::sources, {decision_match(waitpoint, ApprovalDecision::reject)}}});
+  }
+  if (!vetoes.empty()) request.veto.emplace().any_of = std::move(vetoes);
+}
+
+// Those that count stand in the record until the wait is over.
+Result<void> admit_most_signals(const SuspendRequest& request) {
+  const std::size_t most = most_signals(*request.condition) + (request.veto ? most_signals(*request.veto) : 0);
+  if (most <= limits::max_kept_signals) return {};
+  return refuse("needs " + std::to_string(most) + " signals, with those of the veto; allowed: at most " +
+                    std::to_string(limits::max_kept_signals),
+                "condition");
+}
+
 Result<void> admit_waitpoint_name(std::string_view name, const std::string& field) {
   FF_TRY_VOID(admit_text(name, field, 1, limits::max_waitpoint_name_bytes, Content::no_controls));
   if (name == "." || name == "..") {
@@ -246,8 +246,9 @@ Result<void> admit(SuspendRequest& request) {
   }
   if (request.condition) FF_TRY_VOID(ConditionCheck(request.waitpoints).run(*request.condition, "condition"));
   if (request.veto) FF_TRY_VOID(ConditionCheck(request.waitpoints).run(*request.veto, "veto"));
-  fill_in_defaults(request);
-  FF_TRY_VOID(admit_most_signals(request));
+  SuspendRequest whole = request;
+  fill_in_defaults(whole);
+  FF_TRY_VOID(admit_most_signals(whole));
   FF_TRY_VOID(admit_timeout(request));
   FF_TRY_VOID(admit_duration(request.resume_delay_ms, "resume_delay_ms"));
   FF_TRY_VOID(admit_reason(request.reason));

@@ -144,7 +144,10 @@ void forget_waits(WaitFacts& waits);
 WaitpointFacts* find_open(WaitFacts& waits, std::string_view name);
 std::vector<Decision> decisions_at(const WaitFacts& waits, std::uint32_t waitpoint_number);
 
-// Checks a request and fills in the default condition and veto.
+// What a request without a condition or a veto means. Its waitpoints say which of them are approvals.
+void fill_in_defaults(SuspendRequest& request);
+// How many signals may count is bounded.
+Result<void> admit_most_signals(const SuspendRequest& request);
 Result<void> admit(SuspendRequest& request);
 Result<void> admit(WaitpointRequest& request, const std::string& field);
 Result<void> admit(SignalRequest& request, bool has_token);

@@ -345,6 +345,17 @@ TEST_P(EngineWaits, approvals_count_people_and_a_rejection_ends_the_wait) {
   EXPECT_EQ(refusal(decide(id, "carl", "approve")), Errc::waitpoint_closed);
 }
 
+TEST_P(EngineWaits, approval_that_was_opened_ahead_stays_one) {
+  const ExecutionId id = engine().make();
+  const ClaimedExecution claimed = engine().take();
+  const WaitpointRequest ahead = wait_for_approval(2, {"anna", "ben"}).waitpoints.front();
+  value_of(engine().call(OpenWaitpointCommand{engine().fence(claimed), ahead}));
+  suspend(claimed, wait_at({"release"}));
+  EXPECT_EQ(value_of(decide(id, "anna", "approve")).effect, Effect::accepted) << "two are needed";
+  EXPECT_EQ(value_of(decide(id, "ben", "reject")).effect, Effect::resumed);
+  EXPECT_EQ(engine().take().last_wait->cause, WaitCause::veto);
+}
+
 TEST_P(EngineWaits, only_approvers_decide) {
   const ExecutionId id = suspended(wait_for_approval(1, {"anna", "ben"}));
   EXPECT_EQ(refusal(decide(id, "mallory", "approve")), Errc::permission_denied);
