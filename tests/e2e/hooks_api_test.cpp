@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr const char* secret = "a secret of the sender";
+constexpr const char* senders_secret = "a secret of the sender";
 
 class HooksApi : public testing::Test {
  protected:
@@ -26,10 +26,10 @@ class HooksApi : public testing::Test {
     return start_engine(open_store("memory:", std::move(options)).value(), {}).value();
   }
   Reply make_hook(const std::string& more) {
-    return client.post("/v1/hooks", R"({"name":"orders","secret":")" + std::string(secret) + "\"," + more + "}");
+    return client.post("/v1/hooks", R"({"name":"orders","secret":")" + std::string(senders_secret) + "\"," + more + "}");
   }
   // As the sender does, with whatever type the body has.
-  Reply send_hook(const std::string& body, const std::string& key = secret,
+  Reply send_hook(const std::string& body, const std::string& key = senders_secret,
                   const std::string& target = "/v1/hooks/orders") {
     return client.send("POST", target, body,
                        {{"X-Signature", to_hex(Signer(key).sign(body))}, {"Content-Type", "text/x-anything"}});
@@ -67,9 +67,9 @@ TEST_F(HooksApi, signed_request_becomes_a_signal_once) {
 
 TEST_F(HooksApi, signed_request_becomes_an_execution_once) {
   EXPECT_EQ(make_hook(R"("action":"create","kind":"build","lane":"ci","idempotency_at":"query:delivery")").status, 201);
-  const Reply first = send_hook(R"({"ref":"main"})", secret, "/v1/hooks/orders?delivery=1&else=2");
+  const Reply first = send_hook(R"({"ref":"main"})", senders_secret, "/v1/hooks/orders?delivery=1&else=2");
   EXPECT_EQ(outcome(first), "created");
-  const Reply again = send_hook(R"({"ref":"main"})", secret, "/v1/hooks/orders?delivery=1&else=2");
+  const Reply again = send_hook(R"({"ref":"main"})", senders_secret, "/v1/hooks/orders?delivery=1&else=2");
   EXPECT_EQ(outcome(again), "duplicate");
   EXPECT_EQ(first.json.at("execution_id"), again.json.at("execution_id"));
 }
@@ -79,7 +79,7 @@ TEST_F(HooksApi, forged_request_and_unknown_hook_are_refused_alike) {
   const std::string id = suspended_execution();
   const std::string body = R"({"execution":")" + id + R"("})";
   const Reply forged = send_hook(body, "not the secret, surely");
-  const Reply unknown = send_hook(body, secret, "/v1/hooks/other");
+  const Reply unknown = send_hook(body, senders_secret, "/v1/hooks/other");
   const Reply bare = client.send("POST", "/v1/hooks/orders", body, {});
   EXPECT_EQ(forged.status, 401);
   EXPECT_EQ(forged.body, unknown.body);

@@ -9,8 +9,8 @@
 namespace flowfabric::e2e {
 namespace {
 
-constexpr std::int64_t new_year_us = 1'767'225'600'000'000;  // 2026-01-01T00:00:00Z
-constexpr std::int64_t hour_ms = 3600'000;
+constexpr std::int64_t start_of_2026_us = 1'767'225'600'000'000;  // 2026-01-01T00:00:00Z
+constexpr std::int64_t one_hour_ms = 3600'000;
 
 class SchedulesApi : public testing::Test {
  protected:
@@ -30,7 +30,7 @@ class SchedulesApi : public testing::Test {
     EXPECT_EQ(reply.field(), field) << reply.body;
   }
 
-  test::ManualClock clock{new_year_us};
+  test::ManualClock clock{start_of_2026_us};
   TestServer server;
   TestClient client;
   const std::string one = "/v1/schedules/report";
@@ -40,7 +40,7 @@ TEST_F(SchedulesApi, schedule_is_made_once_and_its_next_times_are_shown) {
   const Reply made = make_schedule(R"("cron":"30 2 * * *","time_zone":"Europe/Berlin")");
   ASSERT_EQ(made.status, 201) << made.body;
   // 02:30 in Berlin is 01:30 UTC in winter.
-  EXPECT_EQ(made.json.at("next_at").to_number<std::int64_t>(), new_year_us / 1000 + hour_ms * 3 / 2);
+  EXPECT_EQ(made.json.at("next_at").to_number<std::int64_t>(), start_of_2026_us / 1000 + one_hour_ms * 3 / 2);
   const Reply again = make_schedule(R"("cron":"30 2 * * *","time_zone":"Europe/Berlin")");
   EXPECT_TRUE(again.json.at("duplicate").as_bool()) << again.body;
   EXPECT_EQ(make_schedule(R"("cron":"31 2 * * *","time_zone":"Europe/Berlin")").code(), "conflict");
@@ -55,9 +55,9 @@ TEST_F(SchedulesApi, trigger_and_backfill_make_each_execution_once) {
   const Reply again = client.post(one + "/trigger", R"({"idempotency_key":"now"})");
   ASSERT_EQ(first.status, 200) << first.body;
   EXPECT_EQ(first.json.at("execution_id"), again.json.at("execution_id"));
-  const std::int64_t now = new_year_us / 1000;
+  const std::int64_t now = start_of_2026_us / 1000;
   const std::string range =
-      R"({"from":)" + std::to_string(now - 3 * hour_ms) + R"(,"to":)" + std::to_string(now - 1) + "}";
+      R"({"from":)" + std::to_string(now - 3 * one_hour_ms) + R"(,"to":)" + std::to_string(now - 1) + "}";
   ASSERT_EQ(client.post(one + "/backfill", range).status, 200);
   const auto made = client.get("/v1/executions?kind=report").json.at("executions").as_array().size();
   EXPECT_EQ(client.post(one + "/backfill", range).status, 200);

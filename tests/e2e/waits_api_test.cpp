@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int denied = 403;
+constexpr int forbidden_status = 403;
 
 std::unique_ptr<Engine> engine_on(const test::ManualClock& clock) {
   StoreOptions options;
@@ -200,7 +200,7 @@ TEST_F(WaitsApi, PeopleDecide) {
   refuses(post(decide, R"({"decision":"maybe","actor":"ada"})"), 400, "invalid_argument", "decision");
   refuses(post(decide, R"({"actor":"ada"})"), 400, "invalid_argument", "decision");
   refuses(post(decide, R"({"decision":"approve"})"), 400, "invalid_argument", "actor");
-  refuses(post(decide, R"({"decision":"approve","actor":"eve"})"), denied, "permission_denied", "source");
+  refuses(post(decide, R"({"decision":"approve","actor":"eve"})"), forbidden_status, "permission_denied", "source");
   refuses(post(path_of(one.id) + "/approvals/other/decide", R"({"decision":"approve","actor":"ada"})"), 409,
           "waitpoint_closed", "waitpoint");
   const Reply first = post(decide, R"({"decision":"approve","actor":"ada","comment":"looks good"})");
@@ -326,7 +326,7 @@ class Tokens : public WaitsApi {
   void is_refused_like_nonsense(const std::string& bad, const std::string& what) {
     const std::string before = trace_of(one.id) + trace_of(other.id);
     const Reply nonsense = send_by("nonsense");
-    refuses(nonsense, denied, "invalid_token", "token");
+    refuses(nonsense, forbidden_status, "invalid_token", "token");
     const Reply reply = send_by(bad);
     EXPECT_EQ(reply.status, nonsense.status) << what;
     EXPECT_EQ(reply.body, nonsense.body) << what;
@@ -442,8 +442,8 @@ TEST_F(Tokens, AreShownNowhere) {
 TEST_F(Tokens, AreNoWayAroundTheGuardAgainstPages) {
   const std::string body = R"({"token":)" + in_quotes(token()) + "}";
   const auto send = [&](net::Headers headers) { return client.send("POST", "/v1/signals", body, std::move(headers)); };
-  refuses(send({{"Origin", "https://evil.example"}}), denied, "permission_denied", "origin");
-  refuses(send({{"Host", "evil.example"}}), denied, "permission_denied", "host");
+  refuses(send({{"Origin", "https://evil.example"}}), forbidden_status, "permission_denied", "origin");
+  refuses(send({{"Host", "evil.example"}}), forbidden_status, "permission_denied", "host");
   EXPECT_EQ(send({{"Content-Type", "text/plain"}}).status, 415);
   EXPECT_EQ(send({{"Content-Type", "application/x-www-form-urlencoded"}}).status, 415);
   EXPECT_EQ(client.send("GET", "/v1/signals?token=" + token()).status, 405);
@@ -470,13 +470,13 @@ TEST_F(WaitKeys, NobodySendsAsSomebodyElse) {
   const Suspended one = suspended(
       R"("waitpoints":[{"name":"approve","approval":{"title":"Ship it?","approvers":["ada","bob"]}},{"name":"paid"}])");
   const std::string path = path_of(one.id);
-  refuses(call(ada, "POST", path + "/signals", R"({"waitpoint":"paid","source":"bob"})"), denied, "permission_denied",
+  refuses(call(ada, "POST", path + "/signals", R"({"waitpoint":"paid","source":"bob"})"), forbidden_status, "permission_denied",
           "source");
-  refuses(call(ada, "POST", path + "/approvals/approve/decide", R"({"decision":"approve","actor":"bob"})"), denied,
+  refuses(call(ada, "POST", path + "/approvals/approve/decide", R"({"decision":"approve","actor":"bob"})"), forbidden_status,
           "permission_denied", "actor");
   refuses(call(secret_, "POST", "/v1/executions/bulk/signal", R"({"waitpoint":"paid","source":"bob","ids":[]})"),
-          denied, "permission_denied", "source");
-  refuses(call(secret_, "POST", path + "/approvals/approve/decide", R"({"decision":"approve"})"), denied,
+          forbidden_status, "permission_denied", "source");
+  refuses(call(secret_, "POST", path + "/approvals/approve/decide", R"({"decision":"approve"})"), forbidden_status,
           "permission_denied", "source");
   EXPECT_EQ(text(call(ada, "POST", path + "/approvals/approve/decide", R"({"decision":"approve"})").json.at("effect")),
             "accepted");
@@ -491,12 +491,12 @@ TEST_F(WaitKeys, ATokenNeedsNoKeyAndNothingElseIsOpenWithoutOne) {
   EXPECT_EQ(call("", "POST", path_of(one.id) + "/signals", R"({"waitpoint":"paid"})").status, 401);
   EXPECT_EQ(call("", "GET", path_of(one.id) + "/waits").status, 401);
   EXPECT_EQ(call("", "GET", "/v1/waits").status, 401);
-  refuses(send_by("nonsense"), denied, "invalid_token", "token");
+  refuses(send_by("nonsense"), forbidden_status, "invalid_token", "token");
   const Reply preflight = client.send("OPTIONS", "/v1/signals", {}, {{"Origin", "https://evil.example"}});
   EXPECT_EQ(preflight.headers.find("access-control-allow-origin"), std::nullopt);
   const std::string body = R"({"token":)" + in_quotes(one.tokens[0]) + "}";
   for (const char* origin : {"https://evil.example", "null", "http://127.0.0.1:1"}) {
-    refuses(client.send("POST", "/v1/signals", body, {{"Origin", origin}}), denied, "permission_denied", "origin");
+    refuses(client.send("POST", "/v1/signals", body, {{"Origin", origin}}), forbidden_status, "permission_denied", "origin");
   }
   EXPECT_EQ(state(one.id), "suspended");
   const std::string own = server.url();
@@ -527,8 +527,8 @@ TEST_F(WaitKeys, AKeyOfOneNamespaceReachesNoOther) {
             404);
   EXPECT_EQ(
       call(team, "POST", "/v1/executions/bulk/signal", "{" + signal + R"(,"filter":{"namespace":"other"}})").status,
-      denied);
-  EXPECT_EQ(call(team, "GET", "/v1/waits?namespace=other").status, denied);
+      forbidden_status);
+  EXPECT_EQ(call(team, "GET", "/v1/waits?namespace=other").status, forbidden_status);
   EXPECT_EQ(trace_of(theirs.id), before);
 
   const json::value listed = call(team, "GET", "/v1/waits").json.at("waits");
@@ -546,8 +546,8 @@ TEST_F(WaitKeys, AHandleOfAnotherNamespaceSuspendsNothing) {
   create("other");
   const std::string handle = text(claim().at("handle"));
   const std::string body = R"({"handle":)" + in_quotes(handle) + ",";
-  EXPECT_EQ(call(team, "POST", "/v1/leases/suspend", body + one_waitpoint + "}").status, denied);
-  EXPECT_EQ(call(team, "POST", "/v1/leases/waitpoints", body + R"("name":"paid"})").status, denied);
+  EXPECT_EQ(call(team, "POST", "/v1/leases/suspend", body + one_waitpoint + "}").status, forbidden_status);
+  EXPECT_EQ(call(team, "POST", "/v1/leases/waitpoints", body + R"("name":"paid"})").status, forbidden_status);
   EXPECT_EQ(suspend_with(handle, one_waitpoint).status, 200);
 }
 
