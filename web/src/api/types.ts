@@ -90,6 +90,19 @@ export interface Attention {
   link?: string;
 }
 
+export interface BackfillBody {
+  namespace?: string;
+  from: number;
+  to: number;
+  reason?: string;
+}
+
+export interface BackfillReply {
+  created: number;
+  existing: number;
+  executions: RunningFiring[];
+}
+
 export interface BulkBody {
   action: 'cancel' | 'replay' | 'priority';
   ids?: string[];
@@ -346,13 +359,14 @@ export interface ErrorDetail {
 }
 
 export interface Event {
-  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued';
+  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued' | 'hook_created' | 'hook_removed' | 'hook_rotated' | 'schedule_created' | 'schedule_updated' | 'schedule_paused' | 'schedule_resumed' | 'schedule_deleted' | 'schedule_fired' | 'schedule_skipped' | 'schedule_buffered';
   at?: number;
   execution_id?: string;
   flow_id?: string;
   namespace?: string;
   lane?: string;
   kind?: string;
+  schedule?: string;
   worker_instance_id?: string;
   attempt_index?: number;
   lease_epoch?: number;
@@ -858,6 +872,54 @@ export interface HeldLeasePage {
   next_cursor: string;
 }
 
+export interface HookInfo {
+  name: string;
+  namespace: string;
+  scheme: 'github' | 'stripe' | 'slack' | 'hmac';
+  signature_header?: string;
+  signature_prefix?: string;
+  action: 'signal' | 'create';
+  execution_at?: string;
+  token_at?: string;
+  waitpoint?: string;
+  signal_name?: string;
+  lane: string;
+  kind?: string;
+  idempotency_at?: string;
+  created_at?: number;
+  created_by?: string;
+  secrets: number;
+  older_secret_until?: number;
+}
+
+export interface HookReply {
+  outcome: 'delivered' | 'created' | 'duplicate' | 'dropped' | 'challenge';
+  execution_id?: string;
+  reason?: string;
+  challenge?: string;
+}
+
+export interface HookRequest {
+  name: string;
+  namespace?: string;
+  scheme?: 'github' | 'stripe' | 'slack' | 'hmac';
+  signature_header?: string;
+  signature_prefix?: string;
+  action?: 'signal' | 'create';
+  execution_at?: string;
+  token_at?: string;
+  waitpoint?: string;
+  signal_name?: string;
+  lane?: string;
+  kind?: string;
+  idempotency_at?: string;
+  secret?: string;
+}
+
+export interface HooksReply {
+  hooks: HookInfo[];
+}
+
 export interface InnerFlow {
   nodes: FlowNode[];
   edges?: FlowEdge[];
@@ -920,6 +982,11 @@ export interface ListFlowsReply {
   next_cursor?: string;
 }
 
+export interface ListSchedulesReply {
+  schedules: ScheduleSummary[];
+  next_cursor: string;
+}
+
 export interface ListWaitsReply {
   waits: WaitingExecution[];
   next_cursor?: string;
@@ -948,9 +1015,18 @@ export interface NewApiKey {
   secret: string;
 }
 
+export interface NewHook {
+  info: HookInfo;
+  secret: string;
+}
+
 export interface NextGrantReply {
   outcome: 'granted' | 'no_work';
   grant?: Grant;
+}
+
+export interface NextRuns {
+  next: number[];
 }
 
 export interface OpenWaitpointBody {
@@ -1142,6 +1218,137 @@ export interface RotateBody {
   reason?: string;
 }
 
+export interface RotateHookBody {
+  grace_ms?: number;
+  secret?: string;
+}
+
+export interface RunningFiring {
+  execution_id: string;
+  scheduled_at?: number;
+}
+
+export interface ScheduleBody {
+  namespace?: string;
+  reason?: string;
+}
+
+export interface ScheduleCounts {
+  fired: number;
+  skipped: number;
+  missed: number;
+  refused: number;
+  succeeded: number;
+  unsuccessful: number;
+}
+
+export interface ScheduleDescription {
+  summary: ScheduleSummary;
+  spec: ScheduleSpec;
+  revision: number;
+  creator?: string;
+  changed_at?: number;
+  changed_by?: string;
+  reason?: string;
+  counts: ScheduleCounts;
+  running: RunningFiring[];
+  buffered_at?: number;
+  history: ScheduleFiring[];
+  next: number[];
+  explain: Reason[];
+}
+
+export interface ScheduleFiring {
+  scheduled_at?: number;
+  at?: number;
+  cause: 'timer' | 'trigger' | 'backfill';
+  outcome: 'fired' | 'skipped' | 'buffered' | 'missed' | 'refused';
+  execution_id?: string;
+  ended: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
+  count: number;
+  detail?: string;
+}
+
+export interface ScheduleRequest {
+  namespace?: string;
+  name: string;
+  paused?: boolean;
+  cron?: string;
+  every_ms?: number;
+  anchor_at?: number;
+  time_zone?: string;
+  exceptions?: string[];
+  start_at?: number;
+  end_at?: number;
+  jitter_ms?: number;
+  overlap?: 'skip' | 'buffer_one' | 'allow' | 'cancel_running';
+  catch_up?: 'none' | 'last' | 'all';
+  catch_up_limit?: number;
+  start_window_ms?: number;
+  execution: CreateRequest;
+}
+
+export interface ScheduleSaved {
+  namespace: string;
+  name: string;
+  state: 'active' | 'paused' | 'deleted';
+  revision: number;
+  next_at?: number;
+  duplicate: boolean;
+}
+
+export interface ScheduleSpec {
+  cron?: string;
+  every_ms?: number;
+  anchor_at?: number;
+  time_zone: string;
+  exceptions: string[];
+  start_at?: number;
+  end_at?: number;
+  jitter_ms: number;
+  overlap: 'skip' | 'buffer_one' | 'allow' | 'cancel_running';
+  catch_up: 'none' | 'last' | 'all';
+  catch_up_limit: number;
+  start_window_ms: number;
+  execution: CreateRequest;
+}
+
+export interface ScheduleSummary {
+  namespace: string;
+  name: string;
+  state: 'active' | 'paused' | 'deleted';
+  cron?: string;
+  every_ms?: number;
+  time_zone?: string;
+  kind?: string;
+  lane?: string;
+  next_at?: number;
+  last_fired_at?: number;
+  fired: number;
+  running: number;
+  created_at?: number;
+  damage?: string;
+}
+
+export interface ScheduleUpdateBody {
+  namespace?: string;
+  revision?: number;
+  reason?: string;
+  cron?: string;
+  every_ms?: number;
+  anchor_at?: number;
+  time_zone?: string;
+  exceptions?: string[];
+  start_at?: number;
+  end_at?: number;
+  jitter_ms?: number;
+  overlap?: 'skip' | 'buffer_one' | 'allow' | 'cancel_running';
+  catch_up?: 'none' | 'last' | 'all';
+  catch_up_limit?: number;
+  start_window_ms?: number;
+  execution: CreateRequest;
+}
+
 export interface Session {
   authentication: boolean;
   signed_in: boolean;
@@ -1320,6 +1527,20 @@ export interface TokenSignalBody {
   idempotency_key?: string;
 }
 
+export interface TriggerBody {
+  namespace?: string;
+  ignore_overlap?: boolean;
+  idempotency_key?: string;
+  reason?: string;
+}
+
+export interface TriggerReply {
+  outcome: 'fired' | 'skipped' | 'buffered' | 'missed' | 'refused';
+  scheduled_at?: number;
+  execution_id?: string;
+  duplicate: boolean;
+}
+
 export interface Verdicts {
   results: RenewVerdictItem[];
 }
@@ -1488,11 +1709,24 @@ export const eventTypes: readonly Event['type'][] = [
   'wait_escalated',
   'waitpoint_closed',
   'waitpoint_reissued',
+  'hook_created',
+  'hook_removed',
+  'hook_rotated',
+  'schedule_created',
+  'schedule_updated',
+  'schedule_paused',
+  'schedule_resumed',
+  'schedule_deleted',
+  'schedule_fired',
+  'schedule_skipped',
+  'schedule_buffered',
 ];
 
 /** Every route of the server that this dashboard is built into. */
 export const routes: readonly string[] = [
   'DELETE /v1/api-keys/{key}',
+  'DELETE /v1/hooks/{name}',
+  'DELETE /v1/schedules/{name}',
   'DELETE /v1/session',
   'GET /v1/api-keys',
   'GET /v1/counts',
@@ -1517,12 +1751,17 @@ export const routes: readonly string[] = [
   'GET /v1/flows/{flow_id}/history',
   'GET /v1/flows/{flow_id}/nodes',
   'GET /v1/flows/{flow_id}/result',
+  'GET /v1/hooks',
   'GET /v1/lanes',
   'GET /v1/lanes/{lane}',
   'GET /v1/leases/expired',
   'GET /v1/namespaces',
   'GET /v1/namespaces/{namespace}',
   'GET /v1/overview',
+  'GET /v1/schedules',
+  'GET /v1/schedules/{name}',
+  'GET /v1/schedules/{name}/history',
+  'GET /v1/schedules/{name}/next',
   'GET /v1/session',
   'GET /v1/signing-keys',
   'GET /v1/waits',
@@ -1531,7 +1770,6 @@ export const routes: readonly string[] = [
   'GET /v1/workers/{worker_instance_id}/leases',
   'PATCH /v1/executions/{execution_id}/tags',
   'POST /v1/api-keys',
-  'POST /v1/executions/bulk/signal',
   'POST /v1/claim-grants',
   'POST /v1/claim-grants/next',
   'POST /v1/claim-grants/redeem',
@@ -1540,6 +1778,7 @@ export const routes: readonly string[] = [
   'POST /v1/executions',
   'POST /v1/executions/batch',
   'POST /v1/executions/bulk',
+  'POST /v1/executions/bulk/signal',
   'POST /v1/executions/{execution_id}/approvals/{waitpoint}/decide',
   'POST /v1/executions/{execution_id}/cancel',
   'POST /v1/executions/{execution_id}/replay',
@@ -1553,6 +1792,9 @@ export const routes: readonly string[] = [
   'POST /v1/flows/{flow_id}/nodes',
   'POST /v1/flows/{flow_id}/replay',
   'POST /v1/flows/{flow_id}/seal',
+  'POST /v1/hooks',
+  'POST /v1/hooks/{name}',
+  'POST /v1/hooks/{name}/rotate',
   'POST /v1/leases/cancel',
   'POST /v1/leases/checkpoint',
   'POST /v1/leases/complete',
@@ -1570,6 +1812,11 @@ export const routes: readonly string[] = [
   'POST /v1/reclaim-grants',
   'POST /v1/reclaim-grants/redeem',
   'POST /v1/retention/run',
+  'POST /v1/schedules',
+  'POST /v1/schedules/{name}/backfill',
+  'POST /v1/schedules/{name}/pause',
+  'POST /v1/schedules/{name}/resume',
+  'POST /v1/schedules/{name}/trigger',
   'POST /v1/session',
   'POST /v1/signals',
   'POST /v1/signing-keys/rotate',
@@ -1580,4 +1827,5 @@ export const routes: readonly string[] = [
   'PUT /v1/executions/{execution_id}/priority',
   'PUT /v1/lanes/{lane}',
   'PUT /v1/namespaces/{namespace}',
+  'PUT /v1/schedules/{name}',
 ];
