@@ -125,7 +125,7 @@ class LongestWaits {
 
   Result<std::vector<DueEntry>> next_entries() {
     FF_TRY(entries, store_.group_entries(approvals_group, position_, wait_page));
-    if (request_.approvals) return std::move(entries);
+    if (request_.approvals) return entries;
     FF_TRY(others, store_.group_entries(waits_group, position_, wait_page));
     // What lies behind the end of either page may still have others before it.
     const bool approvals_end = entries.size() < wait_page;
@@ -136,7 +136,7 @@ class LongestWaits {
     entries.insert(entries.end(), others.begin(), others.end());
     std::sort(entries.begin(), entries.end(), is_before);
     if (horizon) std::erase_if(entries, [&](const DueEntry& entry) { return is_before(*horizon, entry); });
-    return std::move(entries);
+    return entries;
   }
 
   // Whether the page is full, or nothing is left.

@@ -26,7 +26,8 @@ class HooksApi : public testing::Test {
     return start_engine(open_store("memory:", std::move(options)).value(), {}).value();
   }
   Reply make_hook(const std::string& more) {
-    return client.post("/v1/hooks", R"({"name":"orders","secret":")" + std::string(senders_secret) + "\"," + more + "}");
+    return client.post("/v1/hooks",
+                       R"({"name":"orders","secret":")" + std::string(senders_secret) + "\"," + more + "}");
   }
   // As the sender does, with whatever type the body has.
   Reply send_hook(const std::string& body, const std::string& key = senders_secret,

@@ -144,6 +144,10 @@ class Metrics : public testing::TestWithParam<test::StoreKind> {
     post("/v1/leases/complete", {{"handle", claim("w-1").at("handle")}});
     wait_for_flow(flow);
   }
+  void fire_a_schedule() {
+    post("/v1/schedules", json::parse(R"({"name":"hourly","every_ms":3600000,"execution":{"kind":"report"}})"));
+    post("/v1/schedules/hourly/trigger", json::parse("{}"));
+  }
   std::string suspend_one(const char* how) {
     const std::string id = create();
     json::value body = json::parse(how);
@@ -590,6 +594,7 @@ TEST_P(Metrics, AreDocumented) {
   a_little_of_everything();
   complete_flow();
   wait_and_signal();
+  fire_a_schedule();
   std::map<std::string, Documented> exposed;
   for (const auto& [name, family] : scrape().families) {
     EXPECT_FALSE(family.samples.empty()) << name << " has no sample, so its labels cannot be compared";

@@ -470,10 +470,10 @@ TEST_F(WaitKeys, NobodySendsAsSomebodyElse) {
   const Suspended one = suspended(
       R"("waitpoints":[{"name":"approve","approval":{"title":"Ship it?","approvers":["ada","bob"]}},{"name":"paid"}])");
   const std::string path = path_of(one.id);
-  refuses(call(ada, "POST", path + "/signals", R"({"waitpoint":"paid","source":"bob"})"), forbidden_status, "permission_denied",
-          "source");
-  refuses(call(ada, "POST", path + "/approvals/approve/decide", R"({"decision":"approve","actor":"bob"})"), forbidden_status,
-          "permission_denied", "actor");
+  refuses(call(ada, "POST", path + "/signals", R"({"waitpoint":"paid","source":"bob"})"), forbidden_status,
+          "permission_denied", "source");
+  refuses(call(ada, "POST", path + "/approvals/approve/decide", R"({"decision":"approve","actor":"bob"})"),
+          forbidden_status, "permission_denied", "actor");
   refuses(call(secret_, "POST", "/v1/executions/bulk/signal", R"({"waitpoint":"paid","source":"bob","ids":[]})"),
           forbidden_status, "permission_denied", "source");
   refuses(call(secret_, "POST", path + "/approvals/approve/decide", R"({"decision":"approve"})"), forbidden_status,
@@ -496,7 +496,8 @@ TEST_F(WaitKeys, ATokenNeedsNoKeyAndNothingElseIsOpenWithoutOne) {
   EXPECT_EQ(preflight.headers.find("access-control-allow-origin"), std::nullopt);
   const std::string body = R"({"token":)" + in_quotes(one.tokens[0]) + "}";
   for (const char* origin : {"https://evil.example", "null", "http://127.0.0.1:1"}) {
-    refuses(client.send("POST", "/v1/signals", body, {{"Origin", origin}}), forbidden_status, "permission_denied", "origin");
+    refuses(client.send("POST", "/v1/signals", body, {{"Origin", origin}}), forbidden_status, "permission_denied",
+            "origin");
   }
   EXPECT_EQ(state(one.id), "suspended");
   const std::string own = server.url();
