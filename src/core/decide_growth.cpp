@@ -69,10 +69,10 @@ std::optional<std::uint32_t> adder_of(Workspace& workspace, const GrowFlowComman
   return execution != nullptr && execution->spec.member ? std::optional(execution->spec.member->ordinal) : std::nullopt;
 }
 
-Result<GrowthPlan> plan_of(Workspace& workspace, const FlowRecord& flow, const GrowFlowCommand& command) {
+Result<GrowthPlan> plan_of(Workspace& workspace, const FlowRecord& flow, const GrowFlowCommand& command, bool settled) {
   const MembersByName members(workspace, flow);
   return plan_growth(command.addition, {&flow, adder_of(workspace, command),
-                                        [&](const std::string& name) { return members.find(name); }});
+                                        [&](const std::string& name) { return members.find(name); }, settled});
 }
 
 // What is decided for a slot by the search rests on the nodes that it visits.
@@ -164,6 +164,10 @@ Result<void> check_search(Workspace& workspace, const Slot& slot, const GrowthPl
                 "edges: more than " + std::to_string(limits::max_flow_search) +
                     " nodes are behind those that get an edge, too many to look for a cycle among them",
                 "edges");
+  }
+  // A search that could not go on has found nothing out.
+  if (search.cycle.empty() && !search.unknown.empty()) {
+    return fail(Errc::contended, "nodes of the flow have changed meanwhile; try again");
   }
   if (search.cycle.empty()) return {};
   const auto name_of = [&](std::uint32_t ordinal) -> std::string {
@@ -396,7 +400,7 @@ std::vector<Key> grow_flow_needs(Workspace& workspace, const GrowFlowCommand& co
   keys.push_back(namespace_key(flow->spec.name_space));
   add_member_keys(workspace, *flow, names_in(command.addition), keys);
   if (!knows_all(workspace, keys)) return keys;
-  const auto plan = plan_of(workspace, *flow, command);
+  const auto plan = plan_of(workspace, *flow, command, false);
   if (plan) add_search_keys(workspace, *flow, *plan, keys);
   return keys;
 }
@@ -414,7 +418,7 @@ Result<Reply> decide_one(Workspace& workspace, const GrowFlowCommand& command, c
   FF_TRY(slot, existing_flow(workspace, adder != nullptr ? flow_of(*adder->execution()) : command.id));
   FlowRecord& flow = *slot->flow();
   settle_mentioned(workspace, flow, command.addition, context);
-  const auto plan = plan_of(workspace, flow, command);
+  const auto plan = plan_of(workspace, flow, command, true);
   // A repetition is answered whatever has become of the flow.
   if (plan && plan->changes_nothing()) return added_reply(flow, command.addition, *plan);
   FF_TRY_VOID(check_takes_more(flow, adder != nullptr));

@@ -28,11 +28,11 @@ Result<void> check_size(const char* field, std::size_t count, std::size_t max) {
 }
 
 // Why an existing node cannot get an incoming edge in this group; empty: it can.
-std::string closed_because(const Execution& node, const IncomingGroup* group, const GroupTally* tally) {
+std::string closed_because(const Execution& node, bool settled, const IncomingGroup* group, const GroupTally* tally) {
   const Facts& facts = node.facts;
   if (facts.phase == Phase::terminal) return "has ended";
   if (has_started(facts) || facts.phase != Phase::runnable) return "has started";
-  if (facts.grant) return "is reserved for a worker";
+  if (facts.grant && settled) return "is reserved for a worker";
   const bool waits = (facts.gates & dependency_gate) != 0;
   if (!waits && !node.spec.member->groups.empty()) return "can start: its groups have fired";
   if (group == nullptr || tally == nullptr || tally->state == GroupState::waiting) return {};
@@ -185,7 +185,7 @@ Result<void> GrowthPlanner::take_group(const FlowGroup& group, std::size_t i) {
                              " exists with another policy, k or rest");
   }
   if (node->existing != nullptr) {
-    const std::string closed = closed_because(*node->existing, nullptr, nullptr);
+    const std::string closed = closed_because(*node->existing, graph_.settled, nullptr, nullptr);
     if (!closed.empty()) {
       return refuse_growth(Errc::conflict, item("groups", i, "node"),
                            "node " + in_quotes(group.node) + " " + closed + ", so it cannot get another group");
@@ -259,8 +259,9 @@ Result<void> GrowthPlanner::take_edge(const FlowEdge& edge, std::size_t i) {
   }
   if (to->existing != nullptr && !joins) {
     const bool is_old = group < to->groups_before;
-    const std::string closed = closed_because(*to->existing, is_old ? &to->member.groups[group] : nullptr,
-                                              is_old ? &to->existing->facts.member->groups[group] : nullptr);
+    const std::string closed =
+        closed_because(*to->existing, graph_.settled, is_old ? &to->member.groups[group] : nullptr,
+                       is_old ? &to->existing->facts.member->groups[group] : nullptr);
     if (!closed.empty()) {
       return refuse_growth(
           Errc::conflict, field,

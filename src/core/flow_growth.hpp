@@ -16,6 +16,8 @@ struct GrowingGraph {
   std::optional<std::uint32_t> adder;  // the running node that adds; absent: somebody outside of the flow
   // The member with this name; null: there is none.
   std::function<const Execution*(const std::string&)> by_name;
+  // Time has caught up with the members that the addition mentions. Until then a reservation closes no node: it may have lapsed.
+  bool settled = true;
 };
 
 struct GrowthPlan {

@@ -2,8 +2,10 @@
 // nodes.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "conformance/engine_suite.hpp"
+#include "conformance/fleet_suite.hpp"
 
 namespace flowfabric::test {
 namespace {
@@ -55,6 +57,16 @@ class EngineFlowGrowth : public EngineSuite {
   }
   FlowAdded extend(const ClaimedExecution& claim, FlowAddition more) {
     return call<FlowAdded>(extending(claim, std::move(more)));
+  }
+  // Before the clock has done what has become due.
+  Result<Reply> call_at_once(Command command) {
+    std::optional<Result<Reply>> answer;
+    engine().runtime().submit(std::move(command), [&](Result<Reply> reply) { answer = std::move(reply); });
+    for (std::size_t i = 0; i < engine().runtime().writers(); ++i) {
+      while (engine().runtime().pump(i)) continue;
+    }
+    engine().settle();
+    return answer.value_or(flowfabric::fail(Errc::internal, "no answer"));
   }
   FlowSealed seal(const FlowId& flow) { return call<FlowSealed>(SealFlowCommand{flow, {"builder", {}}}); }
   FlowJoinReply join(const ClaimedExecution& claim, std::vector<std::string> names) {
@@ -320,6 +332,27 @@ TEST_P(EngineFlowGrowth, CyclesThroughExistingNodesAreFound) {
   EXPECT_EQ(add_refused(flow, addition({"x", "y"}, {{"x", "y"}, {"y", "x"}})).field, "edges");
   EXPECT_EQ(add(flow, addition({"x", "y"}, {{"n1", "x"}, {"x", "y"}, {"y", "n3"}})).added_edges, 3U);
   EXPECT_EQ(add_refused(flow, addition({}, {{"n3", "x"}})).field, "edges") << "along edges that were added later";
+  expect_exact(flow);
+}
+
+// The clock has not looked yet. The addition itself lets the reservation lapse, and only then is the edge no longer refused.
+TEST_P(EngineFlowGrowth, CyclesAreFoundThroughANodeWhoseReservationHasJustLapsed) {
+  const FlowId flow = open(addition({"a", "b", "c"}, {{"a", "b"}, {"b", "c"}}));
+  value_of(engine().issue_claim_grant(grant_for(id_of(flow, "a"))));
+  const Error reserved = add_refused(flow, addition({}, {{"c", "a"}}));
+  EXPECT_EQ(reserved.code, Errc::conflict);
+  EXPECT_NE(reserved.message.find("reserved"), std::string::npos) << reserved.message;
+  clock_.advance_ms(6000);
+  const auto reply = call_at_once(adding(flow, addition({}, {{"c", "a"}})));
+  ASSERT_FALSE(reply) << "the nodes would wait for each other for ever";
+  EXPECT_EQ(reply.error().code, Errc::invalid_argument);
+  EXPECT_NE(reply.error().message.find("cycle"), std::string::npos) << reply.error().message;
+  value_of(engine().issue_claim_grant(grant_for(id_of(flow, "a"))));
+  clock_.advance_ms(6000);
+  EXPECT_TRUE(call_at_once(adding(flow, addition({"x"}, {{"x", "a"}}))));
+  seal(flow);
+  complete_all();
+  EXPECT_EQ(flow_state(flow), FlowState::completed);
   expect_exact(flow);
 }
 
