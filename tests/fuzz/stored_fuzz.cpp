@@ -6,6 +6,7 @@
 #include "base/check.hpp"
 #include "core/cron.hpp"
 #include "core/expected.hpp"
+#include "core/hooks.hpp"
 #include "core/records.hpp"
 #include "core/schedule_records.hpp"
 #include "core/steps.hpp"
@@ -115,7 +116,7 @@ void check_cron(std::string_view text) {
   FF_CHECK(next_local(*cron, {}, *next) == next);
 }
 
-constexpr std::array<void (*)(std::string_view), 21> decoders = {
+constexpr std::array<void (*)(std::string_view), 24> decoders = {
     [](std::string_view bytes) { check_record(bytes, decode_spec); },
     [](std::string_view bytes) { check_record(bytes, decode_facts); },
     [](std::string_view bytes) { check_record(bytes, decode_attempt); },
@@ -137,8 +138,9 @@ constexpr std::array<void (*)(std::string_view), 21> decoders = {
     [](std::string_view bytes) { check_record(bytes, decode_flow_name); },
     check_schedule,
     check_cron,
-    [](std::string_view bytes) { check_record(bytes, decode_wait_outcome); },
+    [](std::string_view bytes) { check_record(bytes, decode_ended_wait); },
     [](std::string_view bytes) { check_record(bytes, decode_approval_context); },
+    [](std::string_view bytes) { check_record(bytes, decode_hooks); },
 };
 
 }  // namespace

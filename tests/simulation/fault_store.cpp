@@ -111,9 +111,10 @@ class FaultSession final : public Session {
 };
 
 Result<ReadReply> FaultSession::read(const ReadRequest& request) {
+  // It may be the second read of a batch.
+  const EndedByCrash ended(*this);
   store_.enter("read");
   if (store_.fails("read")) return unavailable();
-  const EndedByCrash ended(*this);
   // Everything here runs on one thread: who waited for a record to be let go would wait for ever.
   ReadRequest without_waiting = request;
   without_waiting.hold.reset();
