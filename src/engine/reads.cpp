@@ -12,6 +12,7 @@
 #include "base/limits.hpp"
 #include "core/counts.hpp"
 #include "core/ingress.hpp"
+#include "core/schedule_records.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric::reads {
