@@ -83,6 +83,7 @@ void check_wait(std::string_view text) {
   if (!body) return;
   SuspendRequest& request = *body;
   if (const auto admitted = admit(request); !admitted) return check_refusal(admitted.error());
+  fill_in_defaults(request);
   FF_CHECK(request.condition.has_value());
   FF_CHECK(admit(request).has_value());
   WaitFacts waits;
