@@ -1,6 +1,7 @@
 // Waits, signals and approvals through HTTP: every route with good and bad requests, who may do what, and attacks on tokens.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include <boost/json/serialize.hpp>
@@ -352,10 +353,12 @@ TEST_F(Tokens, ForgedAndDamagedOnesAreAllAnsweredAlike) {
 
 TEST_F(Tokens, OneExecutionCannotBeSignalledWithTheTokenOfAnother) {
   const std::string& theirs = other.tokens[0];
-  ASSERT_EQ(theirs.size(), token().size());
-  for (std::size_t at = 8; at < token().size(); at += 8) {
-    const std::string spliced = token().substr(0, at) + theirs.substr(at);
-    if (spliced != token() && spliced != theirs) is_refused_like_nonsense(spliced, "spliced at " + std::to_string(at));
+  // Their lengths may differ by the length of the partition.
+  for (std::size_t left = 8; left < std::min(theirs.size(), token().size()); left += 8) {
+    const std::string spliced = token().substr(0, token().size() - left) + theirs.substr(theirs.size() - left);
+    if (spliced != token() && spliced != theirs) {
+      is_refused_like_nonsense(spliced, "spliced " + std::to_string(left) + " before the end");
+    }
   }
   EXPECT_EQ(text(send_by(theirs).json.at("execution_id")), other.id);
   EXPECT_EQ(state(one.id), "suspended");
