@@ -390,6 +390,15 @@ Result<FlowEdgesReply> flow_edges(Store& store, const FlowId& id, const std::str
 
 namespace {
 
+// Of two ended nodes. Several may end in one millisecond: then the one that started later, or depends on the other.
+bool ended_later(const Execution& a, const Execution& b) {
+  const auto times = [](const Facts& facts) { return std::pair(facts.finished_at, facts.started_at); };
+  if (times(a.facts) != times(b.facts)) return times(a.facts) > times(b.facts);
+  const auto& incoming = a.spec.member->incoming;
+  return std::any_of(incoming.begin(), incoming.end(),
+                     [&](const IncomingEdge& edge) { return edge.from == b.spec.member->ordinal; });
+}
+
 // From the node that ended last, or runs, back to the upstream node that ended last before it, and so on.
 std::vector<std::string> critical_path(const Members& members) {
   const Execution* at = nullptr;
@@ -401,9 +410,9 @@ std::vector<std::string> critical_path(const Members& members) {
       continue;
     }
     const bool best_runs = at->facts.phase != Phase::terminal;
-    const bool later = runs == best_runs ? (runs ? execution.facts.started_at < at->facts.started_at
-                                                 : execution.facts.finished_at > at->facts.finished_at)
-                                         : runs;
+    const bool later = runs == best_runs
+                           ? (runs ? execution.facts.started_at < at->facts.started_at : ended_later(execution, *at))
+                           : runs;
     if (later) at = &execution;
   }
   std::vector<std::string> path;
