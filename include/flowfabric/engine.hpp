@@ -19,6 +19,7 @@
 
 #include <flowfabric/flows.hpp>
 #include <flowfabric/hooks.hpp>
+#include <flowfabric/limits.hpp>
 #include <flowfabric/operations.hpp>
 #include <flowfabric/result.hpp>
 #include <flowfabric/schedules.hpp>
@@ -133,6 +134,17 @@ class Engine {
   // Its events, also for a day after it was deleted.
   Result<EventPage> schedule_history(const std::string& name_space, const std::string& name,
                                      const std::string& cursor = {}, std::uint32_t limit = 100);
+
+  // ---- Limits: how many executions run at the same time, and how many start in a period
+  // Makes the limit, or changes its concurrency or rate. Lowering it lets what runs finish.
+  Result<LimitSaved> set_limit(LimitRequest request, Operator by = {});
+  // What it holds back may start.
+  Result<LimitSaved> remove_limit(const LimitName& limit, Operator by = {});
+  Result<std::vector<LimitInfo>> list_limits(const ListLimitsRequest& request = {});
+  // What is in use, by key.
+  Result<ListLimitUseReply> list_limit_use(const ListLimitUseRequest& request);
+  // What would happen to an execution that is created now.
+  Result<LimitCheck> check_limits(const LimitCheckRequest& request);
 
   // ---- Working
   // Up to `max_executions`, best first; empty when there is nothing within `wait_ms`. Fewer when their payloads would be

@@ -40,6 +40,7 @@ enum class BlockingReason : std::uint8_t {
   waiting_for_children,  // nodes of its flow on which it depends
   waiting_for_signal,
   waiting_for_approval,
+  waiting_for_limit,
 };
 enum class AttemptPhase : std::uint8_t {
   pending_first_attempt,
@@ -295,6 +296,10 @@ enum class EventType : std::uint8_t {
   schedule_fired = 58,     // `execution_id` was created, `reason` is the scheduled time, `next_at` the next one
   schedule_skipped = 59,   // scheduled times without an execution; `reason` says which and why
   schedule_buffered = 60,  // the firing of the time in `reason` waits for an execution to end
+  limited = 61,            // a limit holds it back; `reason` is its name
+  limit_created = 62,
+  limit_changed = 63,
+  limit_removed = 64,
 };
 
 std::string_view to_string(EventType type);

@@ -25,6 +25,8 @@ enum class RecordKind : std::uint8_t {
   lane = 'l',
   flow_name = 'm',
   name_space = 'n',
+  limit_pool = 'p',
+  limits = 'q',
   schedule = 's',
   worker = 'w',
 };
@@ -225,9 +227,10 @@ struct RootChange {
   std::uint64_t next_version() const { return expected_version == 0 ? first_version : expected_version + 1; }
 };
 
-// Commits as a whole or not at all: if every guard holds, everything below is written in one step. Drops name entries as they were put; dropping a missing entry is not an error. All keys are in one partition. A
-// set never puts and drops the same entry; drops come first, so a due entry may be put again under its name with
-// another group.
+// Commits as a whole or not at all: if every guard holds, everything below is written in one step. Drops name entries as they
+// were put; dropping a missing entry is not an error. All keys are in one partition, unless the set changes the pool of a
+// limit (docs/decisions/0100-slots.md). A set never puts and drops the same entry; drops come first, so a due entry may be
+// put again under its name with another group.
 //
 // An append needs its record: if it neither exists nor is put by the same set, the set is stale. Nothing else guards it,
 // unless the set also puts or checks the record. Several sets of one commit may append to one record if none of them has

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include <flowfabric/limits.hpp>
 #include <flowfabric/schedules.hpp>
 
 #include "core/hooks.hpp"
@@ -303,10 +304,26 @@ struct BackfillScheduleCommand {
   std::vector<TimestampMs> times;
   Operator by;
 };
+// Records of a group of the due index, which the clock has read for one that is due.
+struct FoundGroup {
+  RouteNo route = 0;  // of executions that a pool holds back
+  std::vector<Key> keys;
+  bool all = false;  // there are no more
+};
 // The clock found this record due.
 struct DueCommand {
   Key key;
   bool holds_leases = false;  // a dead worker that still holds leases
+  std::vector<FoundGroup> found{};
+};
+// Makes a limit, or changes one.
+struct SetLimitCommand {
+  LimitRequest request;
+  Operator by;
+};
+struct RemoveLimitCommand {
+  LimitName limit;
+  Operator by;
 };
 
 using Command =
@@ -319,7 +336,8 @@ using Command =
                  GrowFlowCommand, SealFlowCommand, JoinNodesCommand, SuspendCommand, OpenWaitpointCommand,
                  SignalCommand, ResumeCommand, CloseWaitpointCommand, ReissueTokenCommand, CreateHookCommand,
                  RemoveHookCommand, RotateHookCommand, CreateScheduleCommand, UpdateScheduleCommand,
-                 ScheduleStateCommand, TriggerScheduleCommand, BackfillScheduleCommand>;
+                 ScheduleStateCommand, TriggerScheduleCommand, BackfillScheduleCommand, SetLimitCommand,
+                 RemoveLimitCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -334,6 +352,7 @@ using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailRe
                            ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
                            DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply, StepReply, FlowCreated,
                            FlowCancelReply, FlowReplayReply, FlowAdded, FlowSealed, FlowJoinReply, SuspendReply,
-                           WaitpointToken, SignalReply, NewHook, HookInfo, ScheduleSaved, TriggerReply, BackfillReply>;
+                           WaitpointToken, SignalReply, NewHook, HookInfo, ScheduleSaved, TriggerReply, BackfillReply,
+                           LimitSaved>;
 
 }  // namespace flowfabric

@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "core/decide_parts.hpp"
+#include "core/limiting.hpp"
 
 namespace flowfabric {
 namespace {
@@ -85,10 +86,18 @@ std::vector<Key> grant_needs(Workspace& workspace, const ExecutionId& id) {
   return keys;
 }
 
+// A start is subject to limits.
+void add_start_keys(Workspace& workspace, const Key& key, std::vector<Key>& keys) {
+  const Execution* execution = known_execution(workspace, key);
+  if (execution == nullptr) return;
+  for (Key& more : start_keys(workspace, *execution)) keys.push_back(std::move(more));
+}
+
 // A claim asks whether its worker may have work.
 std::vector<Key> lease_needs(Workspace& workspace, const LeaseCommand& command) {
   std::vector<Key> keys = {execution_key(command.id), worker_key(command.worker_namespace, command.worker_instance_id)};
   add_flow_key(known_execution(workspace, keys.front()), keys);
+  add_start_keys(workspace, execution_key(command.id), keys);
   return keys;
 }
 
@@ -103,12 +112,14 @@ std::vector<Key> due_needs(Workspace& workspace, const Key& key) {
   if (!workspace.knows(key)) return keys;
   for (Key& more : flow_work_keys(workspace, key)) keys.push_back(std::move(more));
   for (Key& more : schedule_work_keys(workspace, key)) keys.push_back(std::move(more));
+  if (key.kind() == RecordKind::limit_pool) keys.push_back(limits_key());
   return keys;
 }
 
 std::vector<Key> redeem_needs(Workspace& workspace, const RedeemRequest& request) {
   std::vector<Key> keys = grant_needs(workspace, request.execution_id);
   keys.push_back(worker_key(request.worker_namespace, request.worker_instance_id));
+  add_start_keys(workspace, execution_key(request.execution_id), keys);
   return keys;
 }
 
@@ -152,6 +163,18 @@ void add_edges_at_once(Workspace& workspace, const CompleteCommand& command, std
   for (Key& key : at_once_keys(*execution)) keys.push_back(std::move(key));
 }
 
+// Whatever is decided may end a lease. Nothing rests on these either: slots that are not given back with the decision are
+// given back by the clock.
+void add_owed_keys(Workspace& workspace, std::vector<Key>& keys) {
+  const std::size_t count = keys.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (keys[i].kind() != RecordKind::execution) continue;
+    const Execution* execution = known_execution(workspace, keys[i]);
+    if (execution == nullptr || execution->facts.limits.empty()) continue;
+    for (Key& more : owed_keys(execution->facts)) keys.push_back(std::move(more));
+  }
+}
+
 }  // namespace
 
 std::vector<Key> keys_touched(const Command& command) {
@@ -174,6 +197,8 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const CreateHookCommand&) { return std::vector<Key>{hooks_key()}; },
                  [](const RemoveHookCommand&) { return std::vector<Key>{hooks_key()}; },
                  [](const RotateHookCommand&) { return std::vector<Key>{hooks_key()}; },
+                 [](const SetLimitCommand&) { return std::vector<Key>{limits_key()}; },
+                 [](const RemoveLimitCommand&) { return std::vector<Key>{limits_key()}; },
                  [](const NoteRetentionCommand& c) {
                    return std::vector<Key>{namespace_key(c.run.name_space.value_or("default"))};
                  },
@@ -210,7 +235,8 @@ void add_keys_touched(Workspace& workspace, const Command& command, std::vector<
 }
 
 bool others_decide_by(const Command& command) {
-  return std::holds_alternative<LaneCommand>(command) || std::holds_alternative<NamespaceCommand>(command);
+  return std::holds_alternative<LaneCommand>(command) || std::holds_alternative<NamespaceCommand>(command) ||
+         std::holds_alternative<SetLimitCommand>(command) || std::holds_alternative<RemoveLimitCommand>(command);
 }
 
 std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
@@ -227,11 +253,15 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
   }
   std::vector<Key> keys = keys_read(workspace, command);
   if (const auto* complete = std::get_if<CompleteCommand>(&command)) add_edges_at_once(workspace, *complete, keys);
+  add_owed_keys(workspace, keys);
   return unknown_of(std::move(keys), workspace);
 }
 
 std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command) {
-  return unknown_of(due_needs(workspace, command.key), workspace);
+  std::vector<Key> keys = due_needs(workspace, command.key);
+  keys.push_back(command.key);
+  add_owed_keys(workspace, keys);
+  return unknown_of(std::move(keys), workspace);
 }
 
 bool rests_on_damage(Workspace& workspace, const DueCommand& command) {

@@ -25,6 +25,9 @@ bool may_need_more(const Command& command);
 // The slots that belong to `keys_touched` and are only known once the command has been decided.
 void add_keys_touched(Workspace& workspace, const Command& command, std::vector<Key>& keys);
 
+// After the decision of a command: slots of executions that it has touched are given back, if their leases have ended.
+void return_slots(Workspace& workspace, const std::vector<Key>& touched, const Context& context);
+
 // Whether the command changes a record that decisions about other records read: a lane, or a namespace. Those decisions
 // must not see a change that may yet turn out stale, so such a command is the last of its batch.
 bool others_decide_by(const Command& command);

@@ -2,6 +2,7 @@
 // entry is moved to the correct time.
 #include "base/check.hpp"
 #include "core/decide_parts.hpp"
+#include "core/limiting.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -41,11 +42,20 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
     schedule_due(workspace, slot, context);
     return Done{};
   }
+  if (slot.pool() != nullptr && !slot.erased) {
+    pool_due(workspace, slot, command, context);
+    return Done{};
+  }
+  if (slot.limits() != nullptr) {
+    limits_due(workspace, slot, command, context);
+    return Done{};
+  }
   Execution* execution = slot.execution();
   if (execution == nullptr || slot.erased) return Done{};
   // An execution that ends in this command is removed later, so that its end is logged even if it is not kept at all.
   const bool was_terminal = execution->facts.phase == Phase::terminal;
   settle(slot, context);
+  return_slots(workspace, slot, context);
   if (was_terminal && (execution->facts.gates & untold_schedule) != 0) tell_schedule(workspace, slot, context);
   // The entry may have an outdated time: writing the record corrects the entry.
   slot.changed = true;
@@ -54,7 +64,7 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
     return Done{};
   }
   const bool is_told = (execution->facts.gates & untold_schedule) == 0;
-  if (was_terminal && is_told && execution->facts.retain_until <= context.now) {
+  if (was_terminal && is_told && !owes_slots(execution->facts) && execution->facts.retain_until <= context.now) {
     retire(workspace, slot, context);
   }
   return Done{};

@@ -8,6 +8,7 @@
 #include "base/hashing.hpp"
 #include "base/text.hpp"
 #include "core/decide_parts.hpp"
+#include "core/limiting.hpp"
 #include "core/state.hpp"
 #include "core/tokens.hpp"
 
@@ -167,9 +168,12 @@ Result<Reply> redeem_claim(Workspace& workspace, Slot& slot, const RedeemCommand
   }
   FF_TRY_VOID(check_flow(workspace, execution));
   if (auto why = unsuitable(workspace, execution.spec, command.request.capabilities)) return Unexpected(*why);
+  FF_TRY(demands, check_limits(workspace, slot, context, false));
   Transition transition(slot, context);
   const EventType type = transition.facts().pending ? EventType::claimed : EventType::resumed;
-  return lease_out(transition, holder_of(command.request), type);
+  ClaimedExecution claim = lease_out(transition, holder_of(command.request), type);
+  take_slots(workspace, slot, demands, context);
+  return claim;
 }
 
 Result<Reply> redeem_reclaim(Workspace& workspace, Slot& slot, const RedeemCommand& command, const Context& context) {
@@ -191,14 +195,17 @@ Result<Reply> redeem_reclaim(Workspace& workspace, Slot& slot, const RedeemComma
     return ReclaimExecutionOutcome{NotReclaimable{detail_of(*why)}};
   }
   if (const auto capped = end_at_callers_cap(slot, command, context)) return ReclaimExecutionOutcome{*capped};
+  const auto demands = check_limits(workspace, slot, context, false);
+  if (!demands) return ReclaimExecutionOutcome{NotReclaimable{demands.error().message}};
   Transition transition(slot, context);
   Facts& facts = transition.facts();
   if (!facts.pending) {
     facts.pending = PendingAttempt{AttemptType::reclaim, facts.attempt->attempt_index,
                                    "lease_" + std::string(to_string(facts.lost.cause)), command.request.worker_id};
   }
-  return ReclaimExecutionOutcome{
-      Claimed{lease_out(transition, holder_of(command.request), EventType::lease_reclaimed)}};
+  ClaimedExecution claim = lease_out(transition, holder_of(command.request), EventType::lease_reclaimed);
+  take_slots(workspace, slot, *demands, context);
+  return ReclaimExecutionOutcome{Claimed{std::move(claim)}};
 }
 
 }  // namespace

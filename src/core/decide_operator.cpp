@@ -4,6 +4,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "core/decide_parts.hpp"
+#include "core/limiting.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -219,8 +220,10 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, con
                 "only an ended execution can be removed; this one is " + std::string(to_string(public_state(facts))));
   }
   // An execution that ended in this command is removed later, so that its end is logged. A member goes with its flow.
-  // So does one whose schedule has to be told of its end first.
-  if (slot->changed || facts.member || (facts.gates & untold_schedule) != 0) return RemoveReply{false};
+  // So is one whose schedule has to be told of its end first, or that has slots to give back.
+  if (slot->changed || facts.member || (facts.gates & untold_schedule) != 0 || owes_slots(facts)) {
+    return RemoveReply{false};
+  }
   // Tags may have changed since the execution was found by one.
   if (command.tag) {
     const auto found = facts.tags.find(command.tag->first);

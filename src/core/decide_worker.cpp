@@ -5,6 +5,7 @@
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
 #include "core/decide_parts.hpp"
+#include "core/limiting.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -94,11 +95,13 @@ Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, cons
   FF_TRY_VOID(check_may_claim(workspace, command.worker_namespace, command.worker_instance_id));
   FF_TRY_VOID(check_namespace(slot->execution()->spec, command.name_space));
   FF_TRY_VOID(check_flow(workspace, *slot->execution()));
+  FF_TRY(demands, check_limits(workspace, *slot, context, true));
   Transition transition(*slot, context);
   const EventType type = transition.facts().pending ? EventType::claimed : EventType::resumed;
-  return lease_out(transition,
-                   {command.worker_namespace, command.worker_id, command.worker_instance_id, command.lease_ttl_ms},
-                   type);
+  ClaimedExecution claim = lease_out(
+      transition, {command.worker_namespace, command.worker_id, command.worker_instance_id, command.lease_ttl_ms}, type);
+  take_slots(workspace, *slot, demands, context);
+  return claim;
 }
 
 Result<Reply> decide_one(Workspace& workspace, const RenewCommand& command, const Context& context) {

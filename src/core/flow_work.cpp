@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "core/decide_parts.hpp"
+#include "core/limiting.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -359,6 +360,10 @@ void remove_members(Workspace& workspace, Slot& slot, const Context& context) {
   for (std::uint32_t i = *facts.removing; i < end; ++i) {
     Slot* member = read_member(workspace, slot, flow.id, i);
     if (member == nullptr) continue;
+    if (owes_slots(member->execution()->facts)) {
+      facts.removing = i;  // it is due itself, and gives them back first
+      return;
+    }
     member->changed = true;
     member->erased = true;
     if (facts.named == 0) continue;

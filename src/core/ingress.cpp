@@ -16,11 +16,6 @@ using namespace admit_parts;
 namespace {
 
 // In the path of a URL these two mean something else, so nothing that stands there can be called so.
-Result<void> admit_path_segment(std::string_view name, const std::string& field) {
-  if (name != "." && name != "..") return {};
-  return refuse("is \"" + std::string(name) + "\", which cannot stand in the path of a URL", field);
-}
-
 Result<void> admit_capabilities(std::vector<std::string>& capabilities, const std::string& field) {
   std::sort(capabilities.begin(), capabilities.end());
   capabilities.erase(std::unique(capabilities.begin(), capabilities.end()), capabilities.end());
@@ -135,6 +130,11 @@ bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_tag_character(char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; }
 
 }  // namespace
+
+Result<void> admit_path_segment(std::string_view name, const std::string& field) {
+  if (name != "." && name != "..") return {};
+  return refuse("is \"" + std::string(name) + "\", which cannot stand in the path of a URL", field);
+}
 
 Result<void> admit_tag_key(std::string_view key, const std::string& field) {
   const auto malformed = [&] {

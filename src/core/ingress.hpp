@@ -63,6 +63,8 @@ Result<void> admit_lease_ttl(std::uint32_t lease_ttl_ms);
 Result<void> admit_wait(std::uint32_t wait_ms);
 Result<void> admit_reason(std::string_view reason);
 Result<void> admit_handles(const std::vector<Handle>& handles);  // the number only; each handle is verified later
+// What stands in the path of a URL.
+Result<void> admit_path_segment(std::string_view name, const std::string& field);
 Result<void> admit_tag_key(std::string_view key, const std::string& field = "tags");
 
 }  // namespace flowfabric

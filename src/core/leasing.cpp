@@ -106,6 +106,8 @@ ClaimedExecution lease_out(Transition& transition, const Holder& holder, EventTy
   facts.delay_until = 0;
   facts.delay_cause = DelayCause::none;
   facts.grant.reset();
+  facts.limits.held.reset();
+  facts.gates &= ~limit_gate;
   facts.lease = make_lease(transition, holder);
   facts.attempt->lease_epoch = facts.lease_epoch;
   if (facts.started_at == 0) facts.started_at = transition.now();

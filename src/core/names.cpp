@@ -3,6 +3,7 @@
 
 #include <flowfabric/flows.hpp>
 #include <flowfabric/hooks.hpp>
+#include <flowfabric/limits.hpp>
 #include <flowfabric/schedules.hpp>
 #include <flowfabric/signals.hpp>
 #include <flowfabric/types.hpp>
@@ -23,7 +24,7 @@ constexpr std::array<Names, 4> ownerships = {"unowned", "leased", "lease_expired
 constexpr std::array<Names, 8> eligibilities = {
     "not_applicable",    "eligible_now",     "not_eligible_until_time", "blocked_by_dependencies",
     "blocked_by_budget", "blocked_by_quota", "blocked_by_lane_state",   "blocked_by_operator"};
-constexpr std::array<Names, 12> blocking_reasons = {"none",
+constexpr std::array<Names, 13> blocking_reasons = {"none",
                                                     "waiting_for_worker",
                                                     "waiting_for_capable_worker",
                                                     "waiting_for_delay",
@@ -34,7 +35,8 @@ constexpr std::array<Names, 12> blocking_reasons = {"none",
                                                     "reserved_by_grant",
                                                     "waiting_for_children",
                                                     "waiting_for_signal",
-                                                    "waiting_for_approval"};
+                                                    "waiting_for_approval",
+                                                    "waiting_for_limit"};
 constexpr std::array<Names, 8> attempt_phases = {
     "pending_first_attempt",   "running_attempt",        "attempt_interrupted", "pending_retry_attempt",
     "pending_reclaim_attempt", "pending_replay_attempt", "attempt_terminal",    "none"};
@@ -52,7 +54,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 4> step_states = {"succeeded", "failed", "sleep", "wait"};
-constexpr std::array<Names, 61> event_types = {"",
+constexpr std::array<Names, 65> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -112,11 +114,16 @@ constexpr std::array<Names, 61> event_types = {"",
                                                "schedule_deleted",
                                                "schedule_fired",
                                                "schedule_skipped",
-                                               "schedule_buffered"};
+                                               "schedule_buffered",
+                                               "limited",
+                                               "limit_created",
+                                               "limit_changed",
+                                               "limit_removed"};
 constexpr std::array<Names, 3> schedule_states = {"active", "paused", "deleted"};
 constexpr std::array<Names, 4> overlap_policies = {"skip", "buffer_one", "allow", "cancel_running"};
 constexpr std::array<Names, 3> catch_up_policies = {"none", "last", "all"};
 constexpr std::array<Names, 3> firing_causes = {"timer", "trigger", "backfill"};
+constexpr std::array<Names, 4> limit_changes = {"created", "changed", "unchanged", "removed"};
 constexpr std::array<Names, 5> firing_outcomes = {"fired", "skipped", "buffered", "missed", "refused"};
 constexpr std::array<Names, 8> edge_kinds = {"on_success", "on_failure", "on_finish", "optional",
                                              "join",       "within",     "part",      "output"};
@@ -206,6 +213,7 @@ std::string_view to_string(ScheduleState value) { return name_of(schedule_states
 std::string_view to_string(OverlapPolicy value) { return name_of(overlap_policies, value); }
 std::string_view to_string(CatchUpPolicy value) { return name_of(catch_up_policies, value); }
 std::string_view to_string(FiringCause value) { return name_of(firing_causes, value); }
+std::string_view to_string(LimitChange value) { return name_of(limit_changes, value); }
 std::string_view to_string(FiringOutcome value) { return name_of(firing_outcomes, value); }
 Result<ScheduleState> parse_schedule_state(std::string_view text) {
   return value_of<ScheduleState>(schedule_states, text, "state");
@@ -275,6 +283,8 @@ std::string name_of_record(const Key& key) {
     case RecordKind::keyring: return "the signing keys";
     case RecordKind::api_keys: return "the API keys";
     case RecordKind::hooks: return "the hooks";
+    case RecordKind::limits: return "the limits";
+    case RecordKind::limit_pool: return "pool of a limit " + to_hex(id);
   }
   return "record " + to_hex(key.bytes);
 }

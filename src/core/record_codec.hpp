@@ -22,6 +22,7 @@ inline constexpr std::uint8_t layout_4 = 4;
 inline constexpr std::uint8_t layout_5 = 5;
 inline constexpr std::uint8_t layout_6 = 6;
 inline constexpr std::uint8_t layout_7 = 7;
+inline constexpr std::uint8_t layout_8 = 8;
 
 template <class T, class F>
 inline void put_optional(Encoder& out, const std::optional<T>& value, F put) {

@@ -330,7 +330,8 @@ std::string encode(const Facts& facts) {
   out.reserve(256 + facts.result.size());
   const bool has_steps = !facts.steps.empty() || facts.has_checkpoint;
   const bool grown = facts.member && facts.member->growth;
-  out.u8(facts.waits    ? layout_7
+  out.u8(!facts.limits.empty() ? layout_8
+         : facts.waits  ? layout_7
          : grown        ? layout_6
          : facts.member ? layout_5
          : has_steps    ? layout_4
@@ -373,11 +374,16 @@ std::string encode(const Facts& facts) {
   if (facts.lost.cause != LeaseLoss::none) put_lost(out, facts.lost);
   put_optional(out, facts.grant, put_grant);
   if (facts.grant) put_grant_notes(out, *facts.grant);
-  if (facts.waits || facts.member || has_steps) put_steps(out, facts);
+  const bool limited = !facts.limits.empty();
+  if (limited || facts.waits || facts.member || has_steps) put_steps(out, facts);
   // Behind this layout anything may be missing.
-  if (facts.waits) {
+  if (limited || facts.waits) {
     out.boolean(facts.member.has_value());
     out.boolean(grown);
+  }
+  if (limited) {
+    out.boolean(facts.waits.has_value());
+    encode_into(out, facts.limits);
   }
   if (facts.member) encode_into(out, *facts.member);
   if (grown) encode_into(out, *facts.member->growth);
@@ -387,7 +393,7 @@ std::string encode(const Facts& facts) {
 
 static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in, layout_7);
+  const std::uint8_t layout = layout_of(in, layout_8);
   if (layout == 0) return Unexpected(unknown_layout("an execution's facts"));
   facts.phase = in.enumerator(Phase::terminal);
   facts.outcome = in.enumerator(Outcome::skipped);
@@ -436,9 +442,15 @@ static Result<void> decode_into(Facts& facts, std::string_view bytes) {
     grown = in.boolean();
     if (grown && !is_member) in.refuse();
   }
+  bool has_waits = layout == layout_7;
+  if (layout >= layout_8) {
+    has_waits = in.boolean();
+    facts.limits = decode_limit_facts(in);
+  }
+  if (((facts.gates & limit_gate) != 0) != facts.limits.held.has_value()) in.refuse();
   if (is_member) facts.member = decode_member_facts(in);
   if (is_member && grown) facts.member->growth = decode_member_growth(in);
-  if (layout >= layout_7) facts.waits = decode_waits(in);
+  if (has_waits) facts.waits = decode_waits(in);
   // It is suspended if and only if it waits for something.
   if ((facts.phase == Phase::suspended) != (facts.waits && facts.waits->wait)) in.refuse();
   return finished(in, "an execution's facts");
@@ -678,7 +690,7 @@ Result<Event> decode_event(std::string_view bytes) {
   const std::uint8_t layout = layout_of(in, layout_3);
   if (layout == 0) return Unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::schedule_buffered);
+  event.type = in.enumerator(EventType::limit_removed);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, get_id);

@@ -13,6 +13,7 @@
 
 #include "base/entropy.hpp"
 #include "core/changes.hpp"
+#include "core/limit_records.hpp"
 #include "core/membership.hpp"
 #include "core/steps.hpp"
 #include "core/waits.hpp"
@@ -121,6 +122,7 @@ struct HeldGrant {
 
 // Bits of Facts::gates. Values are stored.
 inline constexpr std::uint32_t dependency_gate = 1;  // edges of its flow that are not resolved
+inline constexpr std::uint32_t limit_gate = 2;       // a limit lets no more start; see LimitFacts::held
 // Of an ended execution, which nothing blocks: its schedule has not been told of the end.
 inline constexpr std::uint32_t untold_schedule = 1U << 16;
 
@@ -169,6 +171,7 @@ struct Facts {
   bool has_checkpoint = false;
   std::optional<MemberFacts> member;  // of a member of a flow
   std::optional<WaitFacts> waits;     // once it had a waitpoint or a signal
+  LimitFacts limits;
 
   friend bool operator==(const Facts&, const Facts&) = default;
 };

@@ -495,7 +495,7 @@ TEST(Records, UnknownEnumValuesElsewhereAreCorruption) {
   expect_bound(LaneRecord{}, LaneRecord{{"", LaneState::disabled, 0, "", ""}}, 3, decode_lane, "lane state");
   Event event;
   Event event_high;
-  event_high.type = EventType::schedule_buffered;
+  event_high.type = EventType::limit_removed;
   expect_bound(event, event_high, 60, decode_event, "event type");
   event_high = event;
   event_high.state_before = PublicState::skipped;

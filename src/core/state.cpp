@@ -5,6 +5,7 @@
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
+#include "core/limiting.hpp"
 
 namespace flowfabric {
 namespace {
@@ -57,6 +58,7 @@ Eligibility eligibility(const Facts& facts, LaneState lane) {
   if (facts.phase != Phase::runnable) return Eligibility::not_applicable;
   if ((facts.gates & dependency_gate) != 0) return Eligibility::blocked_by_dependencies;
   if (facts.delay_until != 0) return Eligibility::not_eligible_until_time;
+  if (facts.limits.held) return Eligibility::blocked_by_quota;
   if (lane_blocks_claims(lane)) return Eligibility::blocked_by_lane_state;
   return Eligibility::eligible_now;
 }
@@ -79,6 +81,7 @@ BlockingReason blocking_reason(const Execution& execution, LaneState lane) {
   if ((facts.gates & dependency_gate) != 0) return BlockingReason::waiting_for_children;
   if (facts.delay_until != 0) return delay_reason(facts.delay_cause);
   if (facts.grant) return BlockingReason::reserved_by_grant;
+  if (facts.limits.held) return BlockingReason::waiting_for_limit;
   if (lane_blocks_claims(lane)) return BlockingReason::paused_by_lane;
   return execution.spec.required_capabilities.empty() ? BlockingReason::waiting_for_worker
                                                       : BlockingReason::waiting_for_capable_worker;
@@ -182,6 +185,34 @@ void explain_dependencies(const Execution& execution, const Surroundings& surrou
   }
 }
 
+// How much the limit allows, in words.
+std::string allowance(const LimitInfo& limit) {
+  std::string text;
+  if (limit.concurrency) text = std::to_string(*limit.concurrency) + " at a time";
+  if (!limit.rate) return text;
+  if (!text.empty()) text += " and ";
+  return text + std::to_string(limit.rate->count) + " in " + std::to_string(limit.rate->period_ms) + " ms";
+}
+
+std::string holders_text(const LimitUse& use) {
+  if (use.holders.empty()) return {};
+  std::string text = "; its slots are held by ";
+  const std::size_t shown = std::min(use.holders.size(), limits::max_explained_holders);
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + to_string(use.holders[i]);
+  if (use.in_use > shown) text += " and " + std::to_string(use.in_use - shown) + " more";
+  return text;
+}
+
+Reason limit_sentence(const Surroundings::Limited& limited) {
+  const LimitUse& use = limited.use;
+  const std::string of = use.key.empty() ? "" : " of " + join(use.key, ", ");
+  const std::string next = use.next_start_at == 0 ? "" : "; the next one may start at " + format_utc(use.next_start_at);
+  return {"waiting_for_limit",
+          "Limit \"" + limited.limit.name + "\" lets executions" + of + " start: " + allowance(limited.limit) + "; " +
+              std::to_string(use.held_back) + " wait for it" + holders_text(use) + next + ".",
+          use.next_start_at};
+}
+
 std::vector<Reason> explain_runnable(const Execution& execution, const Surroundings& surroundings) {
   const LaneInfo& lane = surroundings.lane;
   const std::uint64_t ahead = surroundings.ahead;
@@ -190,6 +221,7 @@ std::vector<Reason> explain_runnable(const Execution& execution, const Surroundi
   if (gated) explain_dependencies(execution, surroundings, reasons);
   if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution.facts));
   if (execution.facts.grant) reasons.push_back(grant_sentence(*execution.facts.grant));
+  if (surroundings.limited) reasons.push_back(limit_sentence(*surroundings.limited));
   if (lane_blocks_claims(lane.state)) {
     reasons.push_back({"paused_by_lane",
                        "Lane \"" + lane.lane + "\" is " + std::string(to_string(lane.state)) +
@@ -199,7 +231,9 @@ std::vector<Reason> explain_runnable(const Execution& execution, const Surroundi
   if (!execution.spec.required_capabilities.empty()) {
     reasons.push_back(capability_sentence(execution.spec, surroundings.capable_worker_lives));
   }
-  if (!gated && execution.facts.delay_until == 0 && !execution.facts.grant) {
+  const bool waits_for_worker =
+      !gated && execution.facts.delay_until == 0 && !execution.facts.grant && !execution.facts.limits.held;
+  if (waits_for_worker) {
     reasons.push_back({"waiting_for_worker",
                        ahead == 0   ? "It is next in its queue and waits for a worker to claim it."
                        : ahead == 1 ? "One execution is ahead of it in its queue."
@@ -345,6 +379,8 @@ bool has_started(const Facts& facts) {
 }
 
 TimestampMs next_due(const Facts& facts) {
+  // Long ago: the clock goes to it at once.
+  if (owes_slots(facts)) return facts.last_transition_at;
   // `finished_at` is now: the clock goes to it at once.
   if ((facts.gates & untold_schedule) != 0) return facts.finished_at;
   const TimestampMs due = facts.phase == Phase::terminal ? facts.retain_until : next_transition(facts);
@@ -417,9 +453,16 @@ Grouping grouping(const Execution& execution) {
   if (facts.phase == Phase::suspended) {
     return {awaits_approval(*facts.waits) ? approvals_group : waits_group, facts.waits->wait->since};
   }
+  if (const auto& held = facts.limits.held) {
+    return {group_held_by(held->pool, execution.spec.route), held_rank(facts.priority, held->ready_sequence)};
+  }
   if (facts.phase != Phase::terminal) return {};
   const auto group = group_of_state(public_state(facts));
   return group ? Grouping{*group, execution.spec.created_at} : Grouping{};
+}
+
+Grouping grouping(const PoolRecord& pool) {
+  return {group_of_pools(pool.limit), static_cast<std::int64_t>(pool.revision)};
 }
 
 WorkerInfo worker_info(const WorkerRecord& worker, TimestampMs now) {

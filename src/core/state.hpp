@@ -21,6 +21,12 @@ struct Surroundings {
   TimestampMs now = 0;
   // Of a member of a flow that waits: the upstream nodes by ordinal, with their states; not necessarily all.
   std::map<std::uint32_t, std::string> upstream{};
+  // Of an execution that a limit holds back.
+  struct Limited {
+    LimitInfo limit;
+    LimitUse use;
+  };
+  std::optional<Limited> limited{};
 };
 // The complete list of reasons why the execution is not running; empty while it is running.
 std::vector<Reason> explain(const Execution& execution, const Surroundings& surroundings);
@@ -59,6 +65,7 @@ struct Grouping {
   std::int64_t rank = 0;
 };
 Grouping grouping(const Execution& execution);
+Grouping grouping(const PoolRecord& pool);
 
 // The state at `now`: a worker whose TTL has passed is shown as lapsed, even if the clock has not processed it yet.
 WorkerInfo worker_info(const WorkerRecord& worker, TimestampMs now);

@@ -27,6 +27,8 @@ void leave_queue(Facts& facts) {
   facts.ready_sequence = 0;
   facts.delay_until = 0;
   facts.delay_cause = DelayCause::none;
+  facts.limits.held.reset();
+  facts.gates &= ~limit_gate;
 }
 
 void end_attempt(Facts& facts, AttemptState state, TimestampMs now) {

@@ -80,6 +80,18 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.record = std::make_unique<ScheduleRecord>(std::move(schedule));
       return {};
     }
+    case RecordKind::limit_pool: {
+      FF_TRY(pool, decode_pool(record));
+      slot.indexed_due = armed_entry(record.key, pool.armed_due, grouping(pool));
+      slot.record = std::make_unique<PoolRecord>(std::move(pool));
+      return {};
+    }
+    case RecordKind::limits: {
+      FF_TRY(limits, decode_limits(record.body));
+      slot.indexed_due = armed_entry(record.key, limits.armed_due);
+      slot.record = std::make_unique<LimitsRecord>(std::move(limits));
+      return {};
+    }
   }
   return fail(Errc::corruption, "a stored key has an unknown kind");
 }
@@ -105,6 +117,8 @@ void set_armed_due(Slot& slot, TimestampMs due) {
   if (auto* worker = std::get_if<WorkerRecord>(&slot.record)) worker->armed_due = due;
   if (FlowRecord* flow = slot.flow()) flow->facts.armed_due = due;
   if (ScheduleRecord* schedule = slot.schedule()) schedule->armed_due = due;
+  if (PoolRecord* pool = slot.pool()) pool->armed_due = due;
+  if (LimitsRecord* limits = slot.limits()) limits->armed_due = due;
 }
 
 void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change) {
@@ -145,6 +159,11 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     if (slot.version == 0) change.fixed = encode_fixed(*schedule);
     change.body = encode(*schedule);
     change.listing = listing_of(*schedule);
+  } else if (const PoolRecord* pool = slot.pool()) {
+    if (slot.version == 0) change.fixed = encode_fixed(*pool);
+    change.body = encode(*pool);
+  } else if (const LimitsRecord* limits = slot.limits()) {
+    change.body = encode(*limits);
   } else {
     FF_CHECK(false);
   }
@@ -238,6 +257,15 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
   }
   if (const ScheduleRecord* schedule = slot.schedule()) {
     const TimestampMs due = next_due(*schedule);
+    if (due == 0) return std::nullopt;
+    return DueEntry{due, slot.key};
+  }
+  if (const PoolRecord* pool = slot.pool()) {
+    const Grouping grouped = grouping(*pool);
+    return DueEntry{next_due(*pool), slot.key, grouped.group, grouped.rank};
+  }
+  if (const LimitsRecord* limits = slot.limits()) {
+    const TimestampMs due = next_due(*limits);
     if (due == 0) return std::nullopt;
     return DueEntry{due, slot.key};
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/hooks.hpp"
+#include "core/limit_records.hpp"
 #include "core/records.hpp"
 #include "core/schedule_records.hpp"
 
@@ -43,7 +44,7 @@ struct Slot {
   // every slot as large.
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
                KeyringRecord, ApiKeysRecord, HooksRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord,
-               std::unique_ptr<ScheduleRecord>>
+               std::unique_ptr<ScheduleRecord>, std::unique_ptr<PoolRecord>, std::unique_ptr<LimitsRecord>>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;
@@ -79,6 +80,16 @@ struct Slot {
     return held == nullptr ? nullptr : held->get();
   }
   ScheduleRecord* schedule() { return const_cast<ScheduleRecord*>(std::as_const(*this).schedule()); }
+  const PoolRecord* pool() const {
+    const auto* held = std::get_if<std::unique_ptr<PoolRecord>>(&record);
+    return held == nullptr ? nullptr : held->get();
+  }
+  PoolRecord* pool() { return const_cast<PoolRecord*>(std::as_const(*this).pool()); }
+  const LimitsRecord* limits() const {
+    const auto* held = std::get_if<std::unique_ptr<LimitsRecord>>(&record);
+    return held == nullptr ? nullptr : held->get();
+  }
+  LimitsRecord* limits() { return const_cast<LimitsRecord*>(std::as_const(*this).limits()); }
 };
 
 // Decodes a loaded record. An invalid record is refused with `corruption`.

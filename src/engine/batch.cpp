@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "core/limiting.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -162,6 +163,7 @@ Result<void> Batch::read_decide_commit() {
   if (sweeping_ && (from_ahead_ || due_found_ >= sweep_limit_)) more_is_due_ = !runtime_.sweep_on();
   FF_TRY_VOID(find_leases_of_the_dead());
   FF_TRY_VOID(read_more());
+  FF_TRY_VOID(find_held_back());
   decide_all();
   FF_TRY_VOID(load_payloads());
   FF_TRY_VOID(load_steps());
@@ -202,7 +204,8 @@ ReadRequest Batch::first_request() {
     state.queued->seen = runtime_.parking_.signature(state.queued->request);
     state.covered = runtime_.routes_.covered(state.queued->request.lanes, state.queued->request.capabilities);
     // A repeated claim searches a little further, past the entries that it could not take.
-    const std::uint64_t wanted = state.queued->request.max_executions + static_cast<std::uint64_t>(state.queued->stale);
+    const std::uint64_t wanted = state.queued->request.max_executions +
+                                 static_cast<std::uint64_t>(state.queued->stale) + state.queued->look_past;
     for (const RouteNo route : state.covered) demand[route][state.queued->request.name_space] += wanted;
     std::vector<Key> lanes;
     for (const auto& lane : state.queued->request.lanes) lanes.push_back(lane_key(lane));
@@ -210,6 +213,7 @@ ReadRequest Batch::first_request() {
     add_missing(lane_keys, std::move(lanes));
   }
   for (Key& key : lane_keys) request.keys.push_back(std::move(key));
+  if (!claims_.empty()) request.keys.push_back(limits_key());
   if (!commands_.empty()) request.hold = commands_.front().queued->contended;
   remove_duplicates(request.keys);
   for (const auto& [route, wanted] : demand) add_demands(route, wanted, request.ready);
@@ -387,7 +391,7 @@ Result<void> Batch::find_leases_of_the_dead() {
   DeadWorkers dead = dead_workers();
   while (!dead.empty()) {
     ReadRequest request;
-    for (const auto& [group, workers] : dead) request.groups.push_back(group);
+    for (const auto& [group, workers] : dead) request.groups.push_back({group, limits::max_due_batch});
     request.group_limit = limits::max_due_batch;
     FF_TRY(reply, session_.read(request));
     for (const DueCandidate& found : reply.grouped) release_lease_of(dead[found.entry.group], found);
@@ -447,6 +451,8 @@ void Batch::decide_command(CommandState& state) {
   }
   state.reply = decide(workspace_, command, context_);
   if (may_need_more) add_keys_touched(workspace_, command, state.touched);
+  // After a conflict the clock does it: what many give back to at the same time is the pool, not the execution.
+  if (state.queued->stale == 0) return_slots(workspace_, state.touched, context_);
   for (const Key& key : state.touched) offer_newly_ready(key);
 }
 
@@ -465,6 +471,10 @@ void Batch::offer_newly_ready(const Key& key) {
   if (slot == nullptr || slot->execution() == nullptr || slot->erased || !slot->changed) return;
   // A node starts after the commit that ends the nodes before it.
   if (slot->execution()->spec.member) return;
+  // Nor does one start under limits that were not read.
+  for (const Key& needed : start_keys(workspace_, *slot->execution())) {
+    if (!workspace_.knows(needed)) return;
+  }
   auto entry = ready_entry(*slot->execution());
   if (entry && entry != slot->indexed_ready) offer(std::move(*entry));
 }
@@ -517,6 +527,7 @@ void Batch::decide_claim(ClaimState& state) {
     // An error means that the execution has changed within this batch or by time; the next one is tried.
     auto reply = decide(workspace_, hand_out(*state.queued, execution_id_of(key)), context_);
     if (!reply) {
+      if (slot.execution()->facts.limits.held) state.met_limits = true;
       offer_newly_ready(key);
       continue;
     }

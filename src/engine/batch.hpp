@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/decide.hpp"
+#include "core/limiting.hpp"
 #include "engine/flow_inputs.hpp"
 #include "engine/runtime.hpp"
 
@@ -42,6 +43,7 @@ class Batch {
     std::vector<Key> taken_keys;
     std::uint64_t payload_bytes = 0;  // of what it has taken
     bool postponed = false;           // its turn comes with the next batch
+    bool met_limits = false;          // limits have held back what it would have taken
     Result<void> may_claim{};
   };
   struct Offer {
@@ -64,6 +66,9 @@ class Batch {
   Result<void> read_for_commands();
   Result<void> read_due();
   Result<void> read_more();
+  // batch_limits.cpp
+  Result<void> find_held_back();
+  void note_found(const GroupWanted& wanted, const std::vector<DueCandidate>& grouped, FoundGroup& found);
   // Takes a record in. One that cannot be decoded fails those who need it and nobody else: null.
   Slot* take(const Record& record);
   DeadWorkers dead_workers();

@@ -187,6 +187,12 @@ void Batch::answer_claim(ClaimState& state) {
   }
   if (state.postponed) return runtime_.enqueue_claims({state.queued});
   const bool lost_a_race = !state.taken_keys.empty();
+  // Whatever limits hold back is out of the way now, so this comes to an end; the search is further each time.
+  if (state.met_limits && !lost_a_race && may_have_missed_work(state)) {
+    std::uint32_t& look_past = state.queued->look_past;
+    look_past = std::min(std::max(2 * look_past, limits::first_look_past), limits::max_route_candidates);
+    return runtime_.enqueue_claims({state.queued});
+  }
   if ((lost_a_race || may_have_missed_work(state)) && ++state.queued->stale <= limits::max_stale_retries) {
     if (lost_a_race) runtime_.metrics_.requeued.add();
     return runtime_.enqueue_claims({state.queued});

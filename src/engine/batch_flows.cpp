@@ -1,7 +1,8 @@
-// The part of a batch that concerns claims of nodes of flows: their flows, and the inputs that come with the claim.
+// The records that claims need beside what was found, and the inputs of nodes of flows that come with a claim.
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "core/limiting.hpp"
 #include "engine/batch.hpp"
 
 namespace flowfabric {
@@ -20,7 +21,9 @@ void Batch::add_keys_of_offers(std::vector<Key>& keys) {
     for (const Offer& offer : line) {
       const Slot* slot = workspace_.find(offer.entry.key);
       const Execution* execution = slot == nullptr ? nullptr : slot->execution();
-      if (execution == nullptr || !execution->spec.member) continue;
+      if (execution == nullptr) continue;
+      for (const Key& key : start_keys(workspace_, *execution)) add(key);
+      if (!execution->spec.member) continue;
       const FlowId flow = flow_of(*execution);
       add(flow_key(flow));
       const auto& incoming = execution->spec.member->incoming;

@@ -11,6 +11,7 @@
 #include "core/counts.hpp"
 #include "core/expected.hpp"
 #include "core/route.hpp"
+#include "engine/slot_audit.hpp"
 
 namespace flowfabric {
 namespace {
@@ -69,6 +70,7 @@ class IntegrityCheck {
   Result<void> check_satellites();
   Result<void> check_sequences();
   Result<void> check_counts();
+  Result<void> check_slots();
 
   template <class Entry>
   void check_entry(const Entry& entry, const std::optional<Record>& record, const std::string& text);
@@ -94,6 +96,7 @@ class IntegrityCheck {
   std::unique_ptr<Session> session_;  // opened for the first repair
   std::map<Key, Case> cases_;         // of the page at hand
   std::set<RouteNo> routes_;          // those that are stored
+  SlotAudit slots_;
   IntegritySummary summary_;
 };
 
@@ -108,6 +111,7 @@ Result<IntegritySummary> IntegrityCheck::run() {
   FF_TRY_VOID(check_satellites());
   FF_TRY_VOID(check_sequences());
   FF_TRY_VOID(check_counts());
+  FF_TRY_VOID(check_slots());
   if (summary_.repaired > 0) {
     Wakeup wakeup;
     wakeup.everything = true;
@@ -279,6 +283,7 @@ Result<void> IntegrityCheck::check_page(const std::vector<InspectedRecord>& page
       continue;
     }
     Checked& checked = all.emplace_back(Checked{&inspected, std::move(*expected), {}});
+    slots_.note(*checked.expected.slot);
     FF_TRY_VOID(expect_results(checked));
     const ExpectedEntries& asked = checked.expected;
     questions.push_back({record.key, asked.ready, asked.due, asked.satellites});
@@ -290,6 +295,20 @@ Result<void> IntegrityCheck::check_page(const std::vector<InspectedRecord>& page
     check_listing(all[i]);
     check_present(all[i], answers[i]);
     FF_TRY_VOID(check_route(all[i], answers[i]));
+  }
+  return {};
+}
+
+// Slots of limits and the leases to which they belong.
+Result<void> IntegrityCheck::check_slots() {
+  FF_TRY(wrong, slots_.disagreements(store_));
+  for (WrongSlots& one : wrong) {
+    IntegrityFinding finding{std::move(one.problem), {}};
+    if (repair_) {
+      FF_TRY(verdicts, commit({one.repair}));
+      if (verdicts.front() == Verdict::committed) finding.repair = "counted the slots anew";
+    }
+    report(std::move(finding));
   }
   return {};
 }

@@ -14,6 +14,7 @@
 #include "core/ingress.hpp"
 #include "core/schedule_records.hpp"
 #include "core/state.hpp"
+#include "engine/limit_reads.hpp"
 
 namespace flowfabric::reads {
 namespace {
@@ -135,6 +136,8 @@ Result<Surroundings> surroundings_of(Store& store, const Execution& execution) {
     FF_TRY(upstream, open_upstream(store, execution));
     out.upstream = std::move(upstream);
   }
+  FF_TRY(limited, held_by(store, execution));
+  if (limited) out.limited = Surroundings::Limited{limited->limit, limited->use};
   if (const auto entry = ready_entry(execution)) {
     FF_TRY(ahead, store.count_ready_before(*entry, max_counted_ahead));
     out.ahead = ahead;

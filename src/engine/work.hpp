@@ -38,6 +38,7 @@ struct QueuedClaim {
   GrantDone granted;
   std::int64_t wait_until_ms = 0;  // by the engine's steady clock
   int stale = 0;
+  std::uint32_t look_past = 0;  // it searches so much further, past executions that limits hold back
   bool waited_for_clock = false;
   std::uint64_t seen = 0;              // the value of Parking::signature before the search
   std::optional<ReadyLine> woken_for;  // what became claimable and caused the new search

@@ -53,6 +53,12 @@ struct RouteDemand {
   std::optional<std::string> name_space{};
 };
 
+// Asks for the first `limit` entries of one group.
+struct GroupDemand {
+  std::uint64_t group = 0;
+  std::uint32_t limit = 0;
+};
+
 // A position in the due index.
 struct DuePosition {
   TimestampMs due_at = 0;
@@ -68,7 +74,7 @@ struct ReadRequest {
   std::vector<RouteDemand> ready;        // searches for claimable work; at most one demand per route and namespace
   std::uint32_t due_limit = 0;           // searches for due records. Never together with `ready`
   std::optional<DuePosition> due_after;  // only those after this position
-  std::vector<std::uint64_t> groups;     // searches for records in these groups. No zeros, no duplicates
+  std::vector<GroupDemand> groups;       // searches for records in these groups. No zeros, no duplicates
   std::uint32_t group_limit = 0;         // at most this many in total
   bool want_routes = false;              // the reply brings the routes that were stored...
   std::string routes_seen;               // ...since that reply of this session; empty: all of them

@@ -40,7 +40,7 @@ struct EnumRange<Ownership> : Range<Ownership, Ownership::unowned, Ownership::le
 template <>
 struct EnumRange<Eligibility> : Range<Eligibility, Eligibility::not_applicable, Eligibility::blocked_by_operator> {};
 template <>
-struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_approval> {};
+struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_limit> {};
 template <>
 struct EnumRange<AttemptPhase> : Range<AttemptPhase, AttemptPhase::pending_first_attempt, AttemptPhase::none> {};
 template <>
@@ -64,7 +64,7 @@ struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::
 template <>
 struct EnumRange<WaitCause> : Range<WaitCause, WaitCause::signals, WaitCause::by_operator> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::schedule_buffered> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::limit_removed> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};

@@ -21,9 +21,10 @@ std::vector<DueEntry> entries_of(const std::vector<DueCandidate>& candidates) {
   return each(candidates, [](const DueCandidate& candidate) { return candidate.entry; });
 }
 
-std::vector<DueCandidate> read_groups(Session& session, std::vector<std::uint64_t> groups, std::uint32_t limit = many) {
+std::vector<DueCandidate> read_groups(Session& session, const std::vector<std::uint64_t>& groups,
+                                      std::uint32_t limit = many) {
   ReadRequest request;
-  request.groups = std::move(groups);
+  for (const std::uint64_t one : groups) request.groups.push_back({one, limit});
   request.group_limit = limit;
   return must(session.read(request)).grouped;
 }
@@ -113,7 +114,7 @@ TEST_P(StoreContract, GroupsTogetherWithEverythingElse) {
 
   ReadRequest request;
   request.keys = {execution("due"), execution("missing")};
-  request.groups = {group};
+  request.groups = {{group, many}};
   request.group_limit = many;
   request.want_routes = true;
   request.ready = {{route, 10}};

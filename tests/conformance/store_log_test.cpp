@@ -246,7 +246,7 @@ TEST_P(StoreContract, EveryReadOfARecordSaysWhereItsHistoryStands) {
   session_->release();
   EXPECT_EQ(due(*session_).at(0).record.last_entry, expected);
   ReadRequest request;
-  request.groups = {5};
+  request.groups = {{5, 1}};
   request.group_limit = 1;
   EXPECT_EQ(must(session_->read(request)).grouped.at(0).record.last_entry, expected);
   session_->release();

@@ -159,7 +159,9 @@ void FaultSession::propose_old_grouped(const ReadRequest& request, ReadReply& re
   Environment& environment = store_.environment();
   const DueCandidate* old = grouped_.pick(environment);
   if (old == nullptr || proposes(reply.grouped, old->entry.key)) return;
-  if (std::find(request.groups.begin(), request.groups.end(), old->entry.group) == request.groups.end()) return;
+  const auto demand = std::find_if(request.groups.begin(), request.groups.end(),
+                                   [&](const GroupDemand& one) { return one.group == old->entry.group; });
+  if (demand == request.groups.end()) return;
   const auto place = [](const DueCandidate& c) { return std::tie(c.entry.group, c.entry.rank, c.entry.key); };
   const auto after = std::find_if(reply.grouped.begin(), reply.grouped.end(),
                                   [&](const DueCandidate& c) { return place(*old) < place(c); });

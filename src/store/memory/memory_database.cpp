@@ -104,8 +104,12 @@ ReadReply MemoryDatabase::read(Owner owner, const ReadRequest& request, std::int
     find_ready(owner, request, demand, reply.ready);
   }
   if (request.due_limit > 0) find_due(owner, request, reply.now_ms(), reply.due);
-  const std::set<std::uint64_t> groups(request.groups.begin(), request.groups.end());
-  for (const auto group : groups) find_grouped(group, request.group_limit, reply.grouped);
+  std::map<std::uint64_t, std::uint32_t> groups;
+  for (const GroupDemand& demand : request.groups) groups.emplace(demand.group, demand.limit);
+  for (const auto& [group, limit] : groups) {
+    const auto found = static_cast<std::uint32_t>(reply.grouped.size());
+    find_grouped(group, std::min(request.group_limit, found + std::min(limit, request.group_limit)), reply.grouped);
+  }
   if (request.want_routes) {
     const std::uint64_t seen = request.routes_seen.empty() ? 0 : std::stoull(request.routes_seen);
     for (auto place = routes_.upper_bound(seen); place != routes_.end(); ++place) reply.routes.push_back(place->second);

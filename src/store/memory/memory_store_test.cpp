@@ -18,9 +18,9 @@ class MemoryStoreChecks : public ::testing::Test {
     return set;
   }
   void commit(const ChangeSet& set) { EXPECT_EQ(session_->commit({set}).value().at(0), Verdict::committed); }
-  void read_groups(std::vector<std::uint64_t> groups) {
+  void read_groups(const std::vector<std::uint64_t>& groups) {
     ReadRequest request;
-    request.groups = std::move(groups);
+    for (const std::uint64_t group : groups) request.groups.push_back({group, 10});
     request.group_limit = 10;
     EXPECT_TRUE(session_->read(request));
   }

@@ -1,5 +1,6 @@
 #include "store/memory/obligations.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -25,11 +26,15 @@ void check_disjoint(const std::vector<Entry>& puts, const std::vector<Entry>& dr
 }
 
 void check_one_partition(const ChangeSet& set) {
+  // A slot changes hands together with the lease, wherever its pool and the executions that want it lie.
+  const bool spans_partitions = std::any_of(set.roots.begin(), set.roots.end(), [](const RootChange& change) {
+    return change.key.kind() == RecordKind::limit_pool;
+  });
   std::optional<std::uint16_t> partition;
   const auto check = [&](const Key& key) {
     FF_CHECK(is_well_formed(key));
     if (!partition) partition = key.partition();
-    FF_CHECK(key.partition() == *partition);
+    FF_CHECK(spans_partitions || key.partition() == *partition);
   };
   for (const auto& change : set.roots) check(change.key);
   for (const auto& entry : set.ready_put) check(entry.key);
@@ -105,7 +110,7 @@ void check_request(const ReadRequest& request) {
   std::set<std::pair<RouteNo, std::optional<std::string>>> demands;
   for (const auto& demand : request.ready) FF_CHECK(demands.emplace(demand.route, demand.name_space).second);
   std::set<std::uint64_t> groups;
-  for (const auto group : request.groups) FF_CHECK(is_group(group) && groups.insert(group).second);
+  for (const auto& demand : request.groups) FF_CHECK(is_group(demand.group) && groups.insert(demand.group).second);
 }
 
 }  // namespace flowfabric

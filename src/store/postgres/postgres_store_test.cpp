@@ -341,7 +341,7 @@ TEST_F(PostgresStoreTest, group_reads_use_their_index) {
   store_ = open();
   auto writer = session(*store_);
   ReadRequest request;
-  request.groups = {3, 8};
+  request.groups = {{3, 10}, {8, 10}};
   request.group_limit = 10;
   EXPECT_TRUE(writer->read(request)->grouped.empty());
   std::vector<ChangeSet> sets;

@@ -122,13 +122,17 @@ FROM (
   ORDER BY due_at, key LIMIT $1::int FOR UPDATE SKIP LOCKED) d
 CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = d.key LIMIT 1) o"};
 
-// Result: the first entries of the groups, in the order of the interface, with their records of the same snapshot;
-// takes no locks. Index due_group, in its order: it is partial, and `<> 0` allows the planner to use it; root_pkey.
+// Result: the first entries of each group, in the order of the interface, with their records of the same snapshot; takes no
+// locks. The groups come in ascending order. Index due_group, in its order: it is partial, and `<> 0` allows the planner to
+// use it; root_pkey.
 constexpr Statement search_groups = {"search_groups", R"sql(
 SELECT d.due_at, d.group_no, d.rank, o.*
-FROM due d CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS R"sql( FROM root WHERE key = d.key LIMIT 1) o
-WHERE d.group_no = ANY($1::bigint[]) AND d.group_no <> 0
-ORDER BY d.group_no, d.rank, d.key LIMIT $2::bigint)sql"};
+FROM unnest($1::bigint[], $2::bigint[]) g(group_no, wanted)
+CROSS JOIN LATERAL (
+  SELECT due_at, key, group_no, rank FROM due
+  WHERE due.group_no = g.group_no AND due.group_no <> 0 ORDER BY rank, key LIMIT g.wanted) d
+CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS R"sql( FROM root WHERE key = d.key LIMIT 1) o
+LIMIT $3::bigint)sql"};
 
 // Result: the record as it is when the lock is there, which lasts until the transaction ends. Index root_pkey.
 constexpr Statement hold_record = {"hold_record", R"sql(
@@ -339,7 +343,11 @@ void WriterSession::queue_reads(const ReadRequest& request, std::int64_t now_us)
   if (!request.keys.empty()) connection_->queue(load_records, keys_param(request.keys));
   Params params;
   if (wants_groups(request)) {
-    params.array(Type::int8, request.groups, [](std::uint64_t group) { return static_cast<std::int64_t>(group); })
+    std::vector<GroupDemand> groups = request.groups;
+    std::sort(groups.begin(), groups.end(),
+              [](const GroupDemand& a, const GroupDemand& b) { return a.group < b.group; });
+    params.array(Type::int8, groups, [](const GroupDemand& demand) { return static_cast<std::int64_t>(demand.group); })
+        .array(Type::int8, groups, [](const GroupDemand& demand) { return std::int64_t{demand.limit}; })
         .int8(request.group_limit);
     connection_->queue(search_groups, params);
     params.clear();

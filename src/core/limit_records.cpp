@@ -1,0 +1,259 @@
+#include "core/limit_records.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/hashing.hpp"
+#include "base/limits.hpp"
+#include "core/record_codec.hpp"
+
+namespace flowfabric {
+
+using namespace record_codec;
+
+namespace {
+
+constexpr std::size_t pool_id_bytes = 16;
+constexpr std::size_t pool_key_bytes = 1 + pool_id_bytes + 2;
+
+void put_text(Encoder& out, const std::string& text) { out.text(text); }
+std::string get_text(Decoder& in) { return in.text(); }
+
+void put_rate_limit(Encoder& out, const RateLimit& rate) {
+  out.unsigned_number(rate.count);
+  out.number(rate.period_ms);
+  put_optional(out, rate.burst, put_u32);
+}
+
+RateLimit get_rate_limit(Decoder& in) {
+  RateLimit rate;
+  rate.count = in.u32();
+  rate.period_ms = in.number();
+  rate.burst = get_optional(in, get_u32);
+  // What divides by it must be able to.
+  if (rate.count == 0 || rate.period_ms <= 0 || rate.burst == 0U) in.refuse();
+  return rate;
+}
+
+void put_definition(Encoder& out, const LimitDefinition& limit) {
+  const LimitInfo& info = limit.info;
+  out.unsigned_number(limit.number);
+  put_optional(out, info.name_space, put_text);
+  out.text(info.name);
+  put_optional(out, info.lane, put_text);
+  put_optional(out, info.kind, put_text);
+  put_strings(out, info.per);
+  put_optional(out, info.concurrency, put_u32);
+  put_optional(out, info.rate, put_rate_limit);
+  out.unsigned_number(info.revision);
+  out.number(info.created_at);
+  out.text(info.created_by);
+  out.number(info.changed_at);
+  out.text(info.changed_by);
+}
+
+LimitDefinition get_definition(Decoder& in) {
+  LimitDefinition limit;
+  LimitInfo& info = limit.info;
+  limit.number = in.unsigned_number();
+  info.name_space = get_optional(in, get_text);
+  info.name = in.text();
+  info.lane = get_optional(in, get_text);
+  info.kind = get_optional(in, get_text);
+  info.per = get_strings(in);
+  info.concurrency = get_optional(in, get_u32);
+  info.rate = get_optional(in, get_rate_limit);
+  info.revision = in.unsigned_number();
+  info.created_at = in.number();
+  info.created_by = in.text();
+  info.changed_at = in.number();
+  info.changed_by = in.text();
+  return limit;
+}
+
+void put_rate_state(Encoder& out, const RateState& state) {
+  out.number(state.full_at_us);
+  out.unsigned_number(state.starts.size());
+  for (const StartsAt& starts : state.starts) {
+    out.number(starts.at);
+    out.unsigned_number(starts.count);
+  }
+}
+
+RateState get_rate_state(Decoder& in) {
+  RateState state;
+  state.full_at_us = in.number();
+  state.starts.resize(in.count());
+  for (StartsAt& starts : state.starts) {
+    starts.at = in.number();
+    starts.count = in.u32();
+  }
+  return state;
+}
+
+Key get_pool_key(Decoder& in) {
+  Key key{in.text()};
+  if (key.bytes.size() != pool_key_bytes || key.kind() != RecordKind::limit_pool) in.refuse();
+  return key;
+}
+
+}  // namespace
+
+const LimitDefinition* LimitsRecord::find(std::uint64_t number) const {
+  const auto found = std::find_if(limits.begin(), limits.end(), [&](const auto& one) { return one.number == number; });
+  return found == limits.end() ? nullptr : &*found;
+}
+
+const LimitDefinition* LimitsRecord::find(const LimitName& name) const {
+  const auto found = std::find_if(limits.begin(), limits.end(), [&](const auto& one) { return static_cast<const LimitName&>(one.info) == name; });
+  return found == limits.end() ? nullptr : &*found;
+}
+
+Key limits_key() { return make_key(RecordKind::limits, "limits", partition_of("limits")); }
+
+Key pool_key(std::uint64_t limit, const std::vector<std::string>& key) {
+  Encoder out;
+  out.unsigned_number(limit);
+  put_strings(out, key);
+  const Sha256 digest = sha256(out.take());
+  const std::string_view id(reinterpret_cast<const char*>(digest.data()), pool_id_bytes);
+  return make_key(RecordKind::limit_pool, id, partition_of(id));
+}
+
+// Behind all other groups (core/state.hpp), which are below 2^62 + 2^61.
+std::uint64_t group_held_by(const Key& pool, RouteNo route) {
+  constexpr std::uint64_t first = (std::uint64_t{1} << 62) + (std::uint64_t{1} << 61);
+  return first + (fnv1a64(pool.bytes + std::to_string(route)) >> 3);
+}
+
+std::uint64_t group_of_pools(std::uint64_t limit) {
+  constexpr std::uint64_t first = (std::uint64_t{1} << 62) + 4096;
+  constexpr std::uint64_t count = (std::uint64_t{1} << 61) - 8192;
+  return first + limit % count;
+}
+
+std::int64_t held_rank(std::int32_t priority, std::uint64_t ready_sequence) {
+  // Sequences are microseconds since 1970: 47 bits of units of 32 microseconds are enough for more than a century.
+  constexpr unsigned sequence_bits = 47;
+  constexpr unsigned unit_bits = 5;
+  const auto below_highest = static_cast<std::uint64_t>(limits::max_priority - priority);
+  const std::uint64_t sequence = (ready_sequence >> unit_bits) & ((std::uint64_t{1} << sequence_bits) - 1);
+  return static_cast<std::int64_t>((below_highest << sequence_bits) | sequence);
+}
+
+// At once.
+TimestampMs next_due(const LimitsRecord& record) { return record.to_visit.empty() ? 0 : 1; }
+
+TimestampMs next_due(const PoolRecord& pool) {
+  return pool.call_at == 0 ? pool.visit_at : std::min(pool.call_at, pool.visit_at);
+}
+
+std::string encode(const LimitsRecord& record) {
+  Encoder out;
+  out.u8(layout_1);
+  out.unsigned_number(record.last_number);
+  out.unsigned_number(record.limits.size());
+  for (const LimitDefinition& limit : record.limits) put_definition(out, limit);
+  out.unsigned_number(record.to_visit.size());
+  for (const std::uint64_t number : record.to_visit) out.unsigned_number(number);
+  out.number(record.armed_due);
+  return out.take();
+}
+
+Result<LimitsRecord> decode_limits(std::string_view bytes) {
+  Decoder in(bytes);
+  if (!known_layout(in)) return Unexpected(unknown_layout("the limits"));
+  LimitsRecord record;
+  record.last_number = in.unsigned_number();
+  record.limits.resize(in.count());
+  for (LimitDefinition& limit : record.limits) limit = get_definition(in);
+  record.to_visit.resize(in.count());
+  for (std::uint64_t& number : record.to_visit) number = in.unsigned_number();
+  record.armed_due = in.number();
+  return finished(in, std::move(record), "the limits");
+}
+
+std::string encode_fixed(const PoolRecord& pool) {
+  Encoder out;
+  out.u8(layout_1);
+  out.unsigned_number(pool.limit);
+  put_strings(out, pool.key);
+  return out.take();
+}
+
+std::string encode(const PoolRecord& pool) {
+  Encoder out;
+  out.reserve(64 + 24 * pool.holders.size());
+  out.u8(layout_1);
+  out.unsigned_number(pool.revision);
+  out.unsigned_number(pool.holders.size());
+  for (const SlotHolder& holder : pool.holders) {
+    put_id(out, holder.execution_id);
+    out.unsigned_number(holder.lease_epoch);
+  }
+  put_rate_state(out, pool.rate);
+  out.unsigned_number(pool.lines.size());
+  for (const PoolLine& line : pool.lines) {
+    out.unsigned_number(line.route);
+    out.boolean(line.waiting);
+    out.unsigned_number(line.called);
+  }
+  out.number(pool.call_at);
+  out.number(pool.visit_at);
+  out.number(pool.armed_due);
+  return out.take();
+}
+
+Result<PoolRecord> decode_pool(const Record& record) {
+  PoolRecord pool;
+  Decoder fixed(record.fixed);
+  if (!known_layout(fixed)) return Unexpected(unknown_layout("the pool of a limit"));
+  pool.limit = fixed.unsigned_number();
+  pool.key = get_strings(fixed);
+  FF_TRY_VOID(finished(fixed, "the pool of a limit"));
+  Decoder in(record.body);
+  if (!known_layout(in)) return Unexpected(unknown_layout("the pool of a limit"));
+  pool.revision = in.unsigned_number();
+  pool.holders.resize(in.count());
+  for (SlotHolder& holder : pool.holders) {
+    holder.execution_id = get_id(in);
+    holder.lease_epoch = in.unsigned_number();
+  }
+  pool.rate = get_rate_state(in);
+  pool.lines.resize(in.count());
+  for (PoolLine& line : pool.lines) {
+    line.route = in.unsigned_number();
+    line.waiting = in.boolean();
+    line.called = in.u32();
+  }
+  pool.call_at = in.number();
+  pool.visit_at = in.number();
+  pool.armed_due = in.number();
+  return finished(in, std::move(pool), "the pool of a limit");
+}
+
+void encode_into(Encoder& out, const LimitFacts& facts) {
+  out.unsigned_number(facts.slots.size());
+  for (const Key& pool : facts.slots) out.text(pool.bytes);
+  if (!facts.slots.empty()) out.unsigned_number(facts.slots_epoch);
+  put_optional(out, facts.held, [](Encoder& to, const HeldBack& held) {
+    to.text(held.pool.bytes);
+    to.unsigned_number(held.ready_sequence);
+  });
+  put_optional(out, facts.called, [](Encoder& to, const Key& pool) { to.text(pool.bytes); });
+}
+
+LimitFacts decode_limit_facts(Decoder& in) {
+  LimitFacts facts;
+  const std::size_t slots = in.count();
+  for (std::size_t i = 0; i < slots && in.ok(); ++i) facts.slots.push_back(get_pool_key(in));
+  if (!facts.slots.empty()) facts.slots_epoch = in.unsigned_number();
+  facts.held = get_optional(in, [](Decoder& from) {
+    Key pool = get_pool_key(from);
+    return HeldBack{std::move(pool), from.unsigned_number()};
+  });
+  facts.called = get_optional(in, get_pool_key);
+  return facts;
+}
+
+}  // namespace flowfabric

@@ -1,0 +1,375 @@
+#include "core/limiting.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "base/text.hpp"
+#include "core/decide_parts.hpp"
+#include "core/state.hpp"
+
+namespace flowfabric {
+namespace {
+
+constexpr std::string_view tag_prefix = "tags.";
+const std::string limit_actor = "limits";
+
+// The value of a name in `per`; empty: it has none.
+std::string value_of(const std::string& name, const LimitSubject& subject) {
+  if (name.starts_with(tag_prefix)) {
+    const auto found = subject.tags.find(name.substr(tag_prefix.size()));
+    return found == subject.tags.end() ? std::string() : found->second;
+  }
+  if (name == "namespace") return subject.name_space;
+  if (name == "lane") return subject.lane;
+  if (name == "kind") return subject.kind;
+  if (name == "creator") return subject.creator;
+  FF_CHECK(name == "flow");
+  return subject.flow;
+}
+
+bool is_for(const LimitInfo& limit, const LimitSubject& subject) {
+  return (!limit.name_space || *limit.name_space == subject.name_space) &&
+         (!limit.lane || *limit.lane == subject.lane) && (!limit.kind || *limit.kind == subject.kind);
+}
+
+const PoolRecord* known_pool(const Workspace& workspace, const Key& key) {
+  const Slot* slot = workspace.find(key);
+  return slot == nullptr || slot->erased || slot->damage ? nullptr : slot->pool();
+}
+
+// The pool for a start; a new one if it does not exist.
+Slot& pool_slot(Workspace& workspace, const Demand& demand, TimestampMs now) {
+  Slot& slot = workspace.at(demand.pool);
+  if (slot.pool() != nullptr && !slot.erased) return slot;
+  auto pool = std::make_unique<PoolRecord>();
+  pool->limit = demand.limit->number;
+  pool->key = demand.key;
+  pool->revision = demand.limit->info.revision;
+  pool->visit_at = now + limits::pool_visit_ms;
+  slot.record = std::move(pool);
+  slot.erased = false;
+  return slot;
+}
+
+std::vector<PoolLine>::iterator line_of(PoolRecord& pool, RouteNo route) {
+  return std::find_if(pool.lines.begin(), pool.lines.end(), [&](const PoolLine& line) { return line.route == route; });
+}
+
+PoolLine& make_line(PoolRecord& pool, RouteNo route) {
+  const auto found = line_of(pool, route);
+  if (found != pool.lines.end()) return *found;
+  const auto place = std::find_if(pool.lines.begin(), pool.lines.end(), [&](const auto& line) { return line.route > route; });
+  return *pool.lines.insert(place, PoolLine{route, false, 0});
+}
+
+bool waits_in(const PoolRecord& pool, RouteNo route) {
+  return std::any_of(pool.lines.begin(), pool.lines.end(),
+                     [&](const PoolLine& line) { return line.route == route && line.waiting; });
+}
+
+std::uint32_t free_slots(const LimitInfo& limit, const PoolRecord& pool) {
+  if (!limit.concurrency) return UINT32_MAX;
+  const auto taken = static_cast<std::uint32_t>(pool.holders.size());
+  return taken >= *limit.concurrency ? 0 : *limit.concurrency - taken;
+}
+
+// How many executions of a line can be called now.
+std::uint32_t callable(const PoolLine& line, std::uint32_t room) {
+  return line.waiting && line.called < room ? std::min(room - line.called, limits::max_called) : 0;
+}
+
+// When the rate has room for one more than are called in the line that has the fewest; 0: time alone makes no room.
+TimestampMs time_of_room(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now) {
+  std::uint32_t fewest = UINT32_MAX;
+  for (const PoolLine& line : pool.lines) {
+    if (line.waiting) fewest = std::min(fewest, line.called);
+  }
+  if (!limit.rate || fewest >= free_slots(limit, pool) || fewest >= most_at_once(*limit.rate)) return 0;
+  return may_start_at(*limit.rate, pool.rate, fewest + 1, now);
+}
+
+// What is decided for the slot commits only if the definitions are then those that were read.
+void rest_on_limits(Workspace& workspace, const Slot& slot) {
+  if (const Slot* limits = workspace.find(limits_key())) workspace.rest_on(slot, *limits);
+}
+
+// Sets when the clock looks at the pool again. Everything that changes one of these does so: holders, rate, lines.
+void rearm(Workspace& workspace, Slot& slot, TimestampMs now) {
+  PoolRecord& pool = *slot.pool();
+  const LimitsRecord* limits = limits_of(workspace);
+  slot.changed = true;
+  std::erase_if(pool.lines, [](const PoolLine& line) { return !line.waiting && line.called == 0; });
+  pool.call_at = 0;
+  const bool someone_waits =
+      std::any_of(pool.lines.begin(), pool.lines.end(), [](const PoolLine& line) { return line.waiting; });
+  if (!someone_waits) return;
+  rest_on_limits(workspace, slot);
+  const LimitDefinition* limit = limits == nullptr ? nullptr : limits->find(pool.limit);
+  // Without the definition the clock finds out.
+  pool.call_at = now;
+  if (limit == nullptr) return;
+  const std::uint32_t room = room_in(limit->info, pool, now).now;
+  const bool can_call =
+      std::any_of(pool.lines.begin(), pool.lines.end(), [&](const PoolLine& line) { return callable(line, room) > 0; });
+  if (!can_call) pool.call_at = time_of_room(limit->info, pool, now);
+}
+
+// It is not claimable any more because of the call, but claimed, held back elsewhere, or ended.
+void uncall(Workspace& workspace, Slot& slot, const Context& context) {
+  Execution& execution = *slot.execution();
+  const Key key = *execution.facts.limits.called;
+  if (!workspace.knows(key)) return;
+  execution.facts.limits.called.reset();
+  slot.changed = true;
+  Slot& pool = workspace.at(key);
+  if (known_pool(workspace, key) == nullptr) return;
+  const auto line = line_of(*pool.pool(), execution.spec.route);
+  if (line != pool.pool()->lines.end() && line->called > 0) --line->called;
+  rearm(workspace, pool, context.now);
+  workspace.tie(slot, pool);
+}
+
+void hold_back_for(Workspace& workspace, Slot& slot, const Demand& demand, const Context& context) {
+  Transition transition(slot, context);
+  Facts& facts = transition.facts();
+  FF_CHECK(facts.ready_sequence != 0);
+  facts.limits.held = HeldBack{demand.pool, facts.ready_sequence};
+  facts.ready_sequence = 0;
+  facts.gates |= limit_gate;
+  transition.record(EventType::limited, limit_actor, demand.limit->info.name);
+  Slot& pool = pool_slot(workspace, demand, context.now);
+  make_line(*pool.pool(), transition.spec().route).waiting = true;
+  rearm(workspace, pool, context.now);
+  workspace.tie(slot, pool);
+}
+
+// Of an execution that another limit, or nothing at all, called: it is next in its line already.
+bool may_start_under(const Demand& demand, const PoolRecord* pool, const Execution& execution, TimestampMs now) {
+  static const PoolRecord unused;
+  const PoolRecord& state = pool == nullptr ? unused : *pool;
+  if (room_in(demand.limit->info, state, now).now == 0) return false;
+  return execution.facts.limits.called || !waits_in(state, execution.spec.route);
+}
+
+std::string no_room_text(const Demand& demand) {
+  const std::string of = demand.key.empty() ? "" : " of " + join(demand.key, ", ");
+  return "limit \"" + demand.limit->info.name + "\" lets no more executions" + of + " start now";
+}
+
+// Makes it claimable again, at its old place.
+void call_back(Workspace& workspace, Slot& slot, Slot& pool, const Context& context) {
+  Transition transition(slot, context);
+  Facts& facts = transition.facts();
+  const std::uint64_t sequence = facts.limits.held->ready_sequence;
+  facts.limits.held.reset();
+  facts.gates &= ~limit_gate;
+  workspace.tie(slot, pool);
+  if (facts.gates != 0) return transition.touch();  // it waits for something else
+  facts.ready_sequence = sequence;
+  facts.limits.called = pool.key;
+  ++make_line(*pool.pool(), transition.spec().route).called;
+  transition.record(EventType::ready, "clock", "limit");
+}
+
+void call_all(Workspace& workspace, Slot& slot, const FoundGroup& found, const Context& context) {
+  for (const Key& key : found.keys) {
+    Slot* one = workspace.find(key);
+    if (one == nullptr || one->erased || one->execution() == nullptr) continue;
+    settle(*one, context);
+    const Execution& execution = *one->execution();
+    const auto& held = execution.facts.limits.held;
+    if (held && held->pool == slot.key && execution.spec.route == found.route) call_back(workspace, *one, slot, context);
+  }
+  if (!found.all) return;
+  const auto line = line_of(*slot.pool(), found.route);
+  if (line != slot.pool()->lines.end()) line->waiting = false;
+}
+
+bool is_unused(const PoolRecord& pool, const LimitDefinition* limit, TimestampMs now) {
+  if (!pool.lines.empty()) return false;
+  if (limit == nullptr) return true;
+  return pool.holders.empty() && (!limit->info.rate || is_unused(*limit->info.rate, pool.rate, now));
+}
+
+std::uint64_t revision_of(const LimitDefinition* limit) {
+  return limit == nullptr ? removed_revision : limit->info.revision;
+}
+
+}  // namespace
+
+LimitSubject subject_of(const Execution& execution) {
+  const Spec& spec = execution.spec;
+  return {spec.name_space, spec.lane, spec.kind,
+          spec.creator,    spec.flow ? to_string(flow_of(execution)) : std::string(), execution.facts.tags};
+}
+
+std::vector<Demand> demands_of(const LimitsRecord& limits, const LimitSubject& subject) {
+  std::vector<Demand> demands;
+  for (const LimitDefinition& limit : limits.limits) {
+    if (!is_for(limit.info, subject)) continue;
+    std::vector<std::string> key;
+    for (const std::string& name : limit.info.per) key.push_back(value_of(name, subject));
+    if (std::any_of(key.begin(), key.end(), [](const std::string& value) { return value.empty(); })) continue;
+    Key pool = pool_key(limit.number, key);
+    demands.push_back({&limit, std::move(key), std::move(pool)});
+  }
+  return demands;
+}
+
+const LimitsRecord* limits_of(const Workspace& workspace) {
+  const Slot* slot = workspace.find(limits_key());
+  return slot == nullptr || slot->damage ? nullptr : slot->limits();
+}
+
+std::vector<Key> start_keys(const Workspace& workspace, const Execution& execution) {
+  std::vector<Key> keys = owed_keys(execution.facts);
+  keys.push_back(limits_key());
+  const LimitsRecord* limits = limits_of(workspace);
+  if (limits == nullptr || limits->limits.empty()) return keys;
+  for (Demand& demand : demands_of(*limits, subject_of(execution))) keys.push_back(std::move(demand.pool));
+  return keys;
+}
+
+std::vector<Key> owed_keys(const Facts& facts) {
+  std::vector<Key> keys = facts.limits.slots;
+  if (facts.limits.called) keys.push_back(*facts.limits.called);
+  return keys;
+}
+
+bool owes_slots(const Facts& facts) {
+  const LimitFacts& limits = facts.limits;
+  const bool holds = facts.lease && facts.lease->lease_epoch == limits.slots_epoch;
+  return (!limits.slots.empty() && !holds) || (limits.called && facts.ready_sequence == 0);
+}
+
+void return_slots(Workspace& workspace, Slot& slot, const Context& context) {
+  if (slot.erased || slot.execution() == nullptr || !owes_slots(slot.execution()->facts)) return;
+  Execution& execution = *slot.execution();
+  LimitFacts& limits = execution.facts.limits;
+  if (limits.called && execution.facts.ready_sequence == 0) uncall(workspace, slot, context);
+  if (execution.facts.lease && execution.facts.lease->lease_epoch == limits.slots_epoch) return;
+  const SlotHolder holder{execution.id, limits.slots_epoch};
+  std::erase_if(limits.slots, [&](const Key& key) {
+    if (!workspace.knows(key)) return false;
+    slot.changed = true;
+    if (known_pool(workspace, key) == nullptr) return true;  // its limit was removed, or nobody can read it
+    Slot& pool = workspace.at(key);
+    std::erase(pool.pool()->holders, holder);
+    rearm(workspace, pool, context.now);
+    workspace.tie(slot, pool);
+    return true;
+  });
+}
+
+void return_slots(Workspace& workspace, const std::vector<Key>& touched, const Context& context) {
+  for (const Key& key : touched) {
+    Slot* slot = key.kind() == RecordKind::execution ? workspace.find(key) : nullptr;
+    if (slot != nullptr && slot->changed) return_slots(workspace, *slot, context);
+  }
+}
+
+Result<std::vector<Demand>> check_limits(Workspace& workspace, Slot& slot, const Context& context, bool hold_back) {
+  return_slots(workspace, slot, context);
+  const LimitsRecord* limits = limits_of(workspace);
+  if (limits == nullptr) return std::vector<Demand>{};
+  const Execution& execution = *slot.execution();
+  std::vector<Demand> demands = demands_of(*limits, subject_of(execution));
+  for (const Demand& demand : demands) {
+    // It has become claimable in this batch, and the pool was not read: the next batch decides.
+    if (!workspace.knows(demand.pool)) return fail(Errc::not_eligible, "the limits of the execution are not known yet");
+    if (may_start_under(demand, known_pool(workspace, demand.pool), execution, context.now)) continue;
+    if (hold_back) {
+      hold_back_for(workspace, slot, demand, context);
+      return_slots(workspace, slot, context);  // the call is used up
+    }
+    return fail(Errc::not_eligible, no_room_text(demand));
+  }
+  return demands;
+}
+
+void take_slots(Workspace& workspace, Slot& slot, const std::vector<Demand>& demands, const Context& context) {
+  Execution& execution = *slot.execution();
+  if (execution.facts.limits.called) uncall(workspace, slot, context);
+  const SlotHolder holder{execution.id, execution.facts.lease->lease_epoch};
+  for (const Demand& demand : demands) {
+    Slot& pool = pool_slot(workspace, demand, context.now);
+    if (demand.limit->info.concurrency) {
+      pool.pool()->holders.push_back(holder);
+      execution.facts.limits.slots.push_back(demand.pool);
+      execution.facts.limits.slots_epoch = holder.lease_epoch;
+    }
+    if (demand.limit->info.rate) note_start(*demand.limit->info.rate, pool.pool()->rate, context.now);
+    rearm(workspace, pool, context.now);
+    rest_on_limits(workspace, pool);
+    workspace.tie(slot, pool);
+  }
+}
+
+Room room_in(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now) {
+  Room room{free_slots(limit, pool), 0};
+  if (!limit.rate) return room;
+  const std::uint32_t by_rate = may_start(*limit.rate, pool.rate, now);
+  if (by_rate == 0 && room.now > 0) room.next_at = may_start_at(*limit.rate, pool.rate, 1, now);
+  room.now = std::min(room.now, by_rate);
+  return room;
+}
+
+std::vector<GroupWanted> groups_wanted(const Workspace& workspace, const Key& due, TimestampMs now) {
+  std::vector<GroupWanted> wanted;
+  const LimitsRecord* limits = limits_of(workspace);
+  if (due.kind() == RecordKind::limits) {
+    if (limits != nullptr && !limits->to_visit.empty()) {
+      wanted.push_back({group_of_pools(limits->to_visit.front()), limits::max_visited_pools, 0});
+    }
+    return wanted;
+  }
+  const PoolRecord* pool = known_pool(workspace, due);
+  if (pool == nullptr) return wanted;
+  const LimitDefinition* limit = limits == nullptr ? nullptr : limits->find(pool->limit);
+  const std::uint32_t room = limit == nullptr ? UINT32_MAX : room_in(limit->info, *pool, now).now;
+  for (const PoolLine& line : pool->lines) {
+    const std::uint32_t count = callable(line, room);
+    if (count > 0) wanted.push_back({group_held_by(due, line.route), count, line.route});
+  }
+  return wanted;
+}
+
+void pool_due(Workspace& workspace, Slot& slot, const DueCommand& command, const Context& context) {
+  const LimitsRecord* limits = limits_of(workspace);
+  const LimitDefinition* limit = limits == nullptr ? nullptr : limits->find(slot.pool()->limit);
+  slot.changed = true;
+  for (const FoundGroup& found : command.found) call_all(workspace, slot, found, context);
+  rearm(workspace, slot, context.now);
+  PoolRecord& pool = *slot.pool();
+  // Nobody is under a limit that was removed.
+  if (limit == nullptr) {
+    for (PoolLine& line : pool.lines) line.called = 0;
+    rearm(workspace, slot, context.now);
+  }
+  if (pool.visit_at > context.now && limit != nullptr) return;
+  pool.visit_at = context.now + limits::pool_visit_ms;
+  slot.erased = is_unused(pool, limit, context.now);
+}
+
+void limits_due(Workspace& workspace, Slot& slot, const DueCommand& command, const Context& context) {
+  slot.changed = true;
+  LimitsRecord& limits = *slot.limits();
+  if (limits.to_visit.empty() || command.found.empty()) return;
+  const FoundGroup& found = command.found.front();
+  const LimitDefinition* limit = limits.find(limits.to_visit.front());
+  bool any_left = false;
+  for (const Key& key : found.keys) {
+    Slot* one = workspace.find(key);
+    PoolRecord* pool = one == nullptr || one->erased ? nullptr : one->pool();
+    if (pool == nullptr || pool->limit != limits.to_visit.front() || pool->revision == revision_of(limit)) continue;
+    any_left = true;
+    pool->revision = revision_of(limit);
+    rearm(workspace, *one, context.now);
+    if (limit == nullptr) pool->visit_at = context.now;
+  }
+  // Those that were changed now commit by themselves. The limit is done when a later look finds none.
+  if (!any_left) limits.to_visit.erase(limits.to_visit.begin());
+}
+
+}  // namespace flowfabric
