@@ -229,7 +229,7 @@ struct RootChange {
 
 // Commits as a whole or not at all: if every guard holds, everything below is written in one step. Drops name entries as they
 // were put; dropping a missing entry is not an error. All keys are in one partition, unless the set changes the pool of a
-// limit (docs/decisions/0100-slots.md). A set never puts and drops the same entry; drops come first, so a due entry may be
+// limit, or checks the definitions (docs/decisions/0100-slots.md). A set never puts and drops the same entry; drops come first, so a due entry may be
 // put again under its name with another group.
 //
 // An append needs its record: if it neither exists nor is put by the same set, the set is stale. Nothing else guards it,

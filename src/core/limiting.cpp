@@ -123,11 +123,11 @@ void uncall(Workspace& workspace, Slot& slot, const Context& context) {
   execution.facts.limits.called.reset();
   slot.changed = true;
   Slot& pool = workspace.at(key);
+  workspace.rest_on(slot, pool);
   if (known_pool(workspace, key) == nullptr) return;
   const auto line = line_of(*pool.pool(), execution.spec.route);
   if (line != pool.pool()->lines.end() && line->called > 0) --line->called;
   rearm(workspace, pool, context.now);
-  workspace.tie(slot, pool);
 }
 
 void hold_back_for(Workspace& workspace, Slot& slot, const Demand& demand, const Context& context) {
@@ -165,10 +165,11 @@ void call_back(Workspace& workspace, Slot& slot, Slot& pool, const Context& cont
   facts.limits.held.reset();
   facts.gates &= ~limit_gate;
   workspace.tie(slot, pool);
-  if (facts.gates != 0) return transition.touch();  // it waits for something else
-  facts.ready_sequence = sequence;
-  facts.limits.called = pool.key;
-  ++make_line(*pool.pool(), transition.spec().route).called;
+  if (facts.gates == 0) {  // otherwise it waits for something else
+    facts.ready_sequence = sequence;
+    facts.limits.called = pool.key;
+    ++make_line(*pool.pool(), transition.spec().route).called;
+  }
   transition.record(EventType::ready, "clock", "limit");
 }
 
@@ -253,13 +254,15 @@ void return_slots(Workspace& workspace, Slot& slot, const Context& context) {
   std::erase_if(limits.slots, [&](const Key& key) {
     if (!workspace.knows(key)) return false;
     slot.changed = true;
-    if (known_pool(workspace, key) == nullptr) return true;  // its limit was removed, or nobody can read it
     Slot& pool = workspace.at(key);
+    // Its limit was removed, or nobody can read it; unless it was made after this batch has looked.
+    workspace.rest_on(slot, pool);
+    if (known_pool(workspace, key) == nullptr) return true;
     std::erase(pool.pool()->holders, holder);
     rearm(workspace, pool, context.now);
-    workspace.tie(slot, pool);
     return true;
   });
+  if (limits.slots.empty()) limits.slots_epoch = 0;
 }
 
 void return_slots(Workspace& workspace, const std::vector<Key>& touched, const Context& context) {
@@ -273,6 +276,8 @@ Result<std::vector<Demand>> check_limits(Workspace& workspace, Slot& slot, const
   return_slots(workspace, slot, context);
   const LimitsRecord* limits = limits_of(workspace);
   if (limits == nullptr) return std::vector<Demand>{};
+  // A store on which nobody ever made a limit pays nothing: there is no record to guard then.
+  rest_on_limits(workspace, slot);
   const Execution& execution = *slot.execution();
   std::vector<Demand> demands = demands_of(*limits, subject_of(execution));
   for (const Demand& demand : demands) {
@@ -301,7 +306,6 @@ void take_slots(Workspace& workspace, Slot& slot, const std::vector<Demand>& dem
     }
     if (demand.limit->info.rate) note_start(*demand.limit->info.rate, pool.pool()->rate, context.now);
     rearm(workspace, pool, context.now);
-    rest_on_limits(workspace, pool);
     workspace.tie(slot, pool);
   }
 }

@@ -447,7 +447,8 @@ static Result<void> decode_into(Facts& facts, std::string_view bytes) {
     has_waits = in.boolean();
     facts.limits = decode_limit_facts(in);
   }
-  if (((facts.gates & limit_gate) != 0) != facts.limits.held.has_value()) in.refuse();
+  const bool is_held = facts.limits.held.has_value();
+  if (layout >= layout_8 && ((facts.gates & limit_gate) != 0) != is_held) in.refuse();
   if (is_member) facts.member = decode_member_facts(in);
   if (is_member && grown) facts.member->growth = decode_member_growth(in);
   if (has_waits) facts.waits = decode_waits(in);

@@ -108,6 +108,7 @@ void World::check_nothing_sleeps() {
     }
   }
   watcher_->check_flows();
+  watcher_->check_pools(now_ms());
   watcher_->check_list_of_waits();
   watcher_->check_fleet_is_settled(now_ms());
   watcher_->check_fleet(processes_.front()->runtime->store(), now_ms());
@@ -222,6 +223,7 @@ void World::drain() {
   }
   seal_all_flows();
   delete_all_schedules();
+  if (random_.chance(300)) remove_all_limits();
   settle();
   for (int round = 0; round < most_drain_rounds; ++round) {
     if (drain_round(longest_nap_ms)) return;
@@ -255,6 +257,7 @@ void World::outlive_everything() {
   for (const auto& [key, shadow] : watcher_->schedules()) {
     if (!shadow.removed) violated("nothing is kept for ever", "schedule {}", shadow.record.name);
   }
+  if (!watcher_->pools().empty()) violated("nothing is kept for ever", "{} pools", watcher_->pools().size());
   watcher_->check_indexes();
 }
 

@@ -98,12 +98,22 @@ void Life::take(const Event& event, const Policy& policy, std::uint64_t commit) 
 
 void Life::take_queue_event(const Event& event) {
   switch (event.type) {
+    case EventType::limited:
+      require(claimable(), event, "it was not claimable");
+      limited_ = true;
+      break;
     case EventType::ready:
+      if (event.reason == "limit") {
+        require(stage_ == Stage::queued && limited_, event, "no limit held it back");
+        limited_ = false;
+        break;
+      }
       require(stage_ == Stage::queued && (delayed_ || gated_), event, "it was not waiting for a time or for nodes");
       require(!reservation_, event, "a grant holds it off");
       require(!gated_ || event.actor == "flow", event, "only its flow lets it run");
       delayed_ = false;
       gated_ = false;
+      limited_ = false;
       break;
     case EventType::held_back:
       require(stage_ == Stage::queued && !gated_ && !started_, event, "it has started, or waits for nodes already");
@@ -150,6 +160,7 @@ void Life::take_wait_event(const Event& event) {
 void Life::queue(const Event& event, std::optional<AttemptType> starts) {
   stage_ = Stage::queued;
   starts_ = starts;
+  limited_ = false;
   delayed_ = event.state_after == PublicState::delayed;
   gated_ = event.state_after == PublicState::waiting_children;
 }
@@ -158,6 +169,7 @@ void Life::queue(const Event& event, std::optional<AttemptType> starts) {
 void Life::open_gate(const Event& event) {
   require(event.actor == "flow", event, "only its flow lets it run");
   gated_ = false;
+  limited_ = false;
   delayed_ = true;
   expect_epoch(event, epoch_);
 }
@@ -208,6 +220,7 @@ void Life::lease(const Event& event, std::uint64_t commit) {
   stage_ = Stage::held;
   started_ = true;
   delayed_ = false;
+  limited_ = false;
   LeaseSpan& span = leases_[epoch_];
   span.attempt_index = *event.attempt_index;
   span.instance = event.actor;
@@ -269,6 +282,7 @@ void Life::end(const Event& event, std::uint64_t commit) {
   capped_ = false;
   delayed_ = false;
   gated_ = false;
+  limited_ = false;
   reservation_.reset();
 }
 
@@ -301,9 +315,11 @@ void Life::compare(const Facts& facts) const {
   must_equal(facts.reclaim_count, reclaims_, "reclaim_count");
   must_equal(facts.replay_count, replays_, "replay_count");
   must_equal(facts.last_transition_at, last_at_, "last_transition_at");
-  must_equal((facts.gates & ~untold_schedule) != 0, stage_ == Stage::queued && gated_, "waits for nodes");
+  must_equal((facts.gates & limit_gate) != 0, limited_, "held back by a limit");
+  must_equal((facts.gates & ~(untold_schedule | limit_gate)) != 0, stage_ == Stage::queued && gated_, "waits for nodes");
   if (!gated_) must_equal(facts.delay_until != 0, stage_ == Stage::queued && delayed_, "waits for a time");
-  must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_ && !gated_, "is claimable");
+  must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_ && !gated_ && !limited_,
+             "is claimable");
   must_equal(facts.retain_until != 0 || facts.finished_at != 0, stage_ == Stage::ended, "retention");
   must_equal(facts.grant.has_value(), reservation_.has_value(), "grant");
   if (reservation_) {

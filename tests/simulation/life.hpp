@@ -48,7 +48,7 @@ class Life {
   // The last lease whose holder waited without giving it back: the signals were there.
   std::uint64_t waited_under() const { return waited_under_; }
   // Every worker may claim it.
-  bool claimable() const { return stage_ == Stage::queued && !delayed_ && !gated_ && !reservation_; }
+  bool claimable() const { return stage_ == Stage::queued && !delayed_ && !gated_ && !limited_ && !reservation_; }
   // It waits for other nodes of its flow.
   bool gated() const { return stage_ == Stage::queued && gated_; }
   std::uint32_t attempts() const { return attempts_; }
@@ -86,6 +86,7 @@ class Life {
 
   Stage stage_ = Stage::unborn;
   bool delayed_ = false;
+  bool limited_ = false;                        // a limit holds it back
   bool gated_ = false;                          // whether it also waits for a time is not known then
   std::optional<AttemptType> starts_;           // what the next claim starts; nothing: it continues the last attempt
   AttemptType running_ = AttemptType::initial;  // of the last attempt

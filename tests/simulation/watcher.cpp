@@ -58,6 +58,9 @@ std::uint64_t Watcher::committed(const std::vector<ChangeSet>& sets, const std::
     for (const RootChange& change : sets[i].roots) observe(change, latest_ms);
   }
   check_removed_flows();
+  check_limits();
+  // What was decided together with a change of limits was decided before it.
+  if (limits_are_new_) limits_changed();
   if (!log_.empty()) newest_position_ = std::max(newest_position_, log_.rbegin()->first);
   return commit_;
 }
@@ -93,6 +96,10 @@ void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
     new_events(key, other_positions_[key]);
   } else if (key.kind() == RecordKind::keyring) {
     keys_changed(key);
+  } else if (key.kind() == RecordKind::limits) {
+    limits_are_new_ = true;
+  } else if (key.kind() == RecordKind::limit_pool) {
+    pool_changed(key, change.action == RootChange::Action::erase);
   }
   if (key.kind() == RecordKind::idempotency) {
     idempotency_.erase(key);
@@ -160,6 +167,8 @@ void Watcher::changed(const Key& key, TimestampMs latest_ms) {
   shadow.life.compare(shadow.execution.facts);
   check_waits(shadow, before, events);
   note_lease(shadow);
+  const auto& lease = shadow.execution.facts.lease;
+  if (lease && (!before.lease || before.lease->lease_epoch != lease->lease_epoch)) note_start_under_limits(key, shadow);
 }
 
 // Only renewals, progress, checkpoints, due entries and a changed retention have no event.
@@ -169,6 +178,10 @@ void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
   expected.retain_until = after.retain_until;
   expected.last_mutation_at = after.last_mutation_at;
   expected.member = after.member;  // resolved edges
+  // Slots and calls are given back.
+  expected.limits.slots = after.limits.slots;
+  if (after.limits.slots.empty()) expected.limits.slots_epoch = 0;
+  if (!after.limits.called) expected.limits.called.reset();
   // Its schedule was told of its end.
   if ((after.gates & untold_schedule) == 0) expected.gates &= ~untold_schedule;
   if (before.gates != 0 && after.failure && after.failure->category == "node_failed") {
@@ -364,6 +377,7 @@ void Watcher::check_due_index() {
   for (const auto& [key, shadow] : schedules_) {
     if (!shadow.removed) expected += check_due_entry(due, {shadow.record.armed_due, key}, next_due(shadow.record));
   }
+  expected += check_due_entries_of_limits(due);
   for (const auto& [key, record] : idempotency_) {
     expected += check_due_entry(due, {record.armed_due, key}, record.expires_at);
   }
@@ -402,7 +416,8 @@ void Watcher::check_everything() {
   std::size_t seen = 0;
   for (const RecordKind kind :
        {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency, RecordKind::keyring,
-        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule}) {
+        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule,
+        RecordKind::limits, RecordKind::limit_pool}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);

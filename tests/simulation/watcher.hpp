@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule_records.hpp"
 #include "simulation/life.hpp"
 #include "simulation/random.hpp"
 #include "simulation/worker_life.hpp"
@@ -105,6 +106,10 @@ class Watcher {
   std::map<Key, Shadow>& shadows() { return shadows_; }
   const std::map<Key, FlowShadow>& flows() const { return flows_; }
   const std::map<Key, ScheduleShadow>& schedules() const { return schedules_; }
+  const LimitsRecord& limits() const { return limits_; }
+  const std::map<Key, PoolRecord>& pools() const { return pools_; }
+  // When nothing is left to do now.
+  void check_pools(TimestampMs now);
   void check_list_of_waits();
   // Of flows whose members have all ended and are resolved: what they have counted is so.
   void check_flows() const;
@@ -134,6 +139,18 @@ class Watcher {
   void schedule_changed(const Key& key);
   void schedule_removed(const Key& key);
   void check_firings(const ScheduleShadow& shadow, const ScheduleRecord& now, const std::vector<Event>& events);
+  // watcher_limits.cpp
+  struct StartsOf {
+    std::uint64_t revision = 0;  // of the definition under which they were counted
+    std::vector<TimestampMs> at;
+  };
+  void limits_changed();
+  void pool_changed(const Key& key, bool erased);
+  void note_start_under_limits(const Key& key, const Shadow& shadow);
+  void check_limits();
+  void check_rate(const LimitInfo& limit, const StartsOf& starts) const;
+  void check_held() const;
+  std::size_t check_due_entries_of_limits(const std::map<Key, DueEntry>& due);
   void flow_changed(const Key& key);
   void flow_removed(const Key& key);
   void check_removed_flows();
@@ -169,6 +186,16 @@ class Watcher {
   std::map<Key, WorkerShadow> workers_;
   std::map<Key, FlowShadow> flows_;
   std::map<Key, ScheduleShadow> schedules_;
+  LimitsRecord limits_;
+  bool limits_are_new_ = false;  // the commit at hand has changed them
+  // The first limits of a store do not count what was being claimed when they were made.
+  bool limits_count_ = false;
+  std::map<Key, PoolRecord> pools_;
+  // Of each execution that was leased: under which limits and keys its last lease counts, and its epoch.
+  using Counted = std::pair<std::uint64_t, std::string>;
+  std::map<Key, std::vector<std::pair<Counted, std::uint64_t>>> counted_;
+  std::map<Counted, StartsOf> starts_;
+  std::set<Counted> new_starts_;   // of the commit at hand
   std::vector<Key> just_removed_;  // flows, by the commit at hand
   KeyringRecord keyring_;
   int rotations_ = 0;

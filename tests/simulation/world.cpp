@@ -129,8 +129,10 @@ void World::step() {
     fleet_somehow();
   } else if (dice < 500) {
     operate_somehow();
-  } else if (dice < 535) {
+  } else if (dice < 525) {
     operate_on_schedule();
+  } else if (dice < 535) {
+    operate_on_limit();
   } else if (dice < 590) {
     signal_something();
   } else if (dice < 830) {

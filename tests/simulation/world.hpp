@@ -203,6 +203,9 @@ class World final : public Environment {
   ScheduleRequest random_schedule();
   void operate_on_schedule();
   void delete_all_schedules();
+  LimitRequest random_limit();
+  void operate_on_limit();
+  void remove_all_limits();
   void check_created(const SentCreate& sent, const Created& created);
   void check_not_created(const SentCreate& sent, const Error& error);
   CreateRequest random_create();

@@ -1,0 +1,118 @@
+#include "core/limit_records.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/limits.hpp"
+#include "core/records.hpp"
+
+namespace flowfabric {
+namespace {
+
+Key some_pool(const std::string& value) { return pool_key(7, {value}); }
+
+LimitsRecord full_limits() {
+  LimitsRecord record;
+  record.last_number = 9;
+  LimitDefinition limit;
+  limit.number = 7;
+  limit.info.name_space = "n";
+  limit.info.name = "l";
+  limit.info.lane = "x";
+  limit.info.kind = "k";
+  limit.info.per = {"tags.app.a", "lane"};
+  limit.info.concurrency = 3;
+  limit.info.rate = RateLimit{4, 5000, 6};
+  limit.info.revision = 2;
+  limit.info.created_at = 10;
+  limit.info.created_by = "ops";
+  limit.info.changed_at = 11;
+  limit.info.changed_by = "other";
+  record.limits = {limit};
+  record.to_visit = {7, 8};
+  record.armed_due = 1;
+  return record;
+}
+
+PoolRecord full_pool() {
+  PoolRecord pool;
+  pool.limit = 7;
+  pool.key = {"a", "x"};
+  pool.revision = 2;
+  pool.holders = {{ExecutionId{3, {}}, 4}, {ExecutionId{5, {}}, 6}};
+  pool.rate.full_at_us = 8;
+  pool.rate.starts = {{1, 2}, {3, 4}};
+  pool.lines = {{1, true, 0}, {2, false, 5}};
+  pool.call_at = 20;
+  pool.visit_at = 30;
+  pool.armed_due = 20;
+  return pool;
+}
+
+Record stored(const PoolRecord& pool) {
+  Record record;
+  record.key = some_pool("a");
+  record.fixed = encode_fixed(pool);
+  record.body = encode(pool);
+  return record;
+}
+
+TEST(LimitRecords, EveryFieldRoundTrips) {
+  EXPECT_EQ(decode_limits(encode(full_limits())), full_limits());
+  EXPECT_EQ(decode_limits(encode(LimitsRecord{})), LimitsRecord{});
+  EXPECT_EQ(decode_pool(stored(full_pool())), full_pool());
+  Facts facts;
+  facts.limits.slots = {some_pool("a"), some_pool("b")};
+  facts.limits.slots_epoch = 12;
+  facts.limits.called = some_pool("c");
+  EXPECT_EQ(decode_facts(encode(facts)), facts);
+  facts.limits = {};
+  facts.gates = limit_gate;
+  facts.limits.held = HeldBack{some_pool("d"), 77};
+  EXPECT_EQ(decode_facts(encode(facts)), facts);
+}
+
+TEST(LimitRecords, HalfOfThemIsCorruption) {
+  const std::string limits = encode(full_limits());
+  for (std::size_t n = 0; n < limits.size(); ++n) EXPECT_FALSE(decode_limits(limits.substr(0, n))) << n;
+  Record pool = stored(full_pool());
+  const std::string body = pool.body;
+  for (std::size_t n = 0; n < body.size(); ++n) {
+    pool.body = body.substr(0, n);
+    EXPECT_FALSE(decode_pool(pool)) << n;
+  }
+}
+
+TEST(LimitRecords, AHeldExecutionHasItsGate) {
+  Facts facts;
+  facts.gates = limit_gate;
+  facts.limits.held = HeldBack{some_pool("d"), 77};
+  std::string bytes = encode(facts);
+  facts.gates = 0;
+  EXPECT_TRUE(decode_facts(bytes));
+  EXPECT_FALSE(decode_facts(encode(facts)));
+}
+
+TEST(LimitRecords, AnImpossibleRateIsCorruption) {
+  LimitsRecord record = full_limits();
+  record.limits[0].info.rate->count = 0;
+  EXPECT_FALSE(decode_limits(encode(record)));
+}
+
+TEST(LimitRecords, PoolsOfOtherKeysAreOthers) {
+  EXPECT_NE(pool_key(1, {"a"}), pool_key(2, {"a"}));
+  EXPECT_NE(pool_key(1, {"a", "b"}), pool_key(1, {"ab"}));
+  EXPECT_NE(group_held_by(some_pool("a"), 1), group_held_by(some_pool("a"), 2));
+  EXPECT_LT(group_held_by(some_pool("a"), 1), std::uint64_t{1} << 63);
+}
+
+TEST(LimitRecords, RanksFollowPriorityThenAge) {
+  const std::uint64_t sequence = 1'800'000'000'000'000;
+  EXPECT_LT(held_rank(5, sequence), held_rank(4, sequence));
+  EXPECT_LT(held_rank(5, sequence + 1000), held_rank(4, sequence));
+  EXPECT_LT(held_rank(0, sequence), held_rank(0, sequence + 1000));
+  EXPECT_LT(held_rank(limits::max_priority, sequence), held_rank(limits::min_priority, sequence));
+  EXPECT_GE(held_rank(limits::max_priority, 0), 0);
+}
+
+}  // namespace
+}  // namespace flowfabric
