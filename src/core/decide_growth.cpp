@@ -469,6 +469,7 @@ Result<Reply> decide_one(Workspace& workspace, const GrowFlowCommand& command, c
   growing.connect(*plan);
   std::string actor = command.by.name;
   if (adder != nullptr) {
+    FF_CHECK(adder->execution()->facts.lease.has_value());
     actor = adder->execution()->facts.lease->worker_instance_id;
     // Its lease is guarded together with what it adds.
     Transition(*adder, context).touch();

@@ -351,6 +351,42 @@ TEST_P(StaleGrowth, ANodeIsNeededByAGroupThatDidNotExistWhenItWasRead) {
   EXPECT_EQ(facts(member_id(flow, 1)).outcome, Outcome::none) << "the other node waits for it";
 }
 
+TEST_P(StaleGrowth, AReplayTakesBackAnEdgeFromAGroupThatItsNodeDidNotHaveWhenItWasRead) {
+  const FlowId flow = open(more_of({"a", "b"}));
+  const Record without_group = member(flow, 1);
+  grow(flow, more_of({}, {{"a", "b"}}));
+  value_of(engine().call(SealFlowCommand{flow, {"builder", {}}}));
+  run();
+  hand_out(without_group, flow, [](const FlowFacts& facts) {
+    return facts.replay.has_value() && facts.replay->stage == FlowReplay::Stage::take_back;
+  });
+  replay(flow, 0, false);
+  let_the_clock_try_again();
+  EXPECT_EQ(facts(member_id(flow, 1)).member->groups.at(0).satisfied, 0U);
+  run();
+  EXPECT_EQ(facts(member_id(flow, 1)).member->groups.at(0).satisfied, 1U);
+  EXPECT_EQ(flow_state(flow), FlowState::completed);
+}
+
+// Its new node would get the ordinal of the node that adds it.
+TEST_P(StaleGrowth, ANodeAddsToAFlowThatWasReadBeforeTheNodeWasAdded) {
+  const FlowId flow = open(more_of({"a"}));
+  const Record without_node = value_of(engine().store().load({flow_key(flow)})).at(0);
+  grow(flow, more_of({"b"}));
+  const ClaimedExecution b = claim_node("b");
+  watch_->change_reply = [&](const ReadRequest&, ReadReply& reply) {
+    for (Record& record : reply.records) {
+      if (record.key == flow_key(flow) && !std::exchange(handed_out_, true)) record = without_node;
+    }
+  };
+  const auto reply = engine().call(GrowFlowCommand{{}, more_of({"c"}), engine().fence(b), {}});
+  EXPECT_TRUE(handed_out_);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(std::get<FlowAdded>(*reply).added_nodes, 1U);
+  EXPECT_EQ(node_names(flow), (std::vector<std::string>{"a", "b", "c"}));
+  value_of(engine().complete(b));
+}
+
 // A graph is loaded in pages.
 TEST_P(StaleGrowth, AGraphShowsAnEdgeIntoAGroupThatItsNodeDidNotHaveWhenItWasRead) {
   std::vector<std::string> names;
