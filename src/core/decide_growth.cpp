@@ -75,15 +75,47 @@ Result<GrowthPlan> plan_of(Workspace& workspace, const FlowRecord& flow, const G
                                         [&](const std::string& name) { return members.find(name); }, settled});
 }
 
-// What is decided for a slot by the search rests on the nodes that it visits.
-CycleSearch search_of(Workspace& workspace, const FlowId& flow, const GrowthPlan& plan, const Slot* decided = nullptr) {
+// Whether a member belongs to a later flow than the one that was read before it: another engine has added to the flow in
+// between. New nodes would get ordinals that others have.
+bool is_newer_than(const FlowRecord& flow, const Execution& execution) {
+  const Membership& member = *execution.spec.member;
+  const auto is_later = [&](std::uint32_t ordinal) { return ordinal >= flow.facts.members; };
+  return is_later(member.ordinal) ||
+         std::any_of(member.outgoing.begin(), member.outgoing.end(),
+                     [&](const OutgoingEdge& edge) { return is_later(edge.to); }) ||
+         std::any_of(member.incoming.begin(), member.incoming.end(),
+                     [&](const IncomingEdge& edge) { return is_later(edge.from); });
+}
+
+bool mentions_newer(Workspace& workspace, const FlowRecord& flow, const FlowAddition& addition) {
+  const MembersByName members(workspace, flow);
+  const std::set<std::string> names = names_in(addition);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const Execution* member = members.find(name);
+    return member != nullptr && is_newer_than(flow, *member);
+  });
+}
+
+// Another command of the batch may have read a member that the flow did not have yet.
+bool creates_known(Workspace& workspace, const FlowRecord& flow, const GrowthPlan& plan) {
+  return std::any_of(plan.created.begin(), plan.created.end(), [&](const Membership& member) {
+    return live_member(workspace, flow.id, member.ordinal) != nullptr;
+  });
+}
+
+// What is decided for a slot by the search rests on the nodes that it visits. A node that is newer than the flow counts as
+// unknown.
+CycleSearch search_of(Workspace& workspace, const FlowRecord& record, const GrowthPlan& plan,
+                      const Slot* decided = nullptr) {
   static const std::vector<OutgoingEdge> none;
+  const FlowId& flow = record.id;
   return search_cycle(
       plan,
       [&](std::uint32_t ordinal) -> const std::vector<OutgoingEdge>* {
         if (!workspace.knows(execution_key(member_id(flow, ordinal)))) return nullptr;
         if (decided != nullptr) (void)read_member(workspace, *decided, flow, ordinal);
         const Execution* member = live_member(workspace, flow, ordinal);
+        if (member != nullptr && is_newer_than(record, *member)) return nullptr;
         return member == nullptr ? &none : &member->spec.member->outgoing;
       },
       [&](std::uint32_t ordinal) {
@@ -94,7 +126,7 @@ CycleSearch search_of(Workspace& workspace, const FlowId& flow, const GrowthPlan
 
 void add_search_keys(Workspace& workspace, const FlowRecord& flow, const GrowthPlan& plan, std::vector<Key>& keys) {
   std::set<std::uint32_t> wanted;
-  const CycleSearch search = search_of(workspace, flow.id, plan);
+  const CycleSearch search = search_of(workspace, flow, plan);
   if (search.too_large || !search.cycle.empty()) return;
   for (const std::uint32_t ordinal : search.unknown) {
     const bool ahead = wanted.size() < searched_ahead_at_once * search_ahead;
@@ -155,10 +187,17 @@ Result<void> check_takes_more(const FlowRecord& flow, bool from_inside) {
   return {};
 }
 
-Result<void> check_search(Workspace& workspace, const Slot& slot, const GrowthPlan& plan) {
+// The flow is not as it was read, or nodes of it are not. If it is the flow, its version refuses the commit, and the command
+// is decided again by newer records.
+Unexpected<Error> refuse_as_changed(Slot& flow) {
+  flow.changed = true;
+  return fail(Errc::contended, "nodes of the flow have changed meanwhile; try again");
+}
+
+Result<void> check_search(Workspace& workspace, Slot& slot, const GrowthPlan& plan) {
   constexpr std::size_t named = 12;
   const FlowRecord& flow = *slot.flow();
-  const CycleSearch search = search_of(workspace, flow.id, plan, &slot);
+  const CycleSearch search = search_of(workspace, flow, plan, &slot);
   if (search.too_large) {
     return fail(Errc::invalid_argument,
                 "edges: more than " + std::to_string(limits::max_flow_search) +
@@ -166,9 +205,7 @@ Result<void> check_search(Workspace& workspace, const Slot& slot, const GrowthPl
                 "edges");
   }
   // A search that could not go on has found nothing out.
-  if (search.cycle.empty() && !search.unknown.empty()) {
-    return fail(Errc::contended, "nodes of the flow have changed meanwhile; try again");
-  }
+  if (search.cycle.empty() && !search.unknown.empty()) return refuse_as_changed(slot);
   if (search.cycle.empty()) return {};
   const auto name_of = [&](std::uint32_t ordinal) -> std::string {
     for (const Membership& member : plan.created) {
@@ -237,6 +274,7 @@ class Growing {
       FF_TRY_VOID(check_accepts(workspace_, request, context_));
       requests.push_back(std::move(request));
     }
+    FF_CHECK(requests.size() == plan.created.size());
     name_all();
     for (std::size_t i = 0; i < requests.size(); ++i) create_member(plan.created[i], requests[i]);
     return {};
@@ -417,18 +455,21 @@ Result<Reply> decide_one(Workspace& workspace, const GrowFlowCommand& command, c
   FF_TRY(adder, checked_adder(workspace, command, context));
   FF_TRY(slot, existing_flow(workspace, adder != nullptr ? flow_of(*adder->execution()) : command.id));
   FlowRecord& flow = *slot->flow();
+  if (mentions_newer(workspace, flow, command.addition)) return refuse_as_changed(*slot);
   settle_mentioned(workspace, flow, command.addition, context);
   const auto plan = plan_of(workspace, flow, command, true);
   // A repetition is answered whatever has become of the flow.
   if (plan && plan->changes_nothing()) return added_reply(flow, command.addition, *plan);
   FF_TRY_VOID(check_takes_more(flow, adder != nullptr));
   if (!plan) return Unexpected(plan.error());
+  if (creates_known(workspace, flow, *plan)) return refuse_as_changed(*slot);
   FF_TRY_VOID(check_search(workspace, *slot, *plan));
   Growing growing(workspace, *slot, command, context);
   FF_TRY_VOID(growing.create(*plan));
   growing.connect(*plan);
   std::string actor = command.by.name;
   if (adder != nullptr) {
+    FF_CHECK(adder->execution()->facts.lease.has_value());
     actor = adder->execution()->facts.lease->worker_instance_id;
     // Its lease is guarded together with what it adds.
     Transition(*adder, context).touch();

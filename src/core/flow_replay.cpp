@@ -152,6 +152,7 @@ void spread_to_descendants(Workspace& workspace, Slot& of_flow) {
 void take_back(Slot& slot, const OutgoingEdge& edge, const Execution& upstream, const Context& context) {
   MemberFacts& facts = *slot.execution()->facts.member;
   if (edge.kind == EdgeKind::join && facts.growth) std::erase(facts.growth->joined, upstream.spec.member->ordinal);
+  if (edge.group >= facts.groups.size()) return;  // the record is older than the edge; its version refuses the commit
   GroupTally& tally = facts.groups[edge.group];
   const EdgeState verdict = edge_verdict(edge.kind, ending_of(upstream), upstream.facts.member->unhandled);
   std::uint32_t& count = verdict == EdgeState::satisfied ? tally.satisfied : tally.unsatisfiable;

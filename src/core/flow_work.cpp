@@ -160,6 +160,13 @@ std::vector<Key> sibling_keys(Workspace& workspace, const Execution& execution) 
   return keys;
 }
 
+// The downstream record is older than the edge, which was added since. Its version refuses the commit, so it does not matter
+// what is decided by it.
+bool is_older_than(const OutgoingEdge& edge, const Execution& downstream) {
+  const MemberFacts& facts = *downstream.facts.member;
+  return edge.group >= facts.groups.size() || (edge.kind == EdgeKind::join && !facts.growth);
+}
+
 // Another group that has not fired counts on it. The node whose part it is does not: it waits for any end.
 bool is_needed(Workspace& workspace, const Execution& sibling, const Slot& by, std::uint32_t group) {
   const FlowId flow = flow_of(sibling);
@@ -170,6 +177,7 @@ bool is_needed(Workspace& workspace, const Execution& sibling, const Slot& by, s
     if (edge.kind == EdgeKind::part || edge.kind == EdgeKind::output) return false;
     const Slot* slot = read_member(workspace, by, flow, edge.to);
     if (slot == nullptr || slot->execution()->facts.phase == Phase::terminal) return false;
+    if (is_older_than(edge, *slot->execution())) return true;
     return slot->execution()->facts.member->groups[edge.group].state == GroupState::waiting;
   });
 }
@@ -461,6 +469,7 @@ static void arrive_part(Slot& slot, const OutgoingEdge& edge, EdgeState verdict,
 }
 
 void arrive(Slot& slot, const OutgoingEdge& edge, const Execution& upstream, const Context& context) {
+  if (is_older_than(edge, *slot.execution())) return;
   const Membership& from = *upstream.spec.member;
   const Ending ending = ending_of(upstream);
   const EdgeState verdict = edge_verdict(edge.kind, ending, upstream.facts.member->unhandled);

@@ -131,7 +131,11 @@ void add_edges(const Execution& execution, const Members& members, std::vector<F
     const OutgoingEdge& edge = outgoing[i];
     const auto target = members.find(edge.to);
     std::string group;
-    if (target != members.end()) group = target->second.spec.member->groups[edge.group].name;
+    if (target != members.end()) {
+      const auto& groups = target->second.spec.member->groups;
+      // It was read before the edge was added.
+      if (edge.group < groups.size()) group = groups[edge.group].name;
+    }
     edges.push_back({execution.spec.member->node, name_of(members, edge.to), edge.kind, std::move(group),
                      edge_state(execution, i)});
   }

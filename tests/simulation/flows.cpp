@@ -83,7 +83,8 @@ void World::build_some_flow() {
          if (!reply) return;
          const auto& added = std::get<FlowAdded>(*reply);
          for (const FlowMember& node : added.nodes) {
-           if (watcher_->find(node.execution_id) != nullptr) continue;
+           const Shadow* shadow = watcher_->find(node.execution_id);
+           if (shadow != nullptr && shadow->execution.spec.member->node == node.name) continue;
            violated("an acknowledged node exists", "{} of {}", node.name, to_string(added.flow_id));
          }
        });
