@@ -3,9 +3,11 @@
 find_package(GTest)
 find_package(rapidcheck CONFIG QUIET)
 
-# Tests also check internals, so they may call databases, OpenSSL and zlib directly.
-set(FF_EVERYTHING ff_cli ff_testing ff_sdk ff_net ff_open ff_store_memory ff_store_sqlite ff_store_postgres
+# Tests also check internals, so they may call databases, OpenSSL and zlib directly. Those of the engine do not wait for
+# the program to be compiled.
+set(FF_ENGINE_ON_STORES ff_engine ff_net ff_store_memory ff_store_sqlite ff_store_postgres
   SQLite::SQLite3 PostgreSQL::PostgreSQL OpenSSL::SSL ZLIB::ZLIB)
+set(FF_EVERYTHING ff_cli ff_testing ff_sdk ff_open ${FF_ENGINE_ON_STORES})
 
 if(GTest_FOUND)
   file(GLOB support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
@@ -13,16 +15,16 @@ if(GTest_FOUND)
     ff_unity(support ff_test_support ${support})
     add_library(ff_test_support STATIC ${support})
     target_include_directories(ff_test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
-    target_link_libraries(ff_test_support PUBLIC ${FF_EVERYTHING} GTest::gmock GTest::gtest)
+    target_link_libraries(ff_test_support PUBLIC ${FF_ENGINE_ON_STORES} GTest::gmock GTest::gtest)
   else()
     add_library(ff_test_support INTERFACE)
     target_include_directories(ff_test_support INTERFACE "${PROJECT_SOURCE_DIR}/tests")
-    target_link_libraries(ff_test_support INTERFACE ${FF_EVERYTHING} GTest::gmock GTest::gtest)
+    target_link_libraries(ff_test_support INTERFACE ${FF_ENGINE_ON_STORES} GTest::gmock GTest::gtest)
   endif()
 
   ff_program(simulate SOURCES tests/simulation/*.cpp tests/model/wait_evaluator.cpp LINK ff_test_support)
   # Benchmarks start their own PostgreSQL, so they use the test support too.
-  ff_program(bench SOURCES bench/*.cpp LINK ff_test_support)
+  ff_program(bench SOURCES bench/*.cpp LINK ff_test_support ${FF_EVERYTHING})
   ff_use_allocator(bench)
   target_compile_definitions(bench PRIVATE "FF_ALLOCATOR=\"${FF_ALLOCATOR}\"")
 
@@ -37,14 +39,14 @@ if(GTest_FOUND)
   set(suite_links ff_test_support GTest::gtest_main)
 
   file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*_test.cpp")
-  ff_program(unit_tests SOURCES ${unit_sources} LINK ${suite_links})
+  ff_program(unit_tests SOURCES ${unit_sources} LINK ${suite_links} ${FF_EVERYTHING})
   ff_program(conformance_tests SOURCES tests/conformance/*.cpp LINK ${suite_links})
-  ff_program(sdk_tests SOURCES tests/sdk/*.cpp LINK ${suite_links})
+  ff_program(sdk_tests SOURCES tests/sdk/*.cpp LINK ${suite_links} ${FF_EVERYTHING})
   ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links})
-  ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links})
-  ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links})
+  ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links} ${FF_EVERYTHING})
+  ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links} ${FF_EVERYTHING})
   ff_program(chaos_tests SOURCES tests/e2e/chaos/*.cpp tests/model/flow_evaluator.cpp tests/model/flow_graph.cpp
-    LINK ${suite_links})
+    LINK ${suite_links} ${FF_EVERYTHING})
   # The location of the program that they run, and of the documents that they compare with it.
   foreach(suite IN ITEMS cli_tests e2e_tests chaos_tests bench)
     if(TARGET ${suite})

@@ -1,6 +1,7 @@
 #include "core/limiting.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
@@ -173,7 +174,19 @@ void call_back(Workspace& workspace, Slot& slot, Slot& pool, const Context& cont
   transition.record(EventType::ready, "clock", "limit");
 }
 
-void call_all(Workspace& workspace, Slot& slot, const FoundGroup& found, const Context& context) {
+// Those that were held back after the group was read.
+bool others_wait(const Workspace& workspace, const Key& pool, RouteNo route) {
+  const auto& slots = workspace.slots();
+  return std::any_of(slots.begin(), slots.end(), [&](const Slot* one) {
+    if (!one->changed || one->erased || one->execution() == nullptr) return false;
+    const Execution& execution = *one->execution();
+    const auto& held = execution.facts.limits.held;
+    return held && held->pool == pool && execution.spec.route == route;
+  });
+}
+
+// `changed`: by an earlier command of the batch.
+void call_all(Workspace& workspace, Slot& slot, bool changed, const FoundGroup& found, const Context& context) {
   for (const Key& key : found.keys) {
     Slot* one = workspace.find(key);
     if (one == nullptr || one->erased || one->execution() == nullptr) continue;
@@ -182,7 +195,7 @@ void call_all(Workspace& workspace, Slot& slot, const FoundGroup& found, const C
     const auto& held = execution.facts.limits.held;
     if (held && held->pool == slot.key && execution.spec.route == found.route) call_back(workspace, *one, slot, context);
   }
-  if (!found.all) return;
+  if (!found.all || (changed && others_wait(workspace, slot.key, found.route))) return;
   const auto line = line_of(*slot.pool(), found.route);
   if (line != slot.pool()->lines.end()) line->waiting = false;
 }
@@ -342,8 +355,10 @@ std::vector<GroupWanted> groups_wanted(const Workspace& workspace, const Key& du
 void pool_due(Workspace& workspace, Slot& slot, const DueCommand& command, const Context& context) {
   const LimitsRecord* limits = limits_of(workspace);
   const LimitDefinition* limit = limits == nullptr ? nullptr : limits->find(slot.pool()->limit);
-  slot.changed = true;
-  for (const FoundGroup& found : command.found) call_all(workspace, slot, found, context);
+  const bool changed = std::exchange(slot.changed, true);
+  // Whether the limit is gone must be known for certain: its pool goes with it, and the slots in it.
+  rest_on_limits(workspace, slot);
+  for (const FoundGroup& found : command.found) call_all(workspace, slot, changed, found, context);
   rearm(workspace, slot, context.now);
   PoolRecord& pool = *slot.pool();
   // Nobody is under a limit that was removed.

@@ -239,6 +239,63 @@ void get_steps(Decoder& in, Facts& facts) {
   facts.has_checkpoint = in.boolean();
 }
 
+// From layout 5 of a spec and layout 8 of facts on, a number says which of the parts follow that most records do not have.
+// They follow in this order. Values are stored; append only.
+enum SpecPart : std::uint32_t { spec_member = 1, spec_schedule = 2, all_spec_parts = 3 };
+enum FactsPart : std::uint32_t {
+  facts_steps = 1,
+  facts_member = 2,
+  facts_growth = 4,
+  facts_waits = 8,
+  facts_limits = 16,
+  all_facts_parts = 31
+};
+
+std::uint32_t parts_of(const Spec& spec) {
+  return (spec.member ? spec_member : 0U) | (spec.schedule ? spec_schedule : 0U);
+}
+
+bool has_steps(const Facts& facts) { return !facts.steps.empty() || facts.has_checkpoint; }
+bool has_grown(const Facts& facts) { return facts.member && facts.member->growth; }
+
+std::uint32_t parts_of(const Facts& facts) {
+  return (has_steps(facts) ? facts_steps : 0U) | (facts.member ? facts_member : 0U) |
+         (has_grown(facts) ? facts_growth : 0U) | (facts.waits ? facts_waits : 0U) |
+         (facts.limits.empty() ? 0U : facts_limits);
+}
+
+// Of earlier versions, which are still written where they suffice.
+std::uint8_t layout_for(const Spec& spec) {
+  if (parts_of(spec) > spec_member) return layout_5;
+  return spec.member ? layout_3 : spec.traceparent.empty() ? layout_1 : layout_2;
+}
+
+std::uint8_t layout_for(const Facts& facts) {
+  if (parts_of(facts) >= facts_limits) return layout_8;
+  if (facts.waits) return layout_7;
+  if (has_grown(facts)) return layout_6;
+  if (facts.member) return layout_5;
+  return has_steps(facts) ? layout_4 : facts.grant ? layout_3 : layout_2;
+}
+
+std::uint32_t get_parts(Decoder& in, std::uint32_t all) {
+  const std::uint32_t parts = in.u32();
+  if ((parts & ~all) != 0) in.refuse();
+  return parts;
+}
+
+// What follows in a spec of an earlier layout.
+std::uint32_t parts_of_spec(Decoder& in, std::uint8_t layout) {
+  if (layout >= layout_5) return get_parts(in, all_spec_parts);
+  if (layout == layout_4) return in.boolean() ? spec_member | spec_schedule : spec_schedule;
+  return layout == layout_3 ? spec_member : 0;
+}
+
+std::uint32_t parts_of_facts(std::uint8_t layout) {
+  if (layout < layout_4) return 0;
+  return facts_steps | (layout >= layout_5 ? facts_member : 0U) | (layout >= layout_6 ? facts_growth : 0U);
+}
+
 // What layout 4 of a spec adds.
 void put_origin(Encoder& out, const ScheduleOrigin& origin) {
   out.text(origin.name);
@@ -270,7 +327,8 @@ KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs cre
 std::string encode(const Spec& spec) {
   Encoder out;
   out.reserve(160 + spec.payload.size());
-  out.u8(spec.schedule ? layout_4 : spec.member ? layout_3 : spec.traceparent.empty() ? layout_1 : layout_2);
+  const std::uint8_t layout = layout_for(spec);
+  out.u8(layout);
   out.text(spec.name_space);
   out.text(spec.lane);
   out.text(spec.kind);
@@ -286,8 +344,8 @@ std::string encode(const Spec& spec) {
   put_optional(out, spec.flow, [](Encoder& o, const Uuid& flow) { o.uuid(flow); });
   out.number(spec.created_at);
   out.unsigned_number(spec.request_digest);
-  if (spec.schedule || spec.member || !spec.traceparent.empty()) out.text(spec.traceparent);
-  if (spec.schedule) out.boolean(spec.member.has_value());
+  if (layout >= layout_2) out.text(spec.traceparent);
+  if (layout >= layout_5) out.unsigned_number(parts_of(spec));
   if (spec.member) encode_into(out, *spec.member);
   if (spec.schedule) put_origin(out, *spec.schedule);
   return out.take();
@@ -295,7 +353,7 @@ std::string encode(const Spec& spec) {
 
 static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in, layout_4);
+  const std::uint8_t layout = layout_of(in, layout_5);
   if (layout == 0) return Unexpected(unknown_layout("an execution's spec"));
   spec.name_space = in.text();
   spec.lane = in.text();
@@ -314,8 +372,9 @@ static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   spec.created_at = in.number();
   spec.request_digest = in.unsigned_number();
   if (layout >= layout_2) spec.traceparent = in.text();
-  if (layout == layout_3 || (layout >= layout_4 && in.boolean())) spec.member = decode_membership(in);
-  if (layout >= layout_4) spec.schedule = get_origin(in);
+  const std::uint32_t parts = parts_of_spec(in, layout);
+  if ((parts & spec_member) != 0) spec.member = decode_membership(in);
+  if ((parts & spec_schedule) != 0) spec.schedule = get_origin(in);
   return finished(in, "an execution's spec");
 }
 
@@ -328,15 +387,8 @@ Result<Spec> decode_spec(std::string_view bytes) {
 std::string encode(const Facts& facts) {
   Encoder out;
   out.reserve(256 + facts.result.size());
-  const bool has_steps = !facts.steps.empty() || facts.has_checkpoint;
-  const bool grown = facts.member && facts.member->growth;
-  out.u8(!facts.limits.empty() ? layout_8
-         : facts.waits  ? layout_7
-         : grown        ? layout_6
-         : facts.member ? layout_5
-         : has_steps    ? layout_4
-         : facts.grant  ? layout_3
-                        : layout_2);
+  const std::uint8_t layout = layout_for(facts);
+  out.u8(layout);
   out.enumerator(facts.phase);
   out.enumerator(facts.outcome);
   out.number(facts.priority);
@@ -374,21 +426,33 @@ std::string encode(const Facts& facts) {
   if (facts.lost.cause != LeaseLoss::none) put_lost(out, facts.lost);
   put_optional(out, facts.grant, put_grant);
   if (facts.grant) put_grant_notes(out, *facts.grant);
-  const bool limited = !facts.limits.empty();
-  if (limited || facts.waits || facts.member || has_steps) put_steps(out, facts);
-  // Behind this layout anything may be missing.
-  if (limited || facts.waits) {
+  if (layout >= layout_8) out.unsigned_number(parts_of(facts));
+  const bool steps_anyway = layout >= layout_4 && layout < layout_8;
+  if (steps_anyway || has_steps(facts)) put_steps(out, facts);
+  if (layout == layout_7) {
     out.boolean(facts.member.has_value());
-    out.boolean(grown);
-  }
-  if (limited) {
-    out.boolean(facts.waits.has_value());
-    encode_into(out, facts.limits);
+    out.boolean(has_grown(facts));
   }
   if (facts.member) encode_into(out, *facts.member);
-  if (grown) encode_into(out, *facts.member->growth);
+  if (has_grown(facts)) encode_into(out, *facts.member->growth);
   if (facts.waits) encode_into(out, *facts.waits);
+  if (!facts.limits.empty()) encode_into(out, facts.limits);
   return out.take();
+}
+
+static void get_facts_parts(Decoder& in, std::uint8_t layout, Facts& facts) {
+  std::uint32_t parts = layout >= layout_8 ? get_parts(in, all_facts_parts) : parts_of_facts(layout);
+  if ((parts & facts_steps) != 0) get_steps(in, facts);
+  if (layout == layout_7) {
+    parts = facts_waits;
+    if (in.boolean()) parts |= facts_member;
+    if (in.boolean()) parts |= facts_growth;
+  }
+  if ((parts & facts_growth) != 0 && (parts & facts_member) == 0) in.refuse();
+  if ((parts & facts_member) != 0) facts.member = decode_member_facts(in);
+  if (facts.member && (parts & facts_growth) != 0) facts.member->growth = decode_member_growth(in);
+  if ((parts & facts_waits) != 0) facts.waits = decode_waits(in);
+  if ((parts & facts_limits) != 0) facts.limits = decode_limit_facts(in);
 }
 
 static Result<void> decode_into(Facts& facts, std::string_view bytes) {
@@ -434,24 +498,8 @@ static Result<void> decode_into(Facts& facts, std::string_view bytes) {
     facts.grant = get_optional(in, get_grant);
   }
   if (layout >= layout_3 && facts.grant) get_grant_notes(in, *facts.grant);
-  if (layout >= layout_4) get_steps(in, facts);
-  bool is_member = layout >= layout_5;
-  bool grown = layout >= layout_6;
-  if (layout >= layout_7) {
-    is_member = in.boolean();
-    grown = in.boolean();
-    if (grown && !is_member) in.refuse();
-  }
-  bool has_waits = layout == layout_7;
-  if (layout >= layout_8) {
-    has_waits = in.boolean();
-    facts.limits = decode_limit_facts(in);
-  }
-  const bool is_held = facts.limits.held.has_value();
-  if (layout >= layout_8 && ((facts.gates & limit_gate) != 0) != is_held) in.refuse();
-  if (is_member) facts.member = decode_member_facts(in);
-  if (is_member && grown) facts.member->growth = decode_member_growth(in);
-  if (has_waits) facts.waits = decode_waits(in);
+  get_facts_parts(in, layout, facts);
+  if (layout >= layout_8 && ((facts.gates & limit_gate) != 0) != facts.limits.held.has_value()) in.refuse();
   // It is suspended if and only if it waits for something.
   if ((facts.phase == Phase::suspended) != (facts.waits && facts.waits->wait)) in.refuse();
   return finished(in, "an execution's facts");
