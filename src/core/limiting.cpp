@@ -60,7 +60,8 @@ std::vector<PoolLine>::iterator line_of(PoolRecord& pool, RouteNo route) {
 PoolLine& make_line(PoolRecord& pool, RouteNo route) {
   const auto found = line_of(pool, route);
   if (found != pool.lines.end()) return *found;
-  const auto place = std::find_if(pool.lines.begin(), pool.lines.end(), [&](const auto& line) { return line.route > route; });
+  const auto place =
+      std::find_if(pool.lines.begin(), pool.lines.end(), [&](const auto& line) { return line.route > route; });
   return *pool.lines.insert(place, PoolLine{route, false, 0});
 }
 
@@ -193,7 +194,11 @@ void call_all(Workspace& workspace, Slot& slot, bool changed, const FoundGroup& 
     settle(*one, context);
     const Execution& execution = *one->execution();
     const auto& held = execution.facts.limits.held;
-    if (held && held->pool == slot.key && execution.spec.route == found.route) call_back(workspace, *one, slot, context);
+    if (held && held->pool == slot.key && execution.spec.route == found.route) {
+      call_back(workspace, *one, slot, context);
+    } else {
+      workspace.rest_on(slot, *one);  // it waits no more, unless it was read too early
+    }
   }
   if (!found.all || (changed && others_wait(workspace, slot.key, found.route))) return;
   const auto line = line_of(*slot.pool(), found.route);
@@ -214,8 +219,12 @@ std::uint64_t revision_of(const LimitDefinition* limit) {
 
 LimitSubject subject_of(const Execution& execution) {
   const Spec& spec = execution.spec;
-  return {spec.name_space, spec.lane, spec.kind,
-          spec.creator,    spec.flow ? to_string(flow_of(execution)) : std::string(), execution.facts.tags};
+  return {spec.name_space,
+          spec.lane,
+          spec.kind,
+          spec.creator,
+          spec.flow ? to_string(flow_of(execution)) : std::string(),
+          execution.facts.tags};
 }
 
 std::vector<Demand> demands_of(const LimitsRecord& limits, const LimitSubject& subject) {

@@ -40,6 +40,7 @@ constexpr std::uint64_t kept_seeds[] = {
     61000002624, 83000004088,  // a node that ended while the replay of its flow was being prepared ran again
     61000014342, 83000000506,  // the watcher did not know that a replayed node has not started, and may lose its steps
     61000055828,               // a cancellation spared a node by a record from before the replay of its flow
+    880000802,   881000271,    // a pool let go of an execution that it held back, by a record from before that
     31416003301,               // an addition read its flow before, and its nodes after, an addition of another engine
     900027,                    // an addition closed a cycle through a node whose reservation had lapsed unnoticed
 };
