@@ -1,8 +1,8 @@
-// Configuration files: the subset of TOML that settings need. Tables, dotted and quoted keys, strings (basic and
-// literal, on one line), whole numbers, true and false, arrays of strings, comments. Pure functions.
+// Configuration files in TOML, read by toml++. Of its values settings need strings, whole numbers, true and false and
+// arrays of strings; others are refused by name. Pure functions.
 //
-// A document is the list of its settings, each with its full name and its line; there are no nested values. Errors name
-// the line.
+// A document is the list of its settings, each with its full name and its line; tables are parts of the names. Errors
+// name the line.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,11 @@
 #include <flowfabric/result.hpp>
 
 namespace flowfabric {
+
+namespace limits {
+inline constexpr std::size_t max_toml_line_bytes = 8192;  // of a configuration file
+inline constexpr std::size_t max_toml_name_parts = 16;
+}  // namespace limits
 
 using TomlValue = std::variant<std::string, std::int64_t, bool, std::vector<std::string>>;
 
@@ -28,6 +33,8 @@ using TomlDocument = std::vector<TomlEntry>;  // in the order of the text
 // Every error of reading and of the functions below begins with "line N: ".
 Result<TomlDocument> read_toml(std::string_view text);
 
+// The text in quotes, with escapes where they are needed.
+std::string toml_string(std::string_view text);
 // The name as written in a file: profiles.default.store
 std::string name_of(const TomlEntry& entry);
 // For callers that find an entry to be wrong.
