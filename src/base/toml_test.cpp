@@ -119,6 +119,10 @@ TEST(Toml, MistakesNameTheirLine) {
       {"[a]\n[b]\n[a]", "line 3: Error while parsing table header: cannot redefine existing table 'a'"},
       {"a = \"\x01\"", "line 1: Error while parsing string: unescaped control characters"},
       {"a = 1\nb = \"\xff\"", "line 2: Encountered invalid utf-8 sequence"},
+      {"a = 1\n[ = 2]\nb = 3", "line 2: is not TOML"},
+      {"[ ==", "line 1: is not TOML"},
+      {"\u00e4 = 1", "line 1: Error while parsing root table"},
+      {"a = 1\nb\u3042 = 1", "line 2: Error while parsing"},
       {"a = [[[[]]]]", "line 1: values are nested too deeply"},
   };
   for (const auto& [text, message] : mistakes) {
