@@ -45,24 +45,15 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.record = std::make_unique<FlowRecord>(std::move(flow));
       return {};
     }
-    case RecordKind::flow_name:
-      return keep(slot, decode_flow_name(record.body));
-    case RecordKind::lane:
-      return keep(slot, decode_lane(record.body));
-    case RecordKind::name_space:
-      return keep(slot, decode_namespace(record.body));
-    case RecordKind::idempotency:
-      return keep(slot, decode_idempotency(record.body));
-    case RecordKind::keyring:
-      return keep(slot, decode_keyring(record.body));
-    case RecordKind::hooks:
-      return keep(slot, decode_hooks(record.body));
-    case RecordKind::api_keys:
-      return keep(slot, decode_api_keys(record.body));
-    case RecordKind::worker:
-      return keep(slot, decode_worker(record.body));
-    case RecordKind::schedule:
-      return keep(slot, decode_schedule(record));
+    case RecordKind::flow_name: return keep(slot, decode_flow_name(record.body));
+    case RecordKind::lane: return keep(slot, decode_lane(record.body));
+    case RecordKind::name_space: return keep(slot, decode_namespace(record.body));
+    case RecordKind::idempotency: return keep(slot, decode_idempotency(record.body));
+    case RecordKind::keyring: return keep(slot, decode_keyring(record.body));
+    case RecordKind::hooks: return keep(slot, decode_hooks(record.body));
+    case RecordKind::api_keys: return keep(slot, decode_api_keys(record.body));
+    case RecordKind::worker: return keep(slot, decode_worker(record.body));
+    case RecordKind::schedule: return keep(slot, decode_schedule(record));
     case RecordKind::limit_pool: {
       FF_TRY(pool, decode_pool(record));
       slot.indexed_due = armed_entry(record.key, pool.armed_due, grouping(pool));
