@@ -15,11 +15,6 @@
 
 namespace flowfabric {
 
-namespace limits {
-inline constexpr std::size_t max_toml_line_bytes = 8192;  // of a configuration file
-inline constexpr std::size_t max_toml_name_parts = 16;
-}  // namespace limits
-
 using TomlValue = std::variant<std::string, std::int64_t, bool, std::vector<std::string>>;
 
 struct TomlEntry {
