@@ -88,7 +88,11 @@ std::string holders_cell(const LimitUse& use) {
 }
 
 Table keys_table(const std::vector<LimitUse>& keys) {
-  Table table({{"KEY", false, true}, {"IN USE", true}, {"FREE", true}, {"HELD BACK", true}, {"NEXT START"},
+  Table table({{"KEY", false, true},
+               {"IN USE", true},
+               {"FREE", true},
+               {"HELD BACK", true},
+               {"NEXT START"},
                {"HOLDERS", false, true}});
   for (const LimitUse& use : keys) {
     table.add({{key_text(use)},
@@ -151,8 +155,8 @@ void print_check(const LimitCheck& check) {
     fmt::print("no limit is for it; it could start now\n");
     return;
   }
-  Table table({{"LIMIT", false, true}, {"KEY", false, true}, {"IN USE", true}, {"FREE", true}, {"HELD BACK", true},
-               {"WOULD"}});
+  Table table(
+      {{"LIMIT", false, true}, {"KEY", false, true}, {"IN USE", true}, {"FREE", true}, {"HELD BACK", true}, {"WOULD"}});
   for (const LimitChecked& one : check.limits) {
     table.add({{limit_label(one.info)},
                {key_text(one.use)},
@@ -257,8 +261,8 @@ void print_tally(const LimitTally& tally, bool dry_run) {
   for (const LimitChange change :
        {LimitChange::created, LimitChange::changed, LimitChange::unchanged, LimitChange::removed}) {
     const auto found = tally.find(change);
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", found == tally.end() ? 0 : found->second,
-                        to_string(change));
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", found == tally.end() ? 0 : found->second, to_string(change));
   }
   fmt::print("{}{}\n", text, dry_run ? " (dry run: nothing was changed)" : "");
 }
@@ -361,7 +365,8 @@ std::vector<Command> limit_reading_commands() {
             {{"--namespace", "NAME", "only limits for executions of this namespace: its own, and those for all"}})},
        run_limits_list},
       {{"limits show", one_limit_name, "show a limit and what is in use of it",
-        "Shows what a limit allows, and for each key the slots in use, the executions that have them, how many wait, and\n"
+        "Shows what a limit allows, and for each key the slots in use, the executions that have them, how many wait, "
+        "and\n"
         "when the next one may start.",
         options_of_reading(std::move(showing))},
        run_limits_show},
@@ -379,7 +384,8 @@ std::vector<Command> limit_reading_commands() {
 }
 
 constexpr const char* about_applying =
-    "Makes the limits of a file, and changes those that differ; applying a file again changes nothing. Every limit is a\n"
+    "Makes the limits of a file, and changes those that differ; applying a file again changes nothing. Every limit is "
+    "a\n"
     "table, which has its name:\n"
     "\n"
     "  [limits.api]\n"
@@ -391,40 +397,43 @@ constexpr const char* about_applying =
     "  rate = \"100/1m\"\n"
     "  burst = 20\n"
     "\n"
-    "Settings are name, namespace, lane, kind, per, concurrency, rate and burst. If one limit is not valid, or cannot be\n"
+    "Settings are name, namespace, lane, kind, per, concurrency, rate and burst. If one limit is not valid, or cannot "
+    "be\n"
     "changed so, nothing is changed. deploy/limits.toml is an example.";
 
 }  // namespace
 
 std::vector<Command> limit_commands() {
   std::vector<Command> all = limit_reading_commands();
-  all.push_back({{"limits set", one_limit_name, "create a limit, or change what it allows",
-                  "Makes a limit, or changes its concurrency and rate; give at least one of them. What is not given is not\n"
-                  "part of the limit. --lane, --kind and --per of an existing limit cannot be changed: remove it and make it\n"
-                  "anew. Lowering a limit lets what runs finish.",
-                  options_of_acting({limit_namespace_option(),
-                                     {"--lane", "NAME", "only executions of this lane"},
-                                     {"--kind", "NAME", "only executions of this kind"},
-                                     {"--per", "NAMES",
-                                      "count apart for each value of tags.NAME, namespace, lane, kind, creator or flow; up "
-                                      "to 4, like tags.app.customer,kind",
-                                      true},
-                                     {"--concurrency", "N", "so many at the same time, up to 10000"},
-                                     {"--rate", "COUNT/PERIOD", "so many starts in a period, like 100/1m"},
-                                     {"--burst", "N", "with --rate: a token bucket that holds N tokens"},
-                                     {"--expected-revision", "N", "only if it has this revision; 0: only if there is none"}})},
-                 run_limits_set});
+  all.push_back(
+      {{"limits set", one_limit_name, "create a limit, or change what it allows",
+        "Makes a limit, or changes its concurrency and rate; give at least one of them. What is not given is not\n"
+        "part of the limit. --lane, --kind and --per of an existing limit cannot be changed: remove it and make it\n"
+        "anew. Lowering a limit lets what runs finish.",
+        options_of_acting({limit_namespace_option(),
+                           {"--lane", "NAME", "only executions of this lane"},
+                           {"--kind", "NAME", "only executions of this kind"},
+                           {"--per", "NAMES",
+                            "count apart for each value of tags.NAME, namespace, lane, kind, creator or flow; up "
+                            "to 4, like tags.app.customer,kind",
+                            true},
+                           {"--concurrency", "N", "so many at the same time, up to 10000"},
+                           {"--rate", "COUNT/PERIOD", "so many starts in a period, like 100/1m"},
+                           {"--burst", "N", "with --rate: a token bucket that holds N tokens"},
+                           {"--expected-revision", "N", "only if it has this revision; 0: only if there is none"}})},
+       run_limits_set});
   all.push_back({{"limits remove", one_limit_name, "remove a limit", "Removes a limit. What it holds back starts.",
                   options_of_acting({limit_namespace_option(), yes_option()})},
                  run_limits_remove});
-  all.push_back({{"limits apply",
-                  {"FILE", 1, 1},
-                  "make the limits of a file",
-                  about_applying,
-                  options_of_acting({{"--namespace", "NAME", "the limits are of this namespace, and no others are touched"},
-                                     {"--prune", "", "remove limits that are not in the file"},
-                                     {"--dry-run", "", "only say what would be done"}})},
-                 run_limits_apply});
+  all.push_back(
+      {{"limits apply",
+        {"FILE", 1, 1},
+        "make the limits of a file",
+        about_applying,
+        options_of_acting({{"--namespace", "NAME", "the limits are of this namespace, and no others are touched"},
+                           {"--prune", "", "remove limits that are not in the file"},
+                           {"--dry-run", "", "only say what would be done"}})},
+       run_limits_apply});
   return all;
 }
 

@@ -45,7 +45,8 @@ TEST(Rates, AreACountAndAPeriod) {
   EXPECT_EQ(parse_rate("100/1m", "--rate").value(), (RateLimit{100, 60000, {}}));
   EXPECT_EQ(rate_text({100, 60000, {}}), "100/1m");
   EXPECT_EQ(rate_text({5, 1500, 7}), "5/1500ms, burst 7");
-  for (const char* wrong : {"", "100", "/1m", "100/", "100/m", "-1/1s", "1.5/1s", " 1/1s", "1/1s/2s", "99999999999/1s"}) {
+  for (const char* wrong :
+       {"", "100", "/1m", "100/", "100/m", "-1/1s", "1.5/1s", " 1/1s", "1/1s/2s", "99999999999/1s"}) {
     const auto parsed = parse_rate(wrong, "--rate");
     ASSERT_FALSE(parsed) << wrong;
     EXPECT_EQ(parsed.error().field, "--rate");
@@ -66,7 +67,8 @@ TEST(LimitFile, EveryTableIsALimit) {
 }
 
 TEST(LimitFile, ALimitMayHaveAnotherNameThanItsTable) {
-  const auto limits = read_limit_file("[limits.a]\nconcurrency=1\n[limits.b]\nname=\"a\"\nnamespace=\"n\"\nconcurrency=1\n", {});
+  const auto limits =
+      read_limit_file("[limits.a]\nconcurrency=1\n[limits.b]\nname=\"a\"\nnamespace=\"n\"\nconcurrency=1\n", {});
   ASSERT_TRUE(limits) << limits.error().message;
   EXPECT_EQ(limit_label((*limits)[1].request), "n/a");
   EXPECT_EQ(refusal("[limits.a]\nconcurrency=1\n[limits.b]\nname=\"a\"\nconcurrency=1\n"),
@@ -87,15 +89,17 @@ TEST(LimitFile, ErrorsNameLineAndSetting) {
             "line 2: limits.a.per: is \"customer\"; allowed: tags.NAME, namespace, lane, kind, creator, flow");
   EXPECT_EQ(refusal(head + "scope = \"x\"\n").find("line 2: limits.a.scope: unknown setting; a limit has name, "), 0U);
   EXPECT_EQ(refusal(head + "lane = \"x\"\n").find("line 2: limits.a: concurrency: is missing"), 0U);
-  EXPECT_EQ(refusal("[limit.a]\nconcurrency = 1\n").find("line 2: limit.a.concurrency: unknown setting; limits are tables"),
-            0U);
+  EXPECT_EQ(
+      refusal("[limit.a]\nconcurrency = 1\n").find("line 2: limit.a.concurrency: unknown setting; limits are tables"),
+      0U);
   EXPECT_EQ(refusal("[limits.\"a b\"]\nconcurrency = 1\n").find("line 2: limits.a b: name: has white space"), 0U);
 }
 
 TEST(LimitFile, ANamespaceIsForAllOfTheFile) {
   const std::string own = "[limits.a]\nconcurrency = 1\n";
   EXPECT_EQ(read_limit_file(own, "shop").value()[0].request.name_space, "shop");
-  EXPECT_EQ(refusal(two_limits, "other"), "line 7: limits.mails.namespace: is not \"other\", for which the file is applied");
+  EXPECT_EQ(refusal(two_limits, "other"),
+            "line 7: limits.mails.namespace: is not \"other\", for which the file is applied");
 }
 
 TEST(LimitPlans, SayWhatIsToBeDone) {
@@ -117,7 +121,8 @@ TEST(LimitPlans, PruningRemovesWhatIsNotInTheFile) {
   other.name = "other";
   LimitRequest of_shop = other;
   of_shop.name_space = "shop";
-  const std::vector<LimitInfo> present = {present_limit(wanted[0].request), present_limit(other), present_limit(of_shop)};
+  const std::vector<LimitInfo> present = {present_limit(wanted[0].request), present_limit(other),
+                                          present_limit(of_shop)};
   EXPECT_EQ(outcomes(plan_limits(wanted, present, {}).value()), std::vector<std::string>{"unchanged a"});
   EXPECT_EQ(outcomes(plan_limits(wanted, present, {true, {}}).value()),
             (std::vector<std::string>{"removed other", "removed shop/other", "unchanged a"}));
@@ -133,7 +138,8 @@ TEST(LimitPlans, RefuseWhatCannotBeChanged) {
   const auto planned = plan_limits(wanted, {present_limit(before)}, {});
   ASSERT_FALSE(planned);
   EXPECT_EQ(planned.error().code, Errc::conflict);
-  EXPECT_EQ(planned.error().message.find("line 3: limits.customers: lane: cannot be changed"), 0U) << planned.error().message;
+  EXPECT_EQ(planned.error().message.find("line 3: limits.customers: lane: cannot be changed"), 0U)
+      << planned.error().message;
 }
 
 TEST(LimitPlans, RefuseMoreThanAStoreMayHave) {

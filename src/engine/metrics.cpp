@@ -103,10 +103,11 @@ EngineMetrics::EngineMetrics()
                              "Decisions about firings of schedules; outcome is fired, buffered or skipped (also for "
                              "what was missed or refused).",
                              {Label::closed("outcome")}})),
-      held_back_(registry.counters({"flowfabric_limit_held_back_total",
-                                    "Executions that a limit held back; without a namespace: a limit for all namespaces.",
-                                    {Label::open("namespace"), Label::open("limit")},
-                                    max_limits_shown})),
+      held_back_(
+          registry.counters({"flowfabric_limit_held_back_total",
+                             "Executions that a limit held back; without a namespace: a limit for all namespaces.",
+                             {Label::open("namespace"), Label::open("limit")},
+                             max_limits_shown})),
       lease_losses_(registry.counters({"flowfabric_lease_losses_total",
                                        "Leases that were lost; cause is expired, revoked or worker_dead.",
                                        {Label::open("lane"), Label::closed("cause")},

@@ -76,7 +76,8 @@ Result<std::vector<WrongSlots>> SlotAudit::disagreements(Store& store) const {
 }
 
 // The pool is read first: whoever takes or gives back a slot after that changes it, so the guard of the repair fails.
-Result<std::optional<WrongSlots>> SlotAudit::look_again(Store& store, const Key& pool, const std::set<Key>& executions) {
+Result<std::optional<WrongSlots>> SlotAudit::look_again(Store& store, const Key& pool,
+                                                        const std::set<Key>& executions) {
   FF_TRY(before, store.load({pool}));
   if (before.empty()) return std::nullopt;
   FF_TRY(records, store.load({executions.begin(), executions.end()}));

@@ -79,7 +79,8 @@ TEST_P(LimitCommands, ALimitIsSetChangedAndRemoved) {
   says({"limits", "set", "customers", "--namespace", "shop", "--concurrency", "1"}, "limit shop/customers was created");
   says({"limits", "remove", "customers", "--yes"} + by("ann"), "limit customers was removed");
   EXPECT_EQ(run_json({"limits", "list"}).at("limits").as_array().size(), 1U);
-  const auto events = run_json({"events", "--cursor", "earliest", "--type", "limit_created,limit_changed,limit_removed"});
+  const auto events =
+      run_json({"events", "--cursor", "earliest", "--type", "limit_created,limit_changed,limit_removed"});
   EXPECT_EQ(events.at("events").as_array().size(), 4U) << boost::json::serialize(events);
 }
 
@@ -122,7 +123,8 @@ TEST_P(LimitCommands, BadInputIsRefusedByName) {
   refuses(set + Words{"--rate", "5/1m", "--burst", "0"}, 2, "--burst");
   refuses(set + Words{"--concurrency", "1", "--per", "customer"}, 2, "allowed: tags.NAME, namespace, lane");
   refuses({"limits", "show", "l"}, 3, "there is no limit \"l\" for all namespaces");
-  refuses({"limits", "remove", "l", "--namespace", "shop", "--yes"}, 3, "there is no limit \"l\" of namespace \"shop\"");
+  refuses({"limits", "remove", "l", "--namespace", "shop", "--yes"}, 3,
+          "there is no limit \"l\" of namespace \"shop\"");
   run(set + Words{"--concurrency", "1"});
   refuses(set + Words{"--concurrency", "1", "--lane", "mail"}, 4, "lane: cannot be changed");
   refuses(set + Words{"--concurrency", "2", "--expected-revision", "7"}, 4, "has revision 1");
@@ -131,7 +133,8 @@ TEST_P(LimitCommands, BadInputIsRefusedByName) {
 
 TEST_P(LimitCommands, AFileIsAppliedAsAWhole) {
   const std::string path = file(
-      "[limits.customers]\nper = [\"tags.app.customer\"]\nconcurrency = 3\n[limits.mails]\nlane = \"mail\"\nrate = \"100/1m\"\n");
+      "[limits.customers]\nper = [\"tags.app.customer\"]\nconcurrency = 3\n[limits.mails]\nlane = \"mail\"\nrate = "
+      "\"100/1m\"\n");
   run({"limits", "set", "old", "--concurrency", "9"});
   run({"limits", "set", "mails", "--lane", "mail", "--concurrency", "9"});
   says({"limits", "apply", path, "--prune", "--dry-run"},
@@ -155,7 +158,8 @@ TEST_P(LimitCommands, ABadFileChangesNothing) {
   refuses({"limits", "apply", file("# empty\n"), "--prune"}, 2, "has no limits, and --prune would remove all");
   refuses({"limits", "apply", folder_.file("missing.toml")}, 3, "missing.toml");
   run({"limits", "set", "b", "--lane", "x", "--concurrency", "1"});
-  refuses({"limits", "apply", file(good + "[limits.b]\nconcurrency = 1\n")}, 4, "line 4: limits.b: lane: cannot be changed");
+  refuses({"limits", "apply", file(good + "[limits.b]\nconcurrency = 1\n")}, 4,
+          "line 4: limits.b: lane: cannot be changed");
   EXPECT_EQ(run_json({"limits", "list"}).at("limits").as_array().size(), 1U);
 }
 
@@ -186,8 +190,12 @@ TEST(LostSlots, AreReportedAndCountedAnew) {
   {
     const auto engine = Engine::open(url).value();
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(engine->create(CreateRequest{.kind = "call"}));
-    ASSERT_EQ(engine->claim({.worker_id = "w", .worker_instance_id = "w-1", .lanes = {"default"}, .max_executions = 3,
-                             .lease_ttl_ms = limits_lease_ms})
+    ASSERT_EQ(engine
+                  ->claim({.worker_id = "w",
+                           .worker_instance_id = "w-1",
+                           .lanes = {"default"},
+                           .max_executions = 3,
+                           .lease_ttl_ms = limits_lease_ms})
                   .value()
                   .size(),
               2U);
@@ -206,7 +214,9 @@ TEST(LostSlots, AreReportedAndCountedAnew) {
   }
   const Finished found = run_program({"integrity", url});
   EXPECT_EQ(found.code, 1);
-  EXPECT_TRUE(contains(found.out, "limit \"l\" counts 2 slots as taken; executions have 1 of them, and 1 that it does not count")) << found.out;
+  EXPECT_TRUE(contains(found.out,
+                       "limit \"l\" counts 2 slots as taken; executions have 1 of them, and 1 that it does not count"))
+      << found.out;
   EXPECT_TRUE(contains(found.out, "one problem found")) << found.out;
   const Finished repaired = run_program({"integrity", "--repair", url});
   EXPECT_TRUE(contains(repaired.out, "counted the slots anew")) << repaired.out;

@@ -44,7 +44,8 @@ void work_until_done(const std::string& url, int number, Running& running, std::
   TestClient client(url);
   const std::string name = R"("worker_id":"w","worker_instance_id":"w-)" + std::to_string(number) + "\"";
   while (done < of_each_customer * static_cast<int>(customers.size())) {
-    const Reply claimed = client.post("/v1/claims", "{" + name + R"(,"max_executions":6,"wait_ms":50,"lease_ttl_ms":600000})");
+    const Reply claimed =
+        client.post("/v1/claims", "{" + name + R"(,"max_executions":6,"wait_ms":50,"lease_ttl_ms":600000})");
     ASSERT_EQ(claimed.status, 200) << claimed.body;
     const auto& executions = claimed.json.at("executions").as_array();
     for (const auto& one : executions) running.begin(text(one.at("tags").at("app.customer")));

@@ -623,6 +623,7 @@ TEST_P(Metrics, AreDocumented) {
   complete_flow();
   wait_and_signal();
   fire_a_schedule();
+  hold_one_back();
   std::map<std::string, Documented> exposed;
   for (const auto& [name, family] : scrape().families) {
     EXPECT_FALSE(family.samples.empty()) << name << " has no sample, so its labels cannot be compared";
