@@ -156,7 +156,7 @@ TEST_P(LimitCommands, ABadFileChangesNothing) {
   refuses({"limits", "apply", file(good + "[limits.b]\nconcurrency = 0\n")}, 2, "line 4: limits.b.concurrency: is 0");
   refuses({"limits", "apply", file(good + "[limits.b]\nspeed = 1\n")}, 2, "line 4: limits.b.speed: unknown setting");
   refuses({"limits", "apply", file("# empty\n"), "--prune"}, 2, "has no limits, and --prune would remove all");
-  refuses({"limits", "apply", folder_.file("missing.toml")}, 3, "missing.toml");
+  refuses({"limits", "apply", folder_.file("missing.toml")}, 5, "missing.toml");
   run({"limits", "set", "b", "--lane", "x", "--concurrency", "1"});
   refuses({"limits", "apply", file(good + "[limits.b]\nconcurrency = 1\n")}, 4,
           "line 4: limits.b: lane: cannot be changed");
