@@ -80,6 +80,11 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.record = std::make_unique<ScheduleRecord>(std::move(schedule));
       return {};
     }
+    case RecordKind::schedule_flow: {
+      FF_TRY(flow, decode_schedule_flow(record));
+      slot.record = std::make_unique<ScheduleFlowRecord>(std::move(flow));
+      return {};
+    }
     case RecordKind::limit_pool: {
       FF_TRY(pool, decode_pool(record));
       slot.indexed_due = armed_entry(record.key, pool.armed_due, grouping(pool));
@@ -159,6 +164,8 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     if (slot.version == 0) change.fixed = encode_fixed(*schedule);
     change.body = encode(*schedule);
     change.listing = listing_of(*schedule);
+  } else if (const ScheduleFlowRecord* scheduled = slot.schedule_flow()) {
+    change.body = encode(*scheduled);
   } else if (const PoolRecord* pool = slot.pool()) {
     if (slot.version == 0) change.fixed = encode_fixed(*pool);
     change.body = encode(*pool);
