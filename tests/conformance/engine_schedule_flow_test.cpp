@@ -327,11 +327,16 @@ TEST_P(FlowSchedules, ManyNodesAreCreatedAFewFlowsAtATime) {
   request.flow->edges.clear();
   for (int i = 0; i < 300; ++i) request.flow->nodes.push_back({"n" + std::to_string(i), job(), {}});
   create(request);
+  const auto version = [&] {
+    return value_of(engine().store().load({schedule_key("default", "s")})).at(0).version;
+  };
+  const std::uint64_t before = version();
   engine_.reset();
   clock_.advance_ms(10 * one_minute_ms);
   engine_ = open_engine(3);
   engine().settle();
   EXPECT_EQ(flows().size(), 10U);
+  EXPECT_GE(version() - before, 4U) << "three flows have 900 nodes, which is as much as one commit creates";
   EXPECT_EQ(describe().counts.missed, 0U);
 }
 
