@@ -106,17 +106,18 @@ Result<void> admit_flow_template(FlowRequest& flow, const std::string& name_spac
   return admit_flow_size(flow);
 }
 
-// As it is when nobody has set anything.
+// As it is when nobody has set anything. The creator may have been filled in.
 bool is_untouched(const CreateRequest& request) {
   CreateRequest untouched;
   untouched.name_space = request.name_space;
+  untouched.creator = request.creator;
   return request_digest(request) == request_digest(untouched) && !request.id && request.idempotency_key.empty() &&
          request.delay_until == 0 && !request.delay_ms && request.deadline_at == 0 && !request.deadline_ms;
 }
 
 Result<void> admit_target(ScheduleSpec& spec, const IngressLimits& limits) {
   if (spec.flow) {
-    if (!is_untouched(spec.execution)) return refuse_schedule("flow", "is given beside execution; give one of them");
+    if (!is_untouched(spec.execution) || !spec.execution.creator.empty()) return refuse_schedule("flow", "is given beside execution; give one of them");
     return placed_in("flow.", admit_flow_template(*spec.flow, spec.execution.name_space, limits));
   }
   if (is_untouched(spec.execution)) return refuse_schedule("execution", "is missing, and so is flow; give one of them");

@@ -46,7 +46,6 @@ inline constexpr std::string_view about_schedule_namespace = "The namespace of t
 
 // Left out if each firing creates a flow.
 struct ScheduledExecution {
-  static constexpr bool always_written = false;
   static bool present(const ScheduleSpec& spec) { return !spec.flow; }
   static Result<void> read(const Value& value, const At& at, ScheduleSpec& spec) {
     return Codec<CreateRequest>::read(value, at, spec.execution);

@@ -359,7 +359,7 @@ export interface ErrorDetail {
 }
 
 export interface Event {
-  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued' | 'hook_created' | 'hook_removed' | 'hook_rotated' | 'schedule_created' | 'schedule_updated' | 'schedule_paused' | 'schedule_resumed' | 'schedule_deleted' | 'schedule_fired' | 'schedule_skipped' | 'schedule_buffered';
+  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued' | 'hook_created' | 'hook_removed' | 'hook_rotated' | 'schedule_created' | 'schedule_updated' | 'schedule_paused' | 'schedule_resumed' | 'schedule_deleted' | 'schedule_fired' | 'schedule_skipped' | 'schedule_buffered' | 'limited' | 'limit_created' | 'limit_changed' | 'limit_removed';
   at?: number;
   execution_id?: string;
   flow_id?: string;
@@ -1224,7 +1224,8 @@ export interface RotateHookBody {
 }
 
 export interface RunningFiring {
-  execution_id: string;
+  execution_id?: string;
+  flow_id?: string;
   scheduled_at?: number;
 }
 
@@ -1264,6 +1265,7 @@ export interface ScheduleFiring {
   cause: 'timer' | 'trigger' | 'backfill';
   outcome: 'fired' | 'skipped' | 'buffered' | 'missed' | 'refused';
   execution_id?: string;
+  flow_id?: string;
   ended: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   count: number;
   detail?: string;
@@ -1285,7 +1287,8 @@ export interface ScheduleRequest {
   catch_up?: 'none' | 'last' | 'all';
   catch_up_limit?: number;
   start_window_ms?: number;
-  execution: CreateRequest;
+  execution?: CreateRequest;
+  flow?: FlowRequest;
 }
 
 export interface ScheduleSaved {
@@ -1310,7 +1313,8 @@ export interface ScheduleSpec {
   catch_up: 'none' | 'last' | 'all';
   catch_up_limit: number;
   start_window_ms: number;
-  execution: CreateRequest;
+  execution?: CreateRequest;
+  flow?: FlowRequest;
 }
 
 export interface ScheduleSummary {
@@ -1322,6 +1326,7 @@ export interface ScheduleSummary {
   time_zone?: string;
   kind?: string;
   lane?: string;
+  flow: boolean;
   next_at?: number;
   last_fired_at?: number;
   fired: number;
@@ -1346,7 +1351,8 @@ export interface ScheduleUpdateBody {
   catch_up?: 'none' | 'last' | 'all';
   catch_up_limit?: number;
   start_window_ms?: number;
-  execution: CreateRequest;
+  execution?: CreateRequest;
+  flow?: FlowRequest;
 }
 
 export interface Session {
@@ -1423,7 +1429,7 @@ export interface StateVector {
   lifecycle_phase: 'runnable' | 'active' | 'suspended' | 'terminal';
   ownership_state: 'unowned' | 'leased' | 'lease_expired_reclaimable' | 'lease_revoked';
   eligibility_state: 'not_applicable' | 'eligible_now' | 'not_eligible_until_time' | 'blocked_by_dependencies' | 'blocked_by_budget' | 'blocked_by_quota' | 'blocked_by_lane_state' | 'blocked_by_operator';
-  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children' | 'waiting_for_signal' | 'waiting_for_approval';
+  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children' | 'waiting_for_signal' | 'waiting_for_approval' | 'waiting_for_limit';
   terminal_outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   attempt_state: 'pending_first_attempt' | 'running_attempt' | 'attempt_interrupted' | 'pending_retry_attempt' | 'pending_reclaim_attempt' | 'pending_replay_attempt' | 'attempt_terminal' | 'none';
   public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
@@ -1538,6 +1544,7 @@ export interface TriggerReply {
   outcome: 'fired' | 'skipped' | 'buffered' | 'missed' | 'refused';
   scheduled_at?: number;
   execution_id?: string;
+  flow_id?: string;
   duplicate: boolean;
 }
 
@@ -1720,6 +1727,10 @@ export const eventTypes: readonly Event['type'][] = [
   'schedule_fired',
   'schedule_skipped',
   'schedule_buffered',
+  'limited',
+  'limit_created',
+  'limit_changed',
+  'limit_removed',
 ];
 
 /** Every route of the server that this dashboard is built into. */
