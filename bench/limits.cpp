@@ -39,8 +39,8 @@ std::vector<LimitRequest> rate_limit() {
 struct Variant {
   const char* name;
   std::vector<LimitRequest> (*limits)();
-  int keys;              // different values of the tag; 0: no tag
-  std::size_t beside;    // the variant with which it is compared
+  int keys;            // different values of the tag; 0: no tag
+  std::size_t beside;  // the variant with which it is compared
 };
 
 constexpr Variant variants[] = {

@@ -75,8 +75,8 @@ int run(const std::string& store) {
 
   auto described = client->get_schedule("default", "heartbeat");
   if (!described) return complain(described.error());
-  std::printf("%d beats, %d report and %d import; the schedule has fired %d times\n", beats.load(), reports.load(), imports.load(),
-              static_cast<int>(described->counts.fired));
+  std::printf("%d beats, %d report and %d import; the schedule has fired %d times\n", beats.load(), reports.load(),
+              imports.load(), static_cast<int>(described->counts.fired));
   if (auto deleted = client->delete_schedule("default", "heartbeat"); !deleted) return complain(deleted.error());
   return beats >= 2 && reports >= 1 && imports >= 1 ? 0 : 1;
 }

@@ -92,9 +92,9 @@ struct ScheduleSummary {
   std::string cron{};
   std::int64_t every_ms = 0;
   std::string time_zone{};
-  std::string kind{};  // of the executions or flows
-  std::string lane{};  // of the executions
-  bool flow = false;   // it creates flows
+  std::string kind{};       // of the executions or flows
+  std::string lane{};       // of the executions
+  bool flow = false;        // it creates flows
   TimestampMs next_at = 0;  // the next firing, without jitter; 0: none
   TimestampMs last_fired_at = 0;
   std::uint64_t fired = 0;
@@ -180,8 +180,9 @@ struct NextRuns {
 
 // Fires now, also while the schedule is paused.
 struct TriggerRequest {
-  bool ignore_overlap = false;    // starts beside what runs, whatever the policy
-  std::string idempotency_key{};  // repeating the call with the same key starts nothing new while what it started is kept
+  bool ignore_overlap = false;  // starts beside what runs, whatever the policy
+  std::string
+      idempotency_key{};  // repeating the call with the same key starts nothing new while what it started is kept
 };
 
 struct TriggerReply {

@@ -122,16 +122,17 @@ std::vector<Route> changing_schedule_routes() {
             return call.engine().trigger_schedule(body.name_space, schedule_name(call),
                                                   {body.ignore_overlap, body.idempotency_key}, std::move(by));
           }),
-      described(blocking_route<BackfillBody, BackfillReply>(ApiRole::operating, "POST", one_schedule + "/backfill",
-                                                            "Create the executions or flows of a past range of times.",
-                                                            [](Call& call, BackfillBody body) {
-                                                              Operator by = call.as_operator(std::move(body.reason));
-                                                              return call.engine().backfill_schedule(
-                                                                  body.name_space, schedule_name(call),
-                                                                  {body.from, body.to}, std::move(by));
-                                                            }),
-                "A scheduled time that has its execution or flow is left as it is, so the call can be repeated. They all "
-                "start at once, whatever the overlap policy; at most 1,000 in one call, with at most 10,000 nodes."),
+      described(
+          blocking_route<BackfillBody, BackfillReply>(ApiRole::operating, "POST", one_schedule + "/backfill",
+                                                      "Create the executions or flows of a past range of times.",
+                                                      [](Call& call, BackfillBody body) {
+                                                        Operator by = call.as_operator(std::move(body.reason));
+                                                        return call.engine().backfill_schedule(
+                                                            body.name_space, schedule_name(call), {body.from, body.to},
+                                                            std::move(by));
+                                                      }),
+          "A scheduled time that has its execution or flow is left as it is, so the call can be repeated. They all "
+          "start at once, whatever the overlap policy; at most 1,000 in one call, with at most 10,000 nodes."),
       blocking_route<Nothing, ScheduleSaved>(
           ApiRole::operating, "DELETE", one_schedule, "Delete a schedule. What it has created goes on.",
           [](Call& call, Nothing) {

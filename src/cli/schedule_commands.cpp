@@ -245,7 +245,7 @@ std::string created_by(const ScheduleFiring& firing) {
 }
 
 Table firings_table(const std::vector<ScheduleFiring>& history) {
-  Table table({{"SCHEDULED"}, {"DECIDED"}, {"CAUSE"}, {"OUTCOME"}, {"EXECUTION"}, {"ENDED"}, {"DETAIL", false, true}});
+  Table table({{"SCHEDULED"}, {"DECIDED"}, {"CAUSE"}, {"OUTCOME"}, {"CREATED"}, {"ENDED"}, {"DETAIL", false, true}});
   for (const ScheduleFiring& firing : history) {
     const bool bad = firing.outcome == FiringOutcome::missed || firing.outcome == FiringOutcome::refused;
     table.add({time_cell(firing.scheduled_at),
@@ -278,8 +278,8 @@ void print_schedule(const ScheduleDescription& schedule) {
   const ScheduleCounts& counts = schedule.counts;
   add("firings", fmt::format("{} fired, {} skipped, {} missed, {} refused", counts.fired, counts.skipped, counts.missed,
                              counts.refused));
-  add(spec.flow ? "flows" : "executions", fmt::format("{} succeeded, {} did not, {} running", counts.succeeded, counts.unsuccessful,
-                                schedule.running.size()));
+  add(spec.flow ? "flows" : "executions", fmt::format("{} succeeded, {} did not, {} running", counts.succeeded,
+                                                      counts.unsuccessful, schedule.running.size()));
   for (const TimestampMs at : schedule.next) add("next", format_time(at));
   for (const Reason& reason : schedule.explain) add("waits", reason.sentence);
   fmt::print("{}", facts.render(stdout_look()));
@@ -429,7 +429,8 @@ std::vector<Command> schedule_state_commands() {
 std::vector<Command> schedule_commands() {
   std::vector<Command> all = {
       {{"schedules create", one_schedule_name, "create a schedule",
-        "Creates a schedule, which creates an execution or a flow at each of its times while an engine runs on the store.",
+        "Creates a schedule, which creates an execution or a flow at each of its times while an engine runs on the "
+        "store.",
         options_of_reading(spec_options({{"--paused", "", "it fires nothing until it is resumed"}}))},
        run_schedules_create},
       {{"schedules update", one_schedule_name, "replace the spec of a schedule",
@@ -443,7 +444,8 @@ std::vector<Command> schedule_commands() {
                            {"--idempotency-key", "KEY", "repeating the command with this key starts nothing new"}})},
        run_schedules_trigger},
       {{"schedules backfill", one_schedule_name, "create the executions or flows of a past range of times",
-        "Creates what scheduled times do not have yet. They all start at once; at most 1,000 in one call, and 10,000 nodes.",
+        "Creates what scheduled times do not have yet. They all start at once; at most 1,000 in one call, and 10,000 "
+        "nodes.",
         options_of_acting({schedule_namespace_option(),
                            {"--from", "TIME", "the first scheduled time; required"},
                            {"--to", "TIME", "where the range ends, exclusive; required"}})},

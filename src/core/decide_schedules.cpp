@@ -48,7 +48,9 @@ Result<void> set_spec(Workspace& workspace, Slot& slot, const ScheduleSpec& spec
   return {};
 }
 
-const std::string& creator_of(const ScheduleSpec& spec) { return spec.flow ? spec.flow->creator : spec.execution.creator; }
+const std::string& creator_of(const ScheduleSpec& spec) {
+  return spec.flow ? spec.flow->creator : spec.execution.creator;
+}
 
 // A schedule without a next time would do nothing, and nobody would notice.
 Result<TimestampMs> first_firing(const ScheduleSpec& spec, const Context& context) {
@@ -118,8 +120,8 @@ Result<void> check_backfill_nodes(const ScheduleRecord& schedule, std::size_t fi
   if (!schedule.flow || firings * schedule.flow->nodes <= limits::max_backfill_nodes) return {};
   return fail(Errc::invalid_argument,
               "to: the range has " + std::to_string(firings) + " scheduled times, and each flow " +
-                  std::to_string(schedule.flow->nodes) + " nodes; allowed in one call: " +
-                  std::to_string(limits::max_backfill_nodes) + " nodes",
+                  std::to_string(schedule.flow->nodes) +
+                  " nodes; allowed in one call: " + std::to_string(limits::max_backfill_nodes) + " nodes",
               "to");
 }
 

@@ -82,16 +82,16 @@ Result<void> admit_flow_size(const FlowRequest& flow) {
   const std::size_t bytes = encode(ScheduleFlowRecord{flow, {}}).size();
   if (bytes <= limits::max_schedule_flow_bytes) return {};
   return fail(Errc::payload_too_large,
-              "nodes: the definition has " + std::to_string(bytes) + " bytes as stored; allowed in a schedule: at most " +
-                  std::to_string(limits::max_schedule_flow_bytes),
+              "nodes: the definition has " + std::to_string(bytes) +
+                  " bytes as stored; allowed in a schedule: at most " + std::to_string(limits::max_schedule_flow_bytes),
               "nodes");
 }
 
 // Each firing computes ids and times, so a definition cannot have them.
 Result<void> admit_flow_template(FlowRequest& flow, const std::string& name_space, const IngressLimits& limits) {
   if (flow.name_space != name_space && flow.name_space != default_namespace) {
-    return refuse_schedule("namespace", "is \"" + flow.name_space + "\"; the flow is in the namespace of its schedule, \"" +
-                                            name_space + "\"");
+    return refuse_schedule("namespace", "is \"" + flow.name_space +
+                                            "\"; the flow is in the namespace of its schedule, \"" + name_space + "\"");
   }
   flow.name_space = name_space;
   if (flow.id) return refuse_schedule("id", "is given; the ids of flows are computed");
@@ -117,7 +117,8 @@ bool is_untouched(const CreateRequest& request) {
 
 Result<void> admit_target(ScheduleSpec& spec, const IngressLimits& limits) {
   if (spec.flow) {
-    if (!is_untouched(spec.execution) || !spec.execution.creator.empty()) return refuse_schedule("flow", "is given beside execution; give one of them");
+    if (!is_untouched(spec.execution) || !spec.execution.creator.empty())
+      return refuse_schedule("flow", "is given beside execution; give one of them");
     return placed_in("flow.", admit_flow_template(*spec.flow, spec.execution.name_space, limits));
   }
   if (is_untouched(spec.execution)) return refuse_schedule("execution", "is missing, and so is flow; give one of them");

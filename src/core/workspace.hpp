@@ -44,7 +44,8 @@ struct Slot {
   // every slot as large.
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
                KeyringRecord, ApiKeysRecord, HooksRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord,
-               std::unique_ptr<ScheduleRecord>, std::unique_ptr<ScheduleFlowRecord>, std::unique_ptr<PoolRecord>, std::unique_ptr<LimitsRecord>>
+               std::unique_ptr<ScheduleRecord>, std::unique_ptr<ScheduleFlowRecord>, std::unique_ptr<PoolRecord>,
+               std::unique_ptr<LimitsRecord>>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;

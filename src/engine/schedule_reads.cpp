@@ -100,7 +100,8 @@ using LaneStates = std::map<std::string, LaneState>;
 Result<void> add_flow(Store& store, ScheduleRecord& schedule) {
   if (!schedule.flow) return {};
   FF_TRY(records, store.load({schedule_flow_key(schedule.name_space, schedule.name)}));
-  if (records.empty()) return fail(Errc::corruption, "the definition of the flow of the schedule is missing in the store");
+  if (records.empty())
+    return fail(Errc::corruption, "the definition of the flow of the schedule is missing in the store");
   FF_TRY(definition, decode_schedule_flow(records.front()));
   schedule.spec.flow = std::move(definition.request);
   schedule.spec.flow->name_space = schedule.name_space;

@@ -83,12 +83,13 @@ struct Shape<ScheduleSpec> {
           .within(1, limits::max_catch_up),
       field("start_window_ms", &S::start_window_ms, "A firing that is later than this was missed (a minute).")
           .up_to(limits::max_duration_ms),
-      Special<ScheduledExecution>{
-          "execution",
-          "What each firing creates, unless `flow` is given. The namespace is that of the schedule; it can have neither an "
-          "id nor an idempotency key, and no absolute times."},
+      Special<ScheduledExecution>{"execution",
+                                  "What each firing creates, unless `flow` is given. The namespace is that of the "
+                                  "schedule; it can have neither an "
+                                  "id nor an idempotency key, and no absolute times."},
       field("flow", &S::flow,
-            "Instead of `execution`: the flow that each firing creates. The same holds for its times and ids; it cannot be "
+            "Instead of `execution`: the flow that each firing creates. The same holds for its times and ids; it "
+            "cannot be "
             "open, and has at most 1,000 nodes."),
   };
 };
@@ -146,8 +147,7 @@ FF_SHAPE(ScheduleSummary, "ScheduleSummary", field("namespace", &T::name_space, 
          field("name", &T::name, "Its name."), field("state", &T::state, "Its state."),
          if_set("cron", &T::cron, "Its expression."), if_set("every_ms", &T::every_ms, "Its interval."),
          if_set("time_zone", &T::time_zone, "Its time zone."), if_set("kind", &T::kind, "Of its executions or flows."),
-         if_set("lane", &T::lane, "Of its executions."),
-         field("flow", &T::flow, "It creates flows, not executions."),
+         if_set("lane", &T::lane, "Of its executions."), field("flow", &T::flow, "It creates flows, not executions."),
          moment("next_at", &T::next_at, "The next firing, without jitter; absent: none."),
          moment("last_fired_at", &T::last_fired_at, "When it last created an execution or a flow."),
          field("fired", &T::fired, "How many of them it has created."),

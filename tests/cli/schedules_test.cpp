@@ -9,7 +9,8 @@
 namespace flowfabric::cli_test {
 namespace {
 
-const std::string import_flow = R"({"kind": "import", "nodes": [{"name": "a", "kind": "job"}, {"name": "b", "kind": "job"}],
+const std::string import_flow =
+    R"({"kind": "import", "nodes": [{"name": "a", "kind": "job"}, {"name": "b", "kind": "job"}],
   "edges": [{"from": "a", "to": "b"}]})";
 
 class Schedules : public OnAStore {

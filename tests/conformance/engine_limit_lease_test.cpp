@@ -177,8 +177,8 @@ TEST_P(LimitedLeases, RemovedAndMadeAnewAtOnce) {
   const Claims before = claim(ask(4));
   ASSERT_EQ(before.size(), 1U);
   EXPECT_EQ(claimed(4).size(), 0U);
-  const auto replies = call_together(engine(), {RemoveLimitCommand{{std::nullopt, "l"}, {"ops", {}}},
-                                                SetLimitCommand{at_most(2), {"ops", {}}}});
+  const auto replies = call_together(
+      engine(), {RemoveLimitCommand{{std::nullopt, "l"}, {"ops", {}}}, SetLimitCommand{at_most(2), {"ops", {}}}});
   for (const auto& reply : replies) EXPECT_TRUE(reply);
   engine().settle();
   // It counts what starts after it was made.

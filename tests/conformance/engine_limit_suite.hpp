@@ -46,9 +46,7 @@ class LimitSuite : public EngineSuite {
     EngineSuite::TearDown();
   }
 
-  LimitSaved set(LimitRequest request) {
-    return call<LimitSaved>(SetLimitCommand{std::move(request), {"ops", {}}});
-  }
+  LimitSaved set(LimitRequest request) { return call<LimitSaved>(SetLimitCommand{std::move(request), {"ops", {}}}); }
   LimitSaved remove(const std::string& name) {
     return call<LimitSaved>(RemoveLimitCommand{{std::nullopt, name}, {"ops", {}}});
   }

@@ -135,7 +135,8 @@ TEST_P(FlowSchedules, TheDefinitionIsShownAsItWasGiven) {
                 ScheduleRequest again = request;
                 ok(admit(again, IngressLimits{}, nullptr));
                 return again;
-              }()}).duplicate);
+              }()})
+                  .duplicate);
   engine().advance(one_minute_ms);
   run_all();
   EXPECT_EQ(claim_all("side").size(), 1U);
@@ -327,9 +328,7 @@ TEST_P(FlowSchedules, ManyNodesAreCreatedAFewFlowsAtATime) {
   request.flow->edges.clear();
   for (int i = 0; i < 300; ++i) request.flow->nodes.push_back({"n" + std::to_string(i), job(), {}});
   create(request);
-  const auto version = [&] {
-    return value_of(engine().store().load({schedule_key("default", "s")})).at(0).version;
-  };
+  const auto version = [&] { return value_of(engine().store().load({schedule_key("default", "s")})).at(0).version; };
   const std::uint64_t before = version();
   engine_.reset();
   clock_.advance_ms(10 * one_minute_ms);

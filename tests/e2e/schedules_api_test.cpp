@@ -86,9 +86,9 @@ TEST_F(SchedulesApi, schedule_creates_flows_instead_of_executions) {
   const auto events = client.get(one + "/history").json.at("events").as_array();
   EXPECT_EQ(events.back().at("flow_id"), fired.json.at("flow_id"));
   refuses(client.post("/v1/schedules", R"({"name":"x","every_ms":3600000})"), 400, "invalid_argument", "execution");
-  refuses(client.post("/v1/schedules",
-                      R"({"name":"x","every_ms":3600000,"execution":{"kind":"k"},"flow":)" + flow + "}"),
-          400, "invalid_argument", "flow");
+  refuses(
+      client.post("/v1/schedules", R"({"name":"x","every_ms":3600000,"execution":{"kind":"k"},"flow":)" + flow + "}"),
+      400, "invalid_argument", "flow");
   refuses(client.post("/v1/schedules", R"({"name":"x","every_ms":3600000,"flow":{"kind":"k","open":true}})"), 400,
           "invalid_argument", "flow.open");
 }

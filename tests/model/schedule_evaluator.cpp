@@ -26,8 +26,8 @@ void ScheduleEvaluator::start(TimestampMs at, bool counts_as_running) {
 }
 
 void ScheduleEvaluator::decide(TimestampMs at) {
-  const bool is_free = blocking_.empty() || spec_.overlap == OverlapPolicy::allow ||
-                       spec_.overlap == OverlapPolicy::cancel_running;
+  const bool is_free =
+      blocking_.empty() || spec_.overlap == OverlapPolicy::allow || spec_.overlap == OverlapPolicy::cancel_running;
   if (is_free) return start(at);
   if (spec_.overlap == OverlapPolicy::buffer_one && !buffered_) {
     buffered_ = at;

@@ -18,8 +18,9 @@
 namespace flowfabric::chaos {
 namespace {
 
-constexpr std::uint64_t limited_per_second = 40;  // executions that are submitted, about as many as the limits let start
-constexpr std::uint32_t at_a_time = 6;            // of all
+constexpr std::uint64_t limited_per_second =
+    40;                                 // executions that are submitted, about as many as the limits let start
+constexpr std::uint32_t at_a_time = 6;  // of all
 constexpr std::uint32_t of_a_kind = 4;
 constexpr std::uint32_t starts = 15;  // of kind `fragile` in a period
 constexpr std::int64_t period_ms = 500;
