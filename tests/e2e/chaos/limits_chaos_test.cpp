@@ -138,7 +138,7 @@ class LimitsChaos : public ::testing::TestWithParam<StoreChoice> {
       }
     }
     LimitAccount account;
-    std::string cursor;
+    std::string cursor = "earliest";
     for (;;) {
       const EventPage page = must_be(engine->read_events({}, cursor, log_page, 0));
       for (const Event& event : page.events) account.take(event);
