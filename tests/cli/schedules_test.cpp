@@ -24,7 +24,9 @@ class Schedules : public OnAStore {
   test::TempDir folder_{"flowfabric-schedules-cli"};
 };
 
-TEST_F(Schedules, CreateTriggerAndShowFlows) {
+INSTANTIATE_TEST_SUITE_P(, Schedules, testing::ValuesIn(all_ways()), way_name);
+
+TEST_P(Schedules, CreateTriggerAndShowFlows) {
   const auto made = run({"schedules", "create", "nightly", "--every", "1h", "--flow", file(import_flow)});
   ASSERT_EQ(made.code, 0) << made.err;
   const auto fired = run({"schedules", "trigger", "nightly"});

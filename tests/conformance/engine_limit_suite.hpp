@@ -9,6 +9,7 @@
 
 #include "conformance/engine_suite.hpp"
 #include "core/limiting.hpp"
+#include "core/records.hpp"
 #include "engine/limit_reads.hpp"
 
 namespace flowfabric::test {

@@ -5,6 +5,7 @@
 #include "conformance/engine_suite.hpp"
 #include "core/flow_nesting.hpp"
 #include "core/schedule_ingress.hpp"
+#include "core/schedule_records.hpp"
 #include "engine/schedule_reads.hpp"
 
 namespace flowfabric::test {

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "core/schedule_ingress.hpp"
+#include "core/schedule_records.hpp"
 #include "engine/integrity.hpp"
 #include "engine/schedule_reads.hpp"
 #include "model/schedule_evaluator.hpp"
