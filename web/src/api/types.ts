@@ -1301,7 +1301,8 @@ export interface RotateHookBody {
 }
 
 export interface RunningFiring {
-  execution_id: string;
+  execution_id?: string;
+  flow_id?: string;
   scheduled_at?: number;
 }
 
@@ -1341,6 +1342,7 @@ export interface ScheduleFiring {
   cause: 'timer' | 'trigger' | 'backfill';
   outcome: 'fired' | 'skipped' | 'buffered' | 'missed' | 'refused';
   execution_id?: string;
+  flow_id?: string;
   ended: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   count: number;
   detail?: string;
@@ -1362,7 +1364,8 @@ export interface ScheduleRequest {
   catch_up?: 'none' | 'last' | 'all';
   catch_up_limit?: number;
   start_window_ms?: number;
-  execution: CreateRequest;
+  execution?: CreateRequest;
+  flow?: FlowRequest;
 }
 
 export interface ScheduleSaved {
@@ -1387,7 +1390,8 @@ export interface ScheduleSpec {
   catch_up: 'none' | 'last' | 'all';
   catch_up_limit: number;
   start_window_ms: number;
-  execution: CreateRequest;
+  execution?: CreateRequest;
+  flow?: FlowRequest;
 }
 
 export interface ScheduleSummary {
@@ -1399,6 +1403,7 @@ export interface ScheduleSummary {
   time_zone?: string;
   kind?: string;
   lane?: string;
+  flow: boolean;
   next_at?: number;
   last_fired_at?: number;
   fired: number;
@@ -1423,7 +1428,8 @@ export interface ScheduleUpdateBody {
   catch_up?: 'none' | 'last' | 'all';
   catch_up_limit?: number;
   start_window_ms?: number;
-  execution: CreateRequest;
+  execution?: CreateRequest;
+  flow?: FlowRequest;
 }
 
 export interface Session {
@@ -1615,6 +1621,7 @@ export interface TriggerReply {
   outcome: 'fired' | 'skipped' | 'buffered' | 'missed' | 'refused';
   scheduled_at?: number;
   execution_id?: string;
+  flow_id?: string;
   duplicate: boolean;
 }
 
