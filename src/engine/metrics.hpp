@@ -8,6 +8,7 @@
 
 #include <flowfabric/result.hpp>
 
+#include "core/commands.hpp"
 #include "core/workspace.hpp"
 #include "observe/metrics.hpp"
 
@@ -23,6 +24,8 @@ class EngineMetrics {
   void batch_ended(bool sweep, std::string_view outcome, std::size_t pieces, std::int64_t nanoseconds);
   // A signal or a decision was delivered.
   void signal_answered(const SignalReply& reply);
+  // A create under a key at submission was answered.
+  void create_answered(const CreateRequest& request, const Result<Reply>& reply);
   // Counts the effects of a committed record, at `now` by the store's clock.
   void committed(const Slot& slot, TimestampMs now);
 
@@ -53,6 +56,7 @@ class EngineMetrics {
   observe::Family<observe::Histogram>& flow_lifetime_;
   observe::Family<observe::Counter>& signals_;
   observe::Family<observe::Counter>& waits_ended_;
+  observe::Family<observe::Counter>& creates_under_keys_;
   observe::Family<observe::Counter>& firings_;
   observe::Family<observe::Counter>& lease_losses_;
   observe::Family<observe::Counter>& worker_deaths_;
