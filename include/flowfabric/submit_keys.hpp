@@ -29,7 +29,8 @@ struct UniqueKey {
 struct Debounce {
   std::string key{};
   std::int64_t delay_ms = 0;
-  std::optional<std::int64_t> max_wait_ms{};  // it starts so long after the first create at the latest; absent: no bound
+  std::optional<std::int64_t>
+      max_wait_ms{};  // it starts so long after the first create at the latest; absent: no bound
 
   friend bool operator==(const Debounce&, const Debounce&) = default;
 };

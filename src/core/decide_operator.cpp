@@ -223,8 +223,7 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, con
   }
   // An execution that ended in this command is removed later, so that its end is logged. A member goes with its flow.
   // So is one whose schedule has to be told of its end first, or that has slots or a key to give back.
-  if (slot->changed || facts.member || (facts.gates & untold_schedule) != 0 || owes_slots(facts) ||
-      owes_key(facts)) {
+  if (slot->changed || facts.member || (facts.gates & untold_schedule) != 0 || owes_slots(facts) || owes_key(facts)) {
     return RemoveReply{false};
   }
   // Tags may have changed since the execution was found by one.

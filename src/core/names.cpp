@@ -147,7 +147,8 @@ constexpr std::array<Names, 2> approval_decisions = {"approve", "reject"};
 constexpr std::array<Names, 3> conflict_rules = {"reject", "return", "replace"};
 constexpr std::array<Names, 2> throttle_rules = {"reject", "return"};
 constexpr std::array<Names, 4> submit_key_kinds = {"none", "unique", "debounce", "throttle"};
-constexpr std::array<Names, 6> create_outcomes = {"created", "duplicate", "returned", "replaced", "debounced", "throttled"};
+constexpr std::array<Names, 6> create_outcomes = {"created",  "duplicate", "returned",
+                                                  "replaced", "debounced", "throttled"};
 constexpr std::array<Names, 3> group_states = {"waiting", "fired", "impossible"};
 
 template <class Enum, std::size_t n>

@@ -69,11 +69,11 @@ Result<KeyVerdict> judge_unique(Workspace& workspace, const UniqueKey& unique, c
 // What cannot change any more must be the same.
 Result<void> check_same_job(const Execution& waiting, const CreateRequest& request) {
   const Spec& spec = waiting.spec;
-  const char* differs = spec.lane != request.lane                                       ? "lane"
-                        : spec.kind != request.kind                                     ? "kind"
+  const char* differs = spec.lane != request.lane                                     ? "lane"
+                        : spec.kind != request.kind                                   ? "kind"
                         : spec.required_capabilities != request.required_capabilities ? "required_capabilities"
-                        : spec.policy != request.policy                                 ? "policy"
-                                                                                        : nullptr;
+                        : spec.policy != request.policy                               ? "policy"
+                                                                                      : nullptr;
   if (differs == nullptr) return {};
   return Unexpected(Error{Errc::conflict,
                           std::string(differs) + ": is not that of execution " + to_string(waiting.id) +
@@ -146,11 +146,13 @@ void cancel_for(Slot& old, const Execution& made, const CreateRequest& request, 
   facts.cancellation_reason = reason;
   facts.cancelled_by = request.creator.empty() ? "unique key " + request.unique->key : request.creator;
   facts.submit.holds = SubmitKeyKind::none;
-  finish(transition, Outcome::cancelled, EventType::cancelled, AttemptState::ended_cancelled, facts.cancelled_by, reason);
+  finish(transition, Outcome::cancelled, EventType::cancelled, AttemptState::ended_cancelled, facts.cancelled_by,
+         reason);
 }
 
 // The record of the key, for a change. A new one if there is none.
-SubmitKeyRecord& make_key_record(Slot& slot, const std::string& name_space, SubmitKeyKind kind, const std::string& key) {
+SubmitKeyRecord& make_key_record(Slot& slot, const std::string& name_space, SubmitKeyKind kind,
+                                 const std::string& key) {
   if (slot.submit_key() == nullptr || slot.erased) {
     auto record = std::make_unique<SubmitKeyRecord>();
     record->name_space = name_space;
@@ -250,7 +252,8 @@ Result<KeyVerdict> judge_key(Workspace& workspace, const CreateCommand& command,
   return judge_throttle(workspace, *request.throttle, *key, context);
 }
 
-void take_key(Workspace& workspace, const CreateRequest& request, Slot& made, Slot* in_the_way, const Context& context) {
+void take_key(Workspace& workspace, const CreateRequest& request, Slot& made, Slot* in_the_way,
+              const Context& context) {
   const RequestedKey wanted = requested_key(request);
   if (wanted.kind == SubmitKeyKind::none) return;
   const Key key = submit_key(wanted.kind, request.name_space, wanted.key);

@@ -66,7 +66,8 @@ TEST(UniqueKeys, EveryRuleInEveryStateOfTheHolder) {
       const ExecutionId old = stage.expect<Created>(create_under_key(stage, first)).execution_id;
       holder.reach(stage, old);
       const auto reply = stage.run(create_under_key(stage, with_unique(rule)));
-      EXPECT_EQ(stage.state(old), !holder.has_ended && rule == OnConflict::replace ? PublicState::cancelled : holder.state);
+      EXPECT_EQ(stage.state(old),
+                !holder.has_ended && rule == OnConflict::replace ? PublicState::cancelled : holder.state);
       if (!holder.has_ended && rule == OnConflict::reject) {
         ASSERT_FALSE(reply);
         EXPECT_EQ(reply.error().code, Errc::conflict);
@@ -74,9 +75,9 @@ TEST(UniqueKeys, EveryRuleInEveryStateOfTheHolder) {
       }
       ASSERT_TRUE(reply) << reply.error().message;
       const auto& created = std::get<Created>(*reply);
-      const CreateOutcome wanted = holder.has_ended             ? CreateOutcome::created
+      const CreateOutcome wanted = holder.has_ended            ? CreateOutcome::created
                                    : rule == OnConflict::reuse ? CreateOutcome::returned
-                                                                : CreateOutcome::replaced;
+                                                               : CreateOutcome::replaced;
       EXPECT_EQ(created.outcome, wanted);
       EXPECT_EQ(created.duplicate, wanted == CreateOutcome::returned);
       EXPECT_EQ(created.execution_id == old, wanted == CreateOutcome::returned);

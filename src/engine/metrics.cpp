@@ -99,11 +99,11 @@ EngineMetrics::EngineMetrics()
       waits_ended_(registry.counters({"flowfabric_waits_ended_total",
                                       "Waits that ended; cause is signals, veto, timeout or operator.",
                                       {Label::closed("cause")}})),
-      creates_under_keys_(registry.counters(
-          {"flowfabric_creates_under_keys_total",
-           "Creates with a unique, debounce or throttle key that this engine has answered; outcome is that of the reply, "
-           "or rejected.",
-           {Label::closed("kind"), Label::closed("outcome")}})),
+      creates_under_keys_(registry.counters({"flowfabric_creates_under_keys_total",
+                                             "Creates with a unique, debounce or throttle key that this engine has "
+                                             "answered; outcome is that of the reply, "
+                                             "or rejected.",
+                                             {Label::closed("kind"), Label::closed("outcome")}})),
       firings_(
           registry.counters({"flowfabric_schedule_firings_total",
                              "Decisions about firings of schedules; outcome is fired, buffered or skipped (also for "

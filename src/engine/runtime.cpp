@@ -455,8 +455,7 @@ void Runtime::join_parked_claims(std::vector<Work>& batch) {
   for (const Work& work : batch) {
     const QueuedCommand* queued = command_of(work);
     const auto* create = queued == nullptr ? nullptr : std::get_if<CreateCommand>(&queued->command);
-    if (create == nullptr || create->request.delay_until != 0 || create->request.delay_ms ||
-        create->request.debounce) {
+    if (create == nullptr || create->request.delay_until != 0 || create->request.delay_ms || create->request.debounce) {
       continue;
     }
     const CreateRequest& request = create->request;

@@ -391,7 +391,8 @@ struct Shape<CreateRequest> {
       field("id", &R::id, "A UUID chosen by the client; generated if absent."),
       field("traceparent", &R::traceparent,
             "W3C trace context, passed to the worker that claims it. Absent: the header of that name."),
-      field("unique", &R::unique, "At most one execution that has not ended has this key. Excludes `debounce`, `throttle`."),
+      field("unique", &R::unique,
+            "At most one execution that has not ended has this key. Excludes `debounce`, `throttle`."),
       field("debounce", &R::debounce,
             "One execution for creates that come shortly after each other, with the input of the newest. Excludes "
             "`unique`, `throttle`."),
@@ -407,10 +408,11 @@ struct Shape<Created> {
       field("public_state", &Created::public_state,
             "Its state now; absent for a duplicate whose execution retention has removed since."),
       field("duplicate", &Created::duplicate, "This call has created nothing; `outcome` says why."),
-      field("outcome", &Created::outcome,
-            "created; duplicate: an earlier request with this idempotency key or id has created it; returned: it has the "
-            "unique key already; replaced: created, and `replaced` was cancelled; debounced: it waits, and has the input "
-            "of this call now; throttled: it was the last to be created under the key of the throttle."),
+      field(
+          "outcome", &Created::outcome,
+          "created; duplicate: an earlier request with this idempotency key or id has created it; returned: it has the "
+          "unique key already; replaced: created, and `replaced` was cancelled; debounced: it waits, and has the input "
+          "of this call now; throttled: it was the last to be created under the key of the throttle."),
       field("replaced", &Created::replaced, "The execution that had the unique key and was cancelled."),
   };
 };

@@ -277,7 +277,8 @@ TEST_P(EngineSubmit, ADeathInACreateLeavesKeyAndExecutionOrNeither) {
       const ExecutionId old = make(unique_job(key));
       auto watch = std::make_shared<Watch>();
       {
-        Driver dying(std::make_unique<WatchedStore>(open_store(), watch), clock_, 100 + static_cast<std::uint64_t>(fatal));
+        Driver dying(std::make_unique<WatchedStore>(open_store(), watch), clock_,
+                     100 + static_cast<std::uint64_t>(fatal));
         watch->calls = 0;
         watch->fatal_call = fatal;
         watch->death = death;

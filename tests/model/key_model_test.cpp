@@ -159,7 +159,8 @@ class KeyPlay {
         break;
       case 1:
         request.debounce = Debounce{key, static_cast<std::int64_t>(1 + below(500)), {}};
-        if (below(2) == 0) request.debounce->max_wait_ms = request.debounce->delay_ms + static_cast<std::int64_t>(below(800));
+        if (below(2) == 0)
+          request.debounce->max_wait_ms = request.debounce->delay_ms + static_cast<std::int64_t>(below(800));
         break;
       default: request.throttle = Throttle{key, 2, 600, static_cast<OnThrottle>(below(2))};
     }

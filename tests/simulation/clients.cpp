@@ -18,9 +18,7 @@ bool was_decided(const Error& error) {
 }
 
 // The partition of an execution with a supplied id.
-ExecutionId id_of(const CreateRequest& request) {
-  return {placement(request, *request.id), *request.id};
-}
+ExecutionId id_of(const CreateRequest& request) { return {placement(request, *request.id), *request.id}; }
 
 std::string name_of_debounce(const CreateRequest& request) { return request.name_space + "/" + request.debounce->key; }
 
@@ -130,8 +128,7 @@ CreateRequest World::random_create() {
 void World::give_key(CreateRequest& request) {
   switch (random_.below(3)) {
     case 0:
-      request.unique =
-          UniqueKey{fmt::format("unique-{}", random_.below(3)), static_cast<OnConflict>(random_.below(3))};
+      request.unique = UniqueKey{fmt::format("unique-{}", random_.below(3)), static_cast<OnConflict>(random_.below(3))};
       return;
     case 1:
       make_debounced(request, random_.below(2));

@@ -422,8 +422,8 @@ void Watcher::check_everything() {
   std::size_t seen = 0;
   for (const RecordKind kind :
        {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency, RecordKind::keyring,
-        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule,
-        RecordKind::limits, RecordKind::limit_pool, RecordKind::submit_key}) {
+        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule, RecordKind::limits,
+        RecordKind::limit_pool, RecordKind::submit_key}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);

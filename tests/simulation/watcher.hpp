@@ -208,12 +208,12 @@ class Watcher {
   using Counted = std::pair<std::uint64_t, std::string>;
   std::map<Key, std::vector<std::pair<Counted, std::uint64_t>>> counted_;
   std::map<Counted, StartsOf> starts_;
-  std::set<Counted> new_starts_;   // of the commit at hand
+  std::set<Counted> new_starts_;  // of the commit at hand
   std::map<Key, SubmitKeyRecord> submit_keys_;
   std::map<std::string, std::set<Key>> live_unique_;  // executions that have not ended, by namespace and unique key
   std::set<std::string> changed_unique_;              // by the commit at hand
   std::map<std::string, std::vector<TimestampMs>> let_in_;  // creations, by namespace and throttle key
-  std::vector<Key> just_removed_;  // flows, by the commit at hand
+  std::vector<Key> just_removed_;                           // flows, by the commit at hand
   KeyringRecord keyring_;
   int rotations_ = 0;
   std::map<Key, TimestampMs> removable_;  // see permit_removal

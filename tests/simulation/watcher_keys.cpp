@@ -65,7 +65,8 @@ void Watcher::check_unique() {
 void Watcher::check_keys(TimestampMs now) const {
   for (const auto& [key, record] : submit_keys_) {
     if (record.kind == SubmitKeyKind::throttle) {
-      if (record.expires_at <= now) violated("the clock does what is due", "a throttle has been over since {}", record.expires_at);
+      if (record.expires_at <= now)
+        violated("the clock does what is due", "a throttle has been over since {}", record.expires_at);
       continue;
     }
     const auto found = shadows_.find(execution_key(record.execution_id));
