@@ -796,42 +796,4 @@ Result<Execution> decode_execution(const Record& record) {
   return execution;
 }
 
-// Without a key nothing is added, so digests that are stored stay right.
-static void put_submit_keys(Encoder& out, const CreateRequest& request) {
-  if (const auto& unique = request.unique) {
-    out.text("unique");
-    out.text(unique->key);
-    out.enumerator(unique->on_conflict);
-  }
-  if (const auto& debounce = request.debounce) {
-    out.text("debounce");
-    out.text(debounce->key);
-    out.number(debounce->delay_ms);
-    put_optional(out, debounce->max_wait_ms, put_number);
-  }
-  if (const auto& throttle = request.throttle) {
-    out.text("throttle");
-    out.text(throttle->key);
-    out.unsigned_number(throttle->count);
-    out.number(throttle->period_ms);
-    out.enumerator(throttle->on_limit);
-  }
-}
-
-std::uint64_t request_digest(const CreateRequest& request) {
-  Encoder out;
-  out.text(request.name_space);
-  out.text(request.lane);
-  out.text(request.kind);
-  out.text(request.payload);
-  out.text(request.payload_encoding);
-  out.number(request.priority);
-  put_tags(out, request.tags);
-  put_strings(out, request.required_capabilities);
-  put_policy(out, request.policy);
-  out.text(request.creator);
-  put_submit_keys(out, request);
-  return digest64(out.take());
-}
-
 }  // namespace flowfabric
