@@ -180,8 +180,12 @@ class KeyPlay {
     }
     EXPECT_EQ(created->outcome, expected.outcome);
     const bool is_named = expected.outcome != CreateOutcome::created && expected.outcome != CreateOutcome::replaced;
-    if (is_named) EXPECT_EQ(created->execution_id, *expected.names);
-    if (expected.outcome == CreateOutcome::replaced) EXPECT_EQ(created->replaced, expected.names);
+    if (is_named) {
+      EXPECT_EQ(created->execution_id, *expected.names);
+    }
+    if (expected.outcome == CreateOutcome::replaced) {
+      EXPECT_EQ(created->replaced, expected.names);
+    }
     EXPECT_EQ(created->duplicate, is_named);
     if (!created->duplicate) ids_.push_back(created->execution_id);
     keys_.note(request, *created, at);
@@ -196,7 +200,8 @@ class KeyPlay {
     ASSERT_TRUE(claimed) << claimed.error().message;
     for (const ClaimedExecution& one : *claimed) {
       EXPECT_TRUE(keys_.is_live(one.execution_id, now()));
-      if (const std::string* payload = keys_.payload(one.execution_id)) EXPECT_EQ(one.payload, *payload);
+      const std::string* payload = keys_.payload(one.execution_id);
+      EXPECT_TRUE(payload == nullptr || one.payload == *payload);
       held_.push_back(one);
     }
   }
