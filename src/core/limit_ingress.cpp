@@ -33,9 +33,23 @@ Result<void> admit_per(const std::vector<std::string>& per) {
 
 Result<void> admit_rate(const RateLimit& rate) {
   FF_TRY_VOID(admit_range<std::uint32_t>(rate.count, "rate.count", 1, limits::max_rate_count));
-  FF_TRY_VOID(admit_range<std::int64_t>(rate.period_ms, "rate.period_ms", 1, 31LL * 24 * 3600 * 1000));
+  FF_TRY_VOID(admit_range<std::int64_t>(rate.period_ms, "rate.period_ms", 1, limits::max_rate_period_ms));
   if (rate.burst) FF_TRY_VOID(admit_range<std::uint32_t>(*rate.burst, "rate.burst", 1, limits::max_rate_count));
   return {};
+}
+
+// By the rules of changes, which name the field `set`.
+Result<void> admit_tags_of_check(const Tags& tags) {
+  constexpr std::string_view in_changes = "set";
+  TagChanges changes;
+  changes.set = tags;
+  const auto admitted = admit(changes);
+  if (admitted) return {};
+  Error error = admitted.error();
+  for (std::string* text : {&error.message, &error.field}) {
+    if (text->starts_with(in_changes)) text->replace(0, in_changes.size(), "tags");
+  }
+  return Unexpected(std::move(error));
 }
 
 }  // namespace
@@ -44,6 +58,21 @@ Result<void> admit(const LimitName& limit) {
   FF_TRY_VOID(admit_text(limit.name, "name", 1, limits::max_limit_name_bytes, Content::no_controls_or_spaces));
   FF_TRY_VOID(admit_path_segment(limit.name, "name"));
   return limit.name_space ? admit_namespace(*limit.name_space) : Result<void>{};
+}
+
+std::string shown(const LimitName& limit) {
+  return "limit \"" + limit.name + "\"" +
+         (limit.name_space ? " of namespace \"" + *limit.name_space + "\"" : " for all namespaces");
+}
+
+Result<void> admit_change(const LimitSpec& before, const LimitSpec& now) {
+  if (before.lane == now.lane && before.kind == now.kind && before.per == now.per) return {};
+  const char* field = before.lane != now.lane ? "lane" : before.kind != now.kind ? "kind" : "per";
+  return fail(Errc::conflict,
+              std::string(field) +
+                  ": cannot be changed; allowed are changes of concurrency and rate (remove the limit and "
+                  "make it anew)",
+              field);
 }
 
 Result<void> admit(LimitRequest& request) {
@@ -57,10 +86,9 @@ Result<void> admit(LimitRequest& request) {
     return refuse("is missing; a limit has a concurrency, a rate, or both", "concurrency");
   }
   if (request.concurrency == 0U) {
-    return refuse(
-        "is 0, which would hold back everything for ever; allowed: 1 to " + std::to_string(limits::max_concurrency) +
-            " (to stop a lane, pause it)",
-        "concurrency");
+    return refuse("is 0, which would hold back everything for ever; allowed: 1 to " +
+                      std::to_string(limits::max_concurrency) + " (to stop a lane, pause it)",
+                  "concurrency");
   }
   if (request.concurrency) {
     FF_TRY_VOID(admit_range<std::uint32_t>(*request.concurrency, "concurrency", 1, limits::max_concurrency));
@@ -83,9 +111,7 @@ Result<void> admit(const LimitCheckRequest& request) {
   FF_TRY_VOID(admit_lane(request.lane, "lane"));
   FF_TRY_VOID(admit_text(request.kind, "kind", 0, limits::max_kind_bytes, Content::no_controls));
   FF_TRY_VOID(admit_text(request.creator, "creator", 0, limits::max_creator_bytes, Content::no_controls));
-  TagChanges tags;
-  tags.set = request.tags;
-  return request.tags.empty() ? Result<void>{} : admit(tags);
+  return request.tags.empty() ? Result<void>{} : admit_tags_of_check(request.tags);
 }
 
 }  // namespace flowfabric

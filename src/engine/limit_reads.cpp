@@ -1,9 +1,13 @@
 #include "engine/limit_reads.hpp"
 
+#include <algorithm>
+#include <set>
+
 #include "base/check.hpp"
 #include "base/codec.hpp"
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
+#include "core/limit_ingress.hpp"
 #include "core/limiting.hpp"
 #include "engine/reads.hpp"
 
@@ -23,11 +27,13 @@ Result<TimestampMs> time_of(Store& store) {
   return now_us / 1000;
 }
 
-Result<std::uint32_t> count_held(Store& store, const Key& key, const PoolRecord& pool) {
+// No more than `most`.
+Result<std::uint32_t> count_held(Store& store, const Key& key, const PoolRecord& pool, std::uint32_t most) {
   std::uint32_t count = 0;
   for (const PoolLine& line : pool.lines) {
-    if (count >= limits::max_counted_held) break;
-    FF_TRY(entries, store.group_entries(group_held_by(key, line.route), {}, limits::max_counted_held - count));
+    if (!line.waiting) continue;
+    if (count >= most) break;
+    FF_TRY(entries, store.group_entries(group_held_by(key, line.route), {}, most - count));
     count += static_cast<std::uint32_t>(entries.size());
   }
   return count;
@@ -44,7 +50,7 @@ Result<LimitUse> use_of(Store& store, const LimitInfo& limit, const Key& key, co
     if (use.holders.size() >= limits::max_shown_holders) break;
     use.holders.push_back(holder.execution_id);
   }
-  FF_TRY(held, count_held(store, key, pool));
+  FF_TRY(held, count_held(store, key, pool, limits::max_counted_held));
   use.held_back = held;
   return use;
 }
@@ -94,13 +100,16 @@ Result<std::vector<LimitInfo>> list_limits(Store& store, const ListLimitsRequest
 Result<ListLimitUseReply> limit_use(Store& store, const ListLimitUseRequest& request) {
   FF_TRY(record, limits_record(store));
   const LimitDefinition* limit = record.find(request.limit);
-  if (limit == nullptr) return fail(Errc::not_found, "there is no limit \"" + request.limit.name + "\"", "name");
+  if (limit == nullptr) return fail(Errc::not_found, "there is no " + shown(request.limit), "name");
   std::optional<Store::GroupPosition> after;
   if (!request.cursor.empty()) {
     FF_TRY(position, decode_use_cursor(request.cursor));
     after = std::move(position);
   }
-  FF_TRY(entries, store.group_entries(group_of_pools(limit->number), after, request.limit_keys));
+  // One more than asked for tells whether there is more.
+  FF_TRY(entries, store.group_entries(group_of_pools(limit->number), after, request.limit_keys + 1));
+  const bool more = entries.size() > request.limit_keys;
+  if (more) entries.pop_back();
   FF_TRY(now, time_of(store));
   std::vector<Key> keys;
   for (const DueEntry& entry : entries) keys.push_back(entry.key);
@@ -112,7 +121,7 @@ Result<ListLimitUseReply> limit_use(Store& store, const ListLimitUseRequest& req
     FF_TRY(use, use_of(store, limit->info, one.key, pool, now));
     reply.keys.push_back(std::move(use));
   }
-  if (entries.size() == request.limit_keys) reply.next_cursor = use_cursor(entries.back());
+  if (more) reply.next_cursor = use_cursor(entries.back());
   return reply;
 }
 
@@ -136,6 +145,67 @@ Result<LimitCheck> check_limits(Store& store, const LimitCheckRequest& request) 
   return check;
 }
 
+namespace {
+
+Result<void> add_figures(Store& store, const std::vector<DueEntry>& pools, LimitFigure wanted, LimitFigures& figures) {
+  std::vector<Key> keys;
+  for (const DueEntry& entry : pools) keys.push_back(entry.key);
+  FF_TRY(records, store.load(keys));
+  for (const Record& record : records) {
+    const auto pool = decode_pool(record);
+    if (!pool) continue;  // an integrity check names it
+    if (wanted == LimitFigure::in_use) {
+      figures.in_use += pool->holders.size();
+    } else if (figures.held_back < limits::max_counted_held) {
+      const auto most = static_cast<std::uint32_t>(limits::max_counted_held - figures.held_back);
+      FF_TRY(held, count_held(store, record.key, *pool, most));
+      figures.held_back += held;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<LimitFigures>> limit_figures(Store& store, LimitFigure wanted) {
+  FF_TRY(record, limits_record(store));
+  std::vector<LimitFigures> all;
+  if (record.limits.empty()) return all;
+  const auto for_each = limits::max_measured_pools / static_cast<std::uint32_t>(record.limits.size());
+  for (const LimitDefinition& limit : record.limits) {
+    LimitFigures& figures = all.emplace_back();
+    figures.limit = limit.info;
+    std::optional<Store::GroupPosition> after;
+    for (std::uint32_t left = for_each; left > 0;) {
+      const std::uint32_t page = std::min(left, limits::max_page);
+      FF_TRY(pools, store.group_entries(group_of_pools(limit.number), after, page));
+      FF_TRY_VOID(add_figures(store, pools, wanted, figures));
+      if (pools.size() < page) break;
+      left -= page;
+      after = Store::GroupPosition{pools.back().rank, pools.back().key};
+    }
+  }
+  return all;
+}
+
+namespace {
+
+// A limit for all namespaces may have holders of which those who read about an execution must not know.
+Result<void> keep_to_namespace(Store& store, const std::string& name_space, LimitUse& use) {
+  std::vector<Key> keys;
+  for (const ExecutionId& id : use.holders) keys.push_back(execution_key(id));
+  FF_TRY(records, store.load(keys));
+  std::set<ExecutionId> own;
+  for (const Record& record : records) {
+    const auto execution = decode_execution(record);
+    if (execution && execution->spec.name_space == name_space) own.insert(execution->id);
+  }
+  std::erase_if(use.holders, [&](const ExecutionId& id) { return !own.contains(id); });
+  return {};
+}
+
+}  // namespace
+
 Result<std::optional<HeldBy>> held_by(Store& store, const Execution& execution) {
   const auto& held = execution.facts.limits.held;
   if (!held) return std::nullopt;
@@ -147,6 +217,7 @@ Result<std::optional<HeldBy>> held_by(Store& store, const Execution& execution) 
   if (limit == nullptr) return std::nullopt;
   FF_TRY(now, time_of(store));
   FF_TRY(use, use_of(store, limit->info, held->pool, pool, now));
+  if (!limit->info.name_space) FF_TRY_VOID(keep_to_namespace(store, execution.spec.name_space, use));
   return HeldBy{limit->info, std::move(use)};
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <flowfabric/limits.hpp>
 #include <flowfabric/result.hpp>
 
 #include "core/commands.hpp"
@@ -26,6 +27,8 @@ class EngineMetrics {
   void signal_answered(const SignalReply& reply);
   // A create under a key at submission was answered.
   void create_answered(const CreateRequest& request, const Result<Reply>& reply);
+  // A limit has held back an execution.
+  void held_back(const LimitName& limit);
   // Counts the effects of a committed record, at `now` by the store's clock.
   void committed(const Slot& slot, TimestampMs now);
 
@@ -58,6 +61,7 @@ class EngineMetrics {
   observe::Family<observe::Counter>& waits_ended_;
   observe::Family<observe::Counter>& creates_under_keys_;
   observe::Family<observe::Counter>& firings_;
+  observe::Family<observe::Counter>& held_back_;
   observe::Family<observe::Counter>& lease_losses_;
   observe::Family<observe::Counter>& worker_deaths_;
 };
