@@ -54,6 +54,10 @@ struct SubmitOptions {
   TimestampMs delay_until = 0;
   TimestampMs deadline_at = 0;
   std::string traceparent{};
+  // At most one of these (docs/submitting.md).
+  std::optional<UniqueKey> unique{};
+  std::optional<Debounce> debounce{};
+  std::optional<Throttle> throttle{};
 };
 
 // What a signal may say besides its waitpoint and payload.

@@ -42,6 +42,7 @@ enum class Errc : std::uint8_t {
   cursor_expired,         // this cursor is of another log, or ahead of this one after a restore
   contended,              // too many conflicts on the record; try again
   overloaded,             // a bounded queue is full; try again later
+  throttled,              // the throttle of a create lets no more in; details say when it does
   shutting_down,          // the engine is stopping
   timed_out,              // the wait of the caller ended first; waiting changed nothing
   unavailable,            // the store cannot be reached; nothing was written

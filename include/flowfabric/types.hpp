@@ -301,6 +301,7 @@ enum class EventType : std::uint8_t {
   limit_created = 62,
   limit_changed = 63,
   limit_removed = 64,
+  debounced = 65,  // it took the input of a later create with the debounce key in `reason`; `next_at` is its start
 };
 
 std::string_view to_string(EventType type);

@@ -8,7 +8,7 @@ namespace flowfabric {
 namespace {
 
 // The table of errors, in the order of the enum.
-constexpr std::array<ErrcInfo, 36> table = {{
+constexpr std::array<ErrcInfo, 37> table = {{
     {Errc::invalid_argument, "invalid_argument", 400, false, 2},
     {Errc::payload_too_large, "payload_too_large", 413, false, 2},
     {Errc::invalid_handle, "invalid_handle", 400, false, 2},
@@ -33,6 +33,7 @@ constexpr std::array<ErrcInfo, 36> table = {{
     {Errc::cursor_expired, "cursor_expired", 410, false, 4},
     {Errc::contended, "contended", 409, true, 5},
     {Errc::overloaded, "overloaded", 429, true, 5},
+    {Errc::throttled, "throttled", 429, true, 5},
     {Errc::shutting_down, "shutting_down", 503, true, 5},
     {Errc::timed_out, "timed_out", 504, true, 5},
     {Errc::unavailable, "unavailable", 503, true, 5},

@@ -18,6 +18,7 @@ inline constexpr std::size_t max_message_bytes = 4096;
 inline constexpr std::size_t max_category_bytes = 128;
 inline constexpr std::size_t max_encoding_bytes = 128;
 inline constexpr std::size_t max_idempotency_key_bytes = 256;
+inline constexpr std::size_t max_submit_key_bytes = 256;  // of unique, debounce, throttle
 inline constexpr std::size_t max_step_name_bytes = 128;
 inline constexpr std::uint32_t max_steps = 10000;                  // of one execution
 inline constexpr std::uint32_t max_claimed_steps = 100;            // that a claim brings along

@@ -6,6 +6,7 @@
 #include <flowfabric/limits.hpp>
 #include <flowfabric/schedules.hpp>
 #include <flowfabric/signals.hpp>
+#include <flowfabric/submit_keys.hpp>
 #include <flowfabric/types.hpp>
 
 #include "base/check.hpp"
@@ -54,7 +55,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 4> step_states = {"succeeded", "failed", "sleep", "wait"};
-constexpr std::array<Names, 65> event_types = {"",
+constexpr std::array<Names, 66> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -118,7 +119,8 @@ constexpr std::array<Names, 65> event_types = {"",
                                                "limited",
                                                "limit_created",
                                                "limit_changed",
-                                               "limit_removed"};
+                                               "limit_removed",
+                                               "debounced"};
 constexpr std::array<Names, 3> schedule_states = {"active", "paused", "deleted"};
 constexpr std::array<Names, 4> overlap_policies = {"skip", "buffer_one", "allow", "cancel_running"};
 constexpr std::array<Names, 3> catch_up_policies = {"none", "last", "all"};
@@ -142,6 +144,11 @@ constexpr std::array<Names, 4> hook_schemes = {"github", "stripe", "slack", "hma
 constexpr std::array<Names, 2> hook_actions = {"signal", "create"};
 constexpr std::array<Names, 5> hook_outcomes = {"delivered", "created", "duplicate", "dropped", "challenge"};
 constexpr std::array<Names, 2> approval_decisions = {"approve", "reject"};
+constexpr std::array<Names, 3> conflict_rules = {"reject", "return", "replace"};
+constexpr std::array<Names, 2> throttle_rules = {"reject", "return"};
+constexpr std::array<Names, 4> submit_key_kinds = {"none", "unique", "debounce", "throttle"};
+constexpr std::array<Names, 6> create_outcomes = {"created",  "duplicate", "returned",
+                                                  "replaced", "debounced", "throttled"};
 constexpr std::array<Names, 3> group_states = {"waiting", "fired", "impossible"};
 
 template <class Enum, std::size_t n>
@@ -213,6 +220,16 @@ std::string_view to_string(ScheduleState value) { return name_of(schedule_states
 std::string_view to_string(OverlapPolicy value) { return name_of(overlap_policies, value); }
 std::string_view to_string(CatchUpPolicy value) { return name_of(catch_up_policies, value); }
 std::string_view to_string(FiringCause value) { return name_of(firing_causes, value); }
+std::string_view to_string(OnConflict value) { return name_of(conflict_rules, value); }
+std::string_view to_string(OnThrottle value) { return name_of(throttle_rules, value); }
+std::string_view to_string(SubmitKeyKind value) { return name_of(submit_key_kinds, value); }
+std::string_view to_string(CreateOutcome value) { return name_of(create_outcomes, value); }
+Result<OnConflict> parse_on_conflict(std::string_view text) {
+  return value_of<OnConflict>(conflict_rules, text, "unique.on_conflict");
+}
+Result<OnThrottle> parse_on_throttle(std::string_view text) {
+  return value_of<OnThrottle>(throttle_rules, text, "throttle.on_limit");
+}
 std::string_view to_string(LimitChange value) { return name_of(limit_changes, value); }
 std::string_view to_string(FiringOutcome value) { return name_of(firing_outcomes, value); }
 Result<ScheduleState> parse_schedule_state(std::string_view text) {
@@ -291,6 +308,7 @@ std::string name_of_record(const Key& key) {
     case RecordKind::api_keys: return "the API keys";
     case RecordKind::hooks: return "the hooks";
     case RecordKind::limits: return "the limits";
+    case RecordKind::submit_key: return "key at submission " + to_hex(id);
     case RecordKind::limit_pool: return "pool of a limit " + to_hex(id);
   }
   return "record " + to_hex(key.bytes);

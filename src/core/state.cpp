@@ -6,6 +6,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "core/limiting.hpp"
+#include "core/submitting.hpp"
 
 namespace flowfabric {
 namespace {
@@ -115,8 +116,15 @@ std::string listed_tags(const Tags& tags) {
   return text;
 }
 
-Reason delay_sentence(const Facts& facts) {
+Reason delay_sentence(const Execution& execution) {
+  const Facts& facts = execution.facts;
   const std::string until = format_utc(facts.delay_until);
+  if (is_collecting(facts)) {
+    return {"waiting_for_delay",
+            "It starts at " + until + ", unless another create comes with debounce key \"" + execution.spec.submit_key +
+                "\"; it has the input of the last of " + std::to_string(std::uint64_t{facts.submit.merged} + 1) + ".",
+            facts.delay_until};
+  }
   switch (facts.delay_cause) {
     case DelayCause::backoff:
       return {"waiting_for_retry_backoff", "Its last attempt failed; the next one may start at " + until + ".",
@@ -221,7 +229,7 @@ std::vector<Reason> explain_runnable(const Execution& execution, const Surroundi
   std::vector<Reason> reasons;
   const bool gated = (execution.facts.gates & dependency_gate) != 0;
   if (gated) explain_dependencies(execution, surroundings, reasons);
-  if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution.facts));
+  if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution));
   if (execution.facts.grant) reasons.push_back(grant_sentence(*execution.facts.grant));
   if (surroundings.limited) {
     reasons.push_back(limit_sentence(*surroundings.limited, execution.facts.limits.held->since));
@@ -384,7 +392,7 @@ bool has_started(const Facts& facts) {
 
 TimestampMs next_due(const Facts& facts) {
   // Long ago: the clock goes to it at once.
-  if (owes_slots(facts)) return facts.last_transition_at;
+  if (owes_slots(facts) || owes_key(facts)) return facts.last_transition_at;
   // `finished_at` is now: the clock goes to it at once.
   if ((facts.gates & untold_schedule) != 0) return facts.finished_at;
   const TimestampMs due = facts.phase == Phase::terminal ? facts.retain_until : next_transition(facts);

@@ -109,6 +109,7 @@ void World::check_nothing_sleeps() {
   }
   watcher_->check_flows();
   watcher_->check_pools(now_ms());
+  watcher_->check_keys(now_ms());
   watcher_->check_list_of_waits();
   watcher_->check_fleet_is_settled(now_ms());
   watcher_->check_fleet(processes_.front()->runtime->store(), now_ms());
@@ -257,6 +258,7 @@ void World::outlive_everything() {
   for (const auto& [key, shadow] : watcher_->schedules()) {
     if (!shadow.removed) violated("nothing is kept for ever", "schedule {}", shadow.record.name);
   }
+  if (!watcher_->submit_keys().empty()) violated("nothing is kept for ever", "a key at submission");
   if (!watcher_->pools().empty()) violated("nothing is kept for ever", "{} pools", watcher_->pools().size());
   watcher_->check_indexes();
 }

@@ -50,6 +50,10 @@ struct WorkerShadow {
   bool removed = false;
 };
 
+// So many throttle keys are in use, each with a count and a period of its own.
+inline constexpr std::uint32_t throttle_keys = 3;
+Throttle throttle_of(std::uint32_t number, OnThrottle on_limit);
+
 struct WatcherOptions {
   std::int64_t default_retention_ms = 0;
   bool release_on_worker_death = true;
@@ -112,6 +116,9 @@ class Watcher {
   // When nothing is left to do now.
   void check_pools(TimestampMs now);
   void check_list_of_waits();
+  void check_keys(TimestampMs now) const;
+  const std::map<Key, SubmitKeyRecord>& submit_keys() const { return submit_keys_; }
+  std::string payload_of(const ExecutionId& id);
   // Of flows whose members have all ended and are resolved: what they have counted is so.
   void check_flows() const;
   Store& store() { return *store_; }
@@ -153,6 +160,12 @@ class Watcher {
   void check_held() const;
   std::size_t check_due_entries_of_limits(const std::map<Key, DueEntry>& due);
   void check_fired_flow(ScheduleShadow& shadow, const FlowId& flow);
+  // watcher_keys.cpp
+  void submit_key_changed(const Key& key, bool erased);
+  void note_key(const Key& key, const Shadow& shadow, bool is_new);
+  void check_throttle(const std::string& name, const std::string& key, const std::vector<TimestampMs>& created) const;
+  void check_unique();
+  std::size_t check_due_entries_of_keys(const std::map<Key, DueEntry>& due);
   void flow_changed(const Key& key);
   void flow_removed(const Key& key);
   void check_removed_flows();
@@ -197,8 +210,12 @@ class Watcher {
   using Counted = std::pair<std::uint64_t, std::string>;
   std::map<Key, std::vector<std::pair<Counted, std::uint64_t>>> counted_;
   std::map<Counted, StartsOf> starts_;
-  std::set<Counted> new_starts_;   // of the commit at hand
-  std::vector<Key> just_removed_;  // flows, by the commit at hand
+  std::set<Counted> new_starts_;  // of the commit at hand
+  std::map<Key, SubmitKeyRecord> submit_keys_;
+  std::map<std::string, std::set<Key>> live_unique_;  // executions that have not ended, by namespace and unique key
+  std::set<std::string> changed_unique_;              // by the commit at hand
+  std::map<std::string, std::vector<TimestampMs>> let_in_;  // creations, by namespace and throttle key
+  std::vector<Key> just_removed_;                           // flows, by the commit at hand
   KeyringRecord keyring_;
   int rotations_ = 0;
   std::map<Key, TimestampMs> removable_;  // see permit_removal

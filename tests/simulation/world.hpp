@@ -210,6 +210,10 @@ class World final : public Environment {
   void check_created(const SentCreate& sent, const Created& created);
   void check_not_created(const SentCreate& sent, const Error& error);
   CreateRequest random_create();
+  void give_key(CreateRequest& request);
+  std::uint64_t note_debounce(const CreateRequest& request);
+  bool was_debounced_alone(const CreateRequest& request, std::uint64_t sent, bool is_certain);
+  void check_debounced(const CreateRequest& request, const Created& created);
   Policy random_policy();
 
   // workers.cpp
@@ -325,6 +329,12 @@ class World final : public Environment {
   std::map<std::uint64_t, Call> calls_;
   std::uint64_t last_call_ = 0;
   std::vector<SentCreate> creates_;
+  // Creates under one debounce key: how many were sent, and of how many the outcome is open.
+  struct DebounceBook {
+    std::uint64_t sent = 0;
+    std::uint64_t open = 0;
+  };
+  std::map<std::string, DebounceBook> debounces_;
   std::vector<Worker> workers_;
   std::vector<SentGrant> grants_;   // the youngest of them
   std::set<std::string> redeemed_;  // acknowledged, by grant id
