@@ -34,6 +34,8 @@ struct CreateRequest {
   std::string idempotency_key{};
   std::optional<Uuid> id{};   // generated (UUIDv7) if absent
   std::string traceparent{};  // W3C trace context of the submitter; passed to the worker that claims it
+  // Of each budget that it is under: what a lease reserves, instead of the default of the budget.
+  Amounts reserve{};
 };
 
 struct Created {

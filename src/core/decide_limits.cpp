@@ -3,6 +3,7 @@
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "base/text.hpp"
 #include "core/decide_parts.hpp"
 
 namespace flowfabric {
@@ -41,9 +42,17 @@ Result<void> check_same_subject(const LimitSpec& before, const LimitSpec& now) {
   const char* field = before.lane != now.lane ? "lane" : before.kind != now.kind ? "kind" : "per";
   if (before.lane == now.lane && before.kind == now.kind && before.per == now.per) return {};
   return fail(Errc::conflict,
-              std::string(field) + ": cannot be changed; allowed are changes of concurrency and rate (remove the limit and "
-                                   "make it anew)",
+              std::string(field) + ": cannot be changed; allowed are changes of concurrency, rate and budget (remove the "
+                                   "limit and make it anew)",
               field);
+}
+
+Result<void> check_zone(const LimitSpec& spec, const Context& context) {
+  if (!spec.budget || find_zone(context.zones, spec.budget->time_zone) != nullptr) return {};
+  return fail(Errc::invalid_argument,
+              "budget.time_zone: \"" + clipped(spec.budget->time_zone, limits::max_time_zone_bytes) +
+                  "\" is not a time zone that this server knows; give a name of the IANA database, like Europe/Berlin",
+              "budget.time_zone");
 }
 
 // The clock looks at its pools: more may start now.
@@ -69,6 +78,7 @@ LimitSaved make_limit(LimitsRecord& limits, const SetLimitCommand& command, cons
 }  // namespace
 
 Result<Reply> decide_one(Workspace& workspace, const SetLimitCommand& command, const Context& context) {
+  FF_TRY_VOID(check_zone(command.request, context));
   Slot& slot = workspace.at(limits_key());
   const LimitsRecord* stored = slot.limits();
   const LimitDefinition* present = stored == nullptr ? nullptr : stored->find(command.request);

@@ -241,7 +241,7 @@ void get_steps(Decoder& in, Facts& facts) {
 
 // From layout 5 of a spec and layout 8 of facts on, a number says which of the parts follow that most records do not have.
 // They follow in this order. Values are stored; append only.
-enum SpecPart : std::uint32_t { spec_member = 1, spec_schedule = 2, all_spec_parts = 3 };
+enum SpecPart : std::uint32_t { spec_member = 1, spec_schedule = 2, spec_reserve = 8, all_spec_parts = 11 };
 enum FactsPart : std::uint32_t {
   facts_steps = 1,
   facts_member = 2,
@@ -252,7 +252,8 @@ enum FactsPart : std::uint32_t {
 };
 
 std::uint32_t parts_of(const Spec& spec) {
-  return (spec.member ? spec_member : 0U) | (spec.schedule ? spec_schedule : 0U);
+  return (spec.member ? spec_member : 0U) | (spec.schedule ? spec_schedule : 0U) |
+         (spec.reserve.empty() ? 0U : spec_reserve);
 }
 
 bool has_steps(const Facts& facts) { return !facts.steps.empty() || facts.has_checkpoint; }
@@ -348,6 +349,7 @@ std::string encode(const Spec& spec) {
   if (layout >= layout_5) out.unsigned_number(parts_of(spec));
   if (spec.member) encode_into(out, *spec.member);
   if (spec.schedule) put_origin(out, *spec.schedule);
+  if (!spec.reserve.empty()) put_amounts(out, spec.reserve);
   return out.take();
 }
 
@@ -375,6 +377,7 @@ static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   const std::uint32_t parts = parts_of_spec(in, layout);
   if ((parts & spec_member) != 0) spec.member = decode_membership(in);
   if ((parts & spec_schedule) != 0) spec.schedule = get_origin(in);
+  if ((parts & spec_reserve) != 0) spec.reserve = get_amounts(in);
   return finished(in, "an execution's spec");
 }
 
@@ -739,7 +742,7 @@ Result<Event> decode_event(std::string_view bytes) {
   const std::uint8_t layout = layout_of(in, layout_3);
   if (layout == 0) return Unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::limit_removed);
+  event.type = in.enumerator(EventType::budget_adjusted);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, get_id);
@@ -791,6 +794,8 @@ std::uint64_t request_digest(const CreateRequest& request) {
   put_strings(out, request.required_capabilities);
   put_policy(out, request.policy);
   out.text(request.creator);
+  // Requests without one have the digest that earlier versions have stored.
+  if (!request.reserve.empty()) put_amounts(out, request.reserve);
   return digest64(out.take());
 }
 

@@ -59,6 +59,7 @@ struct Spec {
   std::string traceparent;
   std::optional<Membership> member;  // present if `flow` is
   std::optional<ScheduleOrigin> schedule{};
+  Amounts reserve{};  // instead of the defaults of its budgets
 
   bool payload_is_inline() const { return payload.size() == payload_bytes; }
   friend bool operator==(const Spec&, const Spec&) = default;

@@ -238,7 +238,8 @@ std::string encode_fixed(const ScheduleRecord& schedule) {
 std::string encode(const ScheduleRecord& schedule) {
   Encoder out;
   out.reserve(512 + schedule.spec.execution.payload.size() + 48 * schedule.history.size());
-  out.u8(layout_1);
+  const bool reserves = !schedule.spec.execution.reserve.empty();
+  out.u8(reserves ? layout_2 : layout_1);
   out.unsigned_number(schedule.incarnation);
   out.enumerator(schedule.state);
   put_spec(out, schedule.spec);
@@ -255,6 +256,7 @@ std::string encode(const ScheduleRecord& schedule) {
   out.unsigned_number(schedule.triggers);
   put_firings(out, schedule);
   out.number(schedule.armed_due);
+  if (reserves) put_amounts(out, schedule.spec.execution.reserve);
   return out.take();
 }
 
@@ -272,7 +274,8 @@ Result<ScheduleRecord> decode_schedule(const Record& record) {
                     schedule_key(schedule.name_space, schedule.name) == record.key;
   if (!fits) return fail(Errc::corruption, "the name in a stored schedule is not that of its key");
   Decoder in(record.body);
-  if (!known_layout(in)) return Unexpected(unknown_layout("a schedule"));
+  const std::uint8_t layout = layout_of(in);
+  if (layout == 0) return Unexpected(unknown_layout("a schedule"));
   schedule.incarnation = in.unsigned_number();
   schedule.state = in.enumerator(ScheduleState::deleted);
   schedule.spec = get_spec(in);
@@ -290,6 +293,7 @@ Result<ScheduleRecord> decode_schedule(const Record& record) {
   schedule.triggers = in.unsigned_number();
   get_firings(in, schedule);
   schedule.armed_due = in.number();
+  if (layout >= layout_2) schedule.spec.execution.reserve = get_amounts(in);
   // Times are added up: nothing outside the range of times may come from here.
   const bool sane = schedule.next_at >= 0 && schedule.next_at <= limits::max_timestamp_ms && schedule.changed_at >= 0 &&
                     schedule.changed_at <= limits::max_timestamp_ms && schedule.spec.jitter_ms >= 0 &&
@@ -301,6 +305,7 @@ Result<ScheduleRecord> decode_schedule(const Record& record) {
 std::uint64_t spec_digest(const ScheduleSpec& spec) {
   Encoder out;
   put_spec(out, spec);
+  if (!spec.execution.reserve.empty()) put_amounts(out, spec.execution.reserve);
   return digest64(out.take());
 }
 

@@ -40,7 +40,7 @@ struct EnumRange<Ownership> : Range<Ownership, Ownership::unowned, Ownership::le
 template <>
 struct EnumRange<Eligibility> : Range<Eligibility, Eligibility::not_applicable, Eligibility::blocked_by_operator> {};
 template <>
-struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_limit> {};
+struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_budget> {};
 template <>
 struct EnumRange<AttemptPhase> : Range<AttemptPhase, AttemptPhase::pending_first_attempt, AttemptPhase::none> {};
 template <>
@@ -64,7 +64,7 @@ struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::
 template <>
 struct EnumRange<WaitCause> : Range<WaitCause, WaitCause::signals, WaitCause::by_operator> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::limit_removed> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::budget_adjusted> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};
@@ -329,6 +329,8 @@ struct Shape<CreateRequest> {
       field("id", &R::id, "A UUID chosen by the client; generated if absent."),
       field("traceparent", &R::traceparent,
             "W3C trace context, passed to the worker that claims it. Absent: the header of that name."),
+      field("reserve", &R::reserve, "What a lease reserves of its budgets, instead of their defaults: {\"tokens\": 2000}.")
+          .up_to(limits::max_dimensions),
   };
 };
 
