@@ -339,6 +339,7 @@ void encode_into(Encoder& out, const LimitFacts& facts) {
   put_optional(out, facts.held, [](Encoder& to, const HeldBack& held) {
     to.text(held.pool.bytes);
     to.unsigned_number(held.ready_sequence);
+    to.number(held.since);
     to.boolean(held.by_budget);
   });
   put_optional(out, facts.called, [](Encoder& to, const Key& pool) { to.text(pool.bytes); });
@@ -355,9 +356,12 @@ LimitFacts decode_limit_facts(Decoder& in) {
   }
   if (facts.holds_any()) facts.slots_epoch = in.unsigned_number();
   facts.held = get_optional(in, [](Decoder& from) {
-    Key pool = get_pool_key(from);
-    const std::uint64_t sequence = from.unsigned_number();
-    return HeldBack{std::move(pool), sequence, from.boolean()};
+    HeldBack held;
+    held.pool = get_pool_key(from);
+    held.ready_sequence = from.unsigned_number();
+    held.since = from.number();
+    held.by_budget = from.boolean();
+    return held;
   });
   facts.called = get_optional(in, get_pool_key);
   return facts;

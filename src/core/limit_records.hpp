@@ -79,6 +79,7 @@ struct PoolRecord {
 struct HeldBack {
   Key pool;                        // for which it waits
   std::uint64_t ready_sequence = 0;  // its place in the order of service
+  TimestampMs since = 0;
   bool by_budget = false;
 
   friend bool operator==(const HeldBack&, const HeldBack&) = default;

@@ -80,7 +80,7 @@ TEST(LimitRecords, EveryFieldRoundTrips) {
   EXPECT_EQ(decode_facts(encode(facts)), facts);
   facts.limits = {};
   facts.gates = limit_gate;
-  facts.limits.held = HeldBack{some_pool("d"), 77, true};
+  facts.limits.held = HeldBack{some_pool("d"), 77, 5, true};
   EXPECT_EQ(decode_facts(encode(facts)), facts);
 }
 
@@ -98,7 +98,7 @@ TEST(LimitRecords, HalfOfThemIsCorruption) {
 TEST(LimitRecords, AHeldExecutionHasItsGate) {
   Facts facts;
   facts.gates = limit_gate;
-  facts.limits.held = HeldBack{some_pool("d"), 77, true};
+  facts.limits.held = HeldBack{some_pool("d"), 77, 5, true};
   std::string bytes = encode(facts);
   facts.gates = 0;
   EXPECT_TRUE(decode_facts(bytes));

@@ -146,7 +146,7 @@ void hold_back_for(Workspace& workspace, Slot& slot, const Demand& demand, const
   if (limit.budget) present_account(pool, limit, context);
   const Amounts need = need_of(limit, transition.execution());
   const bool by_budget = limit.budget && starts_left(*limit.budget, &*pool.pool()->account, need, context.now) == 0;
-  facts.limits.held = HeldBack{demand.pool, facts.ready_sequence, by_budget};
+  facts.limits.held = HeldBack{demand.pool, facts.ready_sequence, context.now, by_budget};
   facts.ready_sequence = 0;
   facts.gates |= limit_gate;
   transition.record(EventType::limited, limit_actor, limit.name);
