@@ -1,4 +1,6 @@
 // Metrics that are not counted but computed on request.
+#include "core/limit_records.hpp"
+#include "engine/limit_reads.hpp"
 #include "engine/reads.hpp"
 #include "engine/runtime.hpp"
 #include "engine/schedule_reads.hpp"
@@ -11,6 +13,7 @@ using observe::Sample;
 
 constexpr std::uint64_t max_ready_counted = 100000;
 constexpr std::size_t max_lanes_shown = 250;
+constexpr std::size_t max_budgets_shown = 250;
 
 // If the store cannot be reached, there is a gap in the graphs. Its errors are counted elsewhere.
 std::vector<Sample> ready_executions(Store& store, const RouteTable& routes) {
@@ -60,6 +63,31 @@ std::vector<Sample> schedules_by_state(Store& store) {
     const auto found = counts->find(state);
     const double count = found == counts->end() ? 0.0 : static_cast<double>(found->second);
     samples.push_back({{std::string(to_string(state))}, count});
+  }
+  return samples;
+}
+
+enum class BudgetFigure : std::uint8_t { spent, limit };
+
+void add_budget(const LimitInfo& limit, const BudgetUse& use, BudgetFigure figure, std::vector<Sample>& samples) {
+  for (const DimensionUse& one : use.dimensions) {
+    if (figure == BudgetFigure::limit && !one.hard) continue;
+    const std::int64_t value = figure == BudgetFigure::limit ? *one.hard : one.spent;
+    samples.push_back({{limit.name_space.value_or(""), limit.name, one.name}, static_cast<double>(value)});
+  }
+}
+
+// Of each dimension of the budgets that have one account: others may have any number of them.
+std::vector<Sample> budgets(Store& store, BudgetFigure figure) {
+  std::vector<Sample> samples;
+  const auto limits = reads::list_limits(store, {});
+  if (!limits) return samples;
+  for (const LimitInfo& limit : *limits) {
+    if (!limit.budget || !limit.per.empty()) continue;
+    const auto use = reads::limit_use(store, {limit, {}, 1});
+    if (!use) return {};
+    const bool used = !use->keys.empty() && use->keys.front().budget;
+    add_budget(limit, used ? *use->keys.front().budget : account_use(*limit.budget, nullptr, 0), figure, samples);
   }
   return samples;
 }
@@ -116,6 +144,13 @@ void Runtime::add_gauges() {
                            observe::seldom([this] { return flows_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_suspended_executions", "Executions that wait for signals."},
                            observe::seldom([this] { return suspended_executions(*store_); }));
+  const std::vector<Label> of_budgets = {Label::open("namespace"), Label::open("budget"), Label::open("dimension")};
+  registry.computed_gauges({"flowfabric_budget_spent", "What is spent in the period, of budgets that have one account.",
+                            of_budgets, max_budgets_shown},
+                           observe::seldom([this] { return budgets(*store_, BudgetFigure::spent); }));
+  registry.computed_gauges({"flowfabric_budget_limit", "Hard limits of budgets that have one account.", of_budgets,
+                            max_budgets_shown},
+                           observe::seldom([this] { return budgets(*store_, BudgetFigure::limit); }));
   registry.computed_gauges({"flowfabric_schedules", "Schedules, by state.", {Label::closed("state")}},
                            observe::seldom([this] { return schedules_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_held_back_seconds",

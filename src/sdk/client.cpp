@@ -54,6 +54,7 @@ CreateRequest Client::make_request(std::string kind, Bytes input, SubmitOptions 
   request.delay_until = options.delay_until;
   request.deadline_at = options.deadline_at;
   request.traceparent = std::move(options.traceparent);
+  request.reserve = std::move(options.reserve);
   return request;
 }
 

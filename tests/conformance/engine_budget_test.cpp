@@ -562,7 +562,7 @@ TEST_P(EngineBudgets, UsageOverTimeAndAForecast) {
   ASSERT_EQ(budget.usage.size(), 4U);
   EXPECT_EQ(budget.usage[3].from, now() - hour);
   EXPECT_EQ(budget.usage[3].spent.at("tokens"), 100);
-  EXPECT_NEAR(dimension().per_hour, 100, 1);
+  EXPECT_NEAR(static_cast<double>(dimension().per_hour), 100, 1);
   EXPECT_NEAR(static_cast<double>(dimension().runs_out_at - now()), 6.0 * hour, 60'000);
   engine().jump(19 * hour);
   // It would run out after the end of the period.
@@ -640,9 +640,7 @@ TEST_P(EngineBudgets, IntegrityRecountsReservations) {
   const auto findings = value_of(integrity_findings(engine().store()));
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_NE(findings[0].find("counts 55 tokens as reserved; executions have reserved 40 tokens"), std::string::npos) << findings[0];
-  IntegrityOptions options;
-  options.repair = true;
-  (void)value_of(check_integrity(engine().store(), options));
+  (void)value_of(check_integrity(engine().store(), true, [](const IntegrityFinding&) {}));
   expect_use(0, 40);
 }
 

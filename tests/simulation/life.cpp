@@ -26,7 +26,8 @@ bool is_note(EventType type) {
   return type == EventType::tags_changed || type == EventType::step_recorded || type == EventType::priority_changed ||
          type == EventType::grant_issued || type == EventType::grant_expired || type == EventType::waitpoint_opened ||
          type == EventType::signal_delivered || type == EventType::waitpoint_closed ||
-         type == EventType::waitpoint_reissued;
+         type == EventType::waitpoint_reissued || type == EventType::budget_warning ||
+         type == EventType::budget_exceeded;
 }
 
 template <class A, class B>
@@ -131,6 +132,8 @@ void Life::take_queue_event(const Event& event) {
       break;
     case EventType::priority_changed: require(stage_ != Stage::ended, event, "it has ended"); break;
     case EventType::tags_changed: break;
+    case EventType::budget_warning:
+    case EventType::budget_exceeded: require(stage_ == Stage::held, event, "nobody holds it"); break;
     case EventType::step_recorded: require(stage_ == Stage::held, event, "nobody holds it"); break;
     default: take_wait_event(event);
   }
