@@ -168,6 +168,7 @@ void reset_account(Account& account) {
 }
 
 void adopt_budget(Account& account, const BudgetSpec& budget, TimestampMs now, const TimeZones* zones) {
+  begin_period(account, budget, now, zones);
   const PeriodBounds bounds = period_at(budget, now, zones);
   account.period_start = bounds.start;
   account.period_end = bounds.end;

@@ -92,25 +92,25 @@ TimestampMs time_of_rate(const LimitInfo& limit, const PoolRecord& pool, Timesta
 
 TimestampMs earlier(TimestampMs a, TimestampMs b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
 
-// When time alone may have made room; 0: never.
+bool has_spent(const Account& account) {
+  return std::any_of(account.dimensions.begin(), account.dimensions.end(),
+                     [](const DimensionAccount& one) { return one.spent != 0 || one.exceeded; });
+}
+
+// When the clock looks for room that time alone may have made; 0: never.
 TimestampMs time_of_room(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now) {
   TimestampMs at = time_of_rate(limit, pool, now);
   if (!limit.budget || !pool.account) return at;
-  const Account& account = *pool.account;
-  bool fits = true;
+  // The rate has room already, so it is not what is missing.
+  if (at <= now) at = 0;
   for (const PoolLine& line : pool.lines) {
     if (!line.waiting) continue;
     at = earlier(at, line.look_at);
-    const Amounts& need = line.need.empty() ? need_of(*limit.budget, {}) : line.need;
-    fits = fits && starts_left(*limit.budget, &account, need, now) > line.called;
+    const Amounts need = line.need.empty() ? need_of(*limit.budget, {}) : line.need;
+    const bool fits = starts_left(*limit.budget, &*pool.account, need, now) > line.called;
+    if (!fits && pool.account->period_end > now) at = earlier(at, pool.account->period_end);
   }
-  // A rate alone is no reason to start what the budget does not allow.
-  if (fits) return at;
-  at = 0;
-  for (const PoolLine& line : pool.lines) {
-    if (line.waiting) at = earlier(at, line.look_at);
-  }
-  return account.period_end > now ? earlier(at, account.period_end) : at;
+  return at;
 }
 
 // It is not claimable any more because of the call, but claimed, held back elsewhere, or ended.
@@ -145,13 +145,21 @@ void hold_back_for(Workspace& workspace, Slot& slot, const Demand& demand, const
   Slot& pool = pool_slot(workspace, demand, context.now);
   if (limit.budget) present_account(pool, limit, context);
   const Amounts need = need_of(limit, transition.execution());
-  const bool by_budget = limit.budget && starts_left(*limit.budget, &*pool.pool()->account, need, context.now) == 0;
+  const bool only_budget = !limit.concurrency && !limit.rate;
+  const bool by_budget =
+      limit.budget && (only_budget || starts_left(*limit.budget, &*pool.pool()->account, need, context.now) == 0);
   facts.limits.held = HeldBack{demand.pool, facts.ready_sequence, context.now, by_budget};
   facts.ready_sequence = 0;
   facts.gates |= limit_gate;
   transition.record(EventType::limited, limit_actor, limit.name);
   PoolLine& line = make_line(*pool.pool(), transition.spec().route);
-  line.need = line.waiting ? least_of(line.need, need) : need;
+  if (!line.waiting) {
+    line.need = need;
+    line.look_at = 0;
+  } else if (line.need != need) {
+    line.need = least_of(line.need, need);
+    line.look_at = context.now;
+  }
   line.waiting = true;
   rearm(workspace, pool, context.now);
   workspace.tie(slot, pool);
@@ -213,18 +221,18 @@ class Allotment {
   Allotment(const LimitInfo* limit, const PoolRecord& pool, TimestampMs now) : limit_(limit), now_(now) {
     if (limit != nullptr && limit->budget) account_ = pool.account;
   }
-  // Notes in the line what the execution needs, if that is more than there is.
+  // Notes in the line what the execution needs, if that is more than there is. If others need less, one of these may become
+  // the first without anybody's telling: the clock looks again.
   bool admits(const Execution& execution, PoolLine& line) {
     if (!account_) return true;
     const Amounts need = need_of(*limit_, execution);
-    line.look_at = 0;
-    if (starts_left(*limit_->budget, &*account_, need, now_) > 0) {
-      reserve(*account_, need);
-      return true;
-    }
+    if (line.look_at != 0) line.look_at = now_ + limits::large_need_look_ms;
+    const bool fits = starts_left(*limit_->budget, &*account_, need, now_) > 0;
+    if (fits) reserve(*account_, need);
+    if (!fits && line.need != need) line.look_at = now_ + limits::large_need_look_ms;
+    // Of the one behind it nothing better is known.
     line.need = need;
-    if (need != need_of(*limit_->budget, {})) line.look_at = now_ + limits::large_need_look_ms;
-    return false;
+    return fits;
   }
 
  private:
@@ -257,7 +265,9 @@ void call_all(Workspace& workspace, Slot& slot, bool changed, const FoundGroup& 
   }
   if (!found.all || (changed && others_wait(workspace, slot.key, found.route))) return;
   const auto line = line_of(*slot.pool(), found.route);
-  if (line != slot.pool()->lines.end()) line->waiting = false;
+  if (line == slot.pool()->lines.end()) return;
+  line->waiting = false;
+  line->look_at = 0;
 }
 
 bool is_unused(const PoolRecord& pool, const LimitDefinition* limit, TimestampMs now) {
@@ -306,11 +316,14 @@ void adopt_limit(Slot& slot, const LimitInfo& limit, const Context& context) {
   PoolRecord& pool = *slot.pool();
   for (PoolLine& line : pool.lines) {
     line.need.clear();
-    line.look_at = 0;
+    if (line.look_at != 0) line.look_at = context.now;
   }
   if (!pool.account) return;
   if (!limit.budget) {
-    pool.account.reset();
+    // What leases have reserved comes back to the account, also if there is a budget again.
+    reset_account(*pool.account);
+    pool.account->paused = false;
+    pool.account->kept.clear();
     return;
   }
   const bool was_paused = pool.account->paused;
@@ -349,7 +362,9 @@ void rearm(Workspace& workspace, Slot& slot, TimestampMs now) {
   std::erase_if(pool.lines, [](const PoolLine& line) { return !line.waiting && line.called == 0; });
   pool.call_at = 0;
   // What was spent counts until the period ends, and not longer.
-  if (pool.account && pool.account->period_end > now) pool.visit_at = std::min(pool.visit_at, pool.account->period_end);
+  if (pool.account && pool.account->period_end > now && has_spent(*pool.account)) {
+    pool.visit_at = std::min(pool.visit_at, pool.account->period_end);
+  }
   const bool someone_waits =
       std::any_of(pool.lines.begin(), pool.lines.end(), [](const PoolLine& line) { return line.waiting; });
   if (!someone_waits) return;

@@ -110,7 +110,7 @@ class EngineBudgets : public EngineSuite {
   long logged(EventType type) {
     EventFilter filter;
     filter.types = {type};
-    return static_cast<long>(value_of(engine().events_later("", 0, filter).get()).events.size());
+    return static_cast<long>(value_of(engine().events_later("earliest", 0, filter).get()).events.size());
   }
   bool is_held(const ExecutionId& id) { return facts(id).limits.held.has_value(); }
 
@@ -540,7 +540,7 @@ TEST_P(EngineBudgets, OperatorsResetAndAdjust) {
   EXPECT_EQ(refused(ChangeBudgetCommand{wrong, {"ops", {}}}), Errc::not_found);
   EventFilter filter;
   filter.types = {EventType::budget_adjusted};
-  const auto events = value_of(engine().events_later("", 0, filter).get()).events;
+  const auto events = value_of(engine().events_later("earliest", 0, filter).get()).events;
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].reason, "b; -30 tokens: because");
   EXPECT_EQ(events[0].actor, "ops");
