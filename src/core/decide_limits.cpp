@@ -17,7 +17,8 @@ LimitsRecord& stored_limits(Slot& slot) {
 
 void log_limit(Slot& slot, EventType type, const LimitInfo& info, const Operator& by, const Context& context) {
   slot.changed = true;
-  Event event = plain_event(type, context, by, info.name);
+  const std::string why = by.reason.empty() ? "" : ": " + by.reason;
+  Event event = plain_event(type, context, by, info.name + why);
   if (info.name_space) event.name_space = *info.name_space;
   if (info.lane) event.lane = *info.lane;
   slot.events.push_back(std::move(event));
@@ -72,8 +73,9 @@ Result<Reply> decide_one(Workspace& workspace, const SetLimitCommand& command, c
   const LimitSpec& spec = command.request;
   if (present == nullptr) {
     if (stored != nullptr && stored->limits.size() >= limits::max_limits) {
-      return fail(Errc::conflict, "name: the store has " + std::to_string(limits::max_limits) + " limits already; allowed: at most " +
-                                       std::to_string(limits::max_limits) + " (remove one first)",
+      return fail(Errc::conflict,
+                  "name: the store has " + std::to_string(limits::max_limits) + " limits already; allowed: at most " +
+                      std::to_string(limits::max_limits) + " (remove one first)",
                   "name");
     }
     LimitSaved saved = make_limit(stored_limits(slot), command, context);
@@ -101,7 +103,8 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveLimitCommand& command
   LimitSaved saved{LimitChange::removed, present->info};
   LimitsRecord& limits = *slot.limits();
   visit_pools(limits, present->number);
-  std::erase_if(limits.limits, [&](const LimitDefinition& one) { return static_cast<const LimitName&>(one.info) == command.limit; });
+  std::erase_if(limits.limits,
+                [&](const LimitDefinition& one) { return static_cast<const LimitName&>(one.info) == command.limit; });
   log_limit(slot, EventType::limit_removed, saved.info, command.by, context);
   return saved;
 }

@@ -1,7 +1,6 @@
 #include "core/limiting.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
@@ -195,17 +194,6 @@ void call_back(Workspace& workspace, Slot& slot, Slot& pool, const Context& cont
   transition.record(EventType::ready, "clock", "limit");
 }
 
-// Those that were held back after the group was read.
-bool others_wait(const Workspace& workspace, const Key& pool, RouteNo route) {
-  const auto& slots = workspace.slots();
-  return std::any_of(slots.begin(), slots.end(), [&](const Slot* one) {
-    if (!one->changed || one->erased || one->execution() == nullptr) return false;
-    const Execution& execution = *one->execution();
-    const auto& held = execution.facts.limits.held;
-    return held && held->pool == pool && execution.spec.route == route;
-  });
-}
-
 void cancel_waiting(Workspace& workspace, Slot& slot, const Slot& pool, const LimitInfo& limit, const Context& context) {
   Transition transition(slot, context);
   transition.facts().cancellation_reason = "budget \"" + limit.name + "\" is used up";
@@ -241,8 +229,7 @@ class Allotment {
   std::optional<Account> account_;
 };
 
-// `changed`: by an earlier command of the batch.
-void call_all(Workspace& workspace, Slot& slot, bool changed, const FoundGroup& found, const LimitInfo* limit,
+void call_all(Workspace& workspace, Slot& slot, const FoundGroup& found, const LimitInfo* limit,
               const Context& context) {
   const bool cancelling = limit != nullptr && cancels(*limit, *slot.pool(), context.now);
   Allotment allotment(limit, *slot.pool(), context.now);
@@ -263,7 +250,7 @@ void call_all(Workspace& workspace, Slot& slot, bool changed, const FoundGroup& 
       return;  // those behind it wait with it
     }
   }
-  if (!found.all || (changed && others_wait(workspace, slot.key, found.route))) return;
+  if (!found.all) return;
   const auto line = line_of(*slot.pool(), found.route);
   if (line == slot.pool()->lines.end()) return;
   line->waiting = false;
@@ -574,12 +561,12 @@ std::vector<GroupWanted> groups_wanted(const Workspace& workspace, const Key& du
 void pool_due(Workspace& workspace, Slot& slot, const DueCommand& command, const Context& context) {
   const LimitsRecord* limits = limits_of(workspace);
   const LimitDefinition* limit = limits == nullptr ? nullptr : limits->find(slot.pool()->limit);
-  const bool changed = std::exchange(slot.changed, true);
+  slot.changed = true;
   // Whether the limit is gone must be known for certain: its pool goes with it, and the slots in it.
   rest_on_limits(workspace, slot);
   if (limit != nullptr && limit->info.budget && slot.pool()->account) present_account(slot, limit->info, context);
   for (const FoundGroup& found : command.found) {
-    call_all(workspace, slot, changed, found, limit == nullptr ? nullptr : &limit->info, context);
+    call_all(workspace, slot, found, limit == nullptr ? nullptr : &limit->info, context);
   }
   rearm(workspace, slot, context.now);
   PoolRecord& pool = *slot.pool();

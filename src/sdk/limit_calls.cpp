@@ -71,9 +71,7 @@ class EngineLimitCalls final : public LimitCalls {
   Result<std::vector<LimitInfo>> list(const ListLimitsRequest& request) override {
     return engine_.list_limits(request);
   }
-  Result<ListLimitUseReply> use(const ListLimitUseRequest& request) override {
-    return engine_.list_limit_use(request);
-  }
+  Result<ListLimitUseReply> use(const ListLimitUseRequest& request) override { return engine_.list_limit_use(request); }
   Result<LimitCheck> check(const LimitCheckRequest& request) override { return engine_.check_limits(request); }
   Result<BudgetUse> change_budget(ChangeBudgetRequest request, const Operator& by) override {
     return engine_.change_budget(std::move(request), by);

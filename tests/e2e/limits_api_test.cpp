@@ -63,7 +63,8 @@ TEST_F(LimitsApi, ALimitIsCreatedChangedAndRemoved) {
   for (const auto& event : events.json.at("events").as_array()) {
     logged.push_back(text(event.at("type")) + " " + text(event.at("reason")));
   }
-  EXPECT_EQ(logged, (std::vector<std::string>{"limit_created l", "limit_changed l", "limit_removed l"}));
+  EXPECT_EQ(logged,
+            (std::vector<std::string>{"limit_created l: the contract", "limit_changed l", "limit_removed l: done"}));
 }
 
 TEST_F(LimitsApi, TheRevisionGuardsAgainstOthers) {
@@ -179,10 +180,10 @@ class LimitsOfTenants : public testing::Test {
   }
   // An execution of the namespace, and whether it got a lease.
   std::string start(const std::string& name_space) {
-    const std::string id =
-        text(call(admin, "POST", "/v1/executions",
-                  R"({"kind":"k","tags":{"app.customer":"secret-)" + name_space + R"("},"namespace":")" + name_space + "\"}")
-                 .json.at("execution_id"));
+    const std::string id = text(
+        call(admin, "POST", "/v1/executions",
+             R"({"kind":"k","tags":{"app.customer":"secret-)" + name_space + R"("},"namespace":")" + name_space + "\"}")
+            .json.at("execution_id"));
     call(admin, "POST", "/v1/claims",
          R"({"worker_id":"w","worker_instance_id":"w-1","lanes":["default"],"namespace":")" + name_space + "\"}");
     return id;

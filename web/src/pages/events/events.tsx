@@ -21,6 +21,7 @@ const named: { title: string; types: EventType[] }[] = [
   { title: 'Waits', types: ['suspended', 'signal_delivered', 'wait_ended', 'wait_escalated', 'waitpoint_opened', 'waitpoint_closed', 'waitpoint_reissued'] },
   { title: 'Flows', types: ['flow_submitted', 'flow_cancelling', 'flow_completed', 'flow_failed', 'flow_cancelled', 'flow_reopened'] },
   { title: 'Schedules', types: ['schedule_created', 'schedule_updated', 'schedule_paused', 'schedule_resumed', 'schedule_deleted', 'schedule_fired', 'schedule_buffered', 'schedule_skipped'] },
+  { title: 'Limits', types: ['limited', 'limit_created', 'limit_changed', 'limit_removed'] },
   { title: 'Leases', types: ['lease_expired', 'lease_revoked', 'lease_reclaimed', 'grant_issued', 'grant_expired'] },
   { title: 'Workers', types: ['worker_registered', 'worker_refreshed', 'worker_draining', 'worker_marked_dead', 'worker_ttl_swept'] },
   { title: 'Administration', types: ['lane_changed', 'namespace_changed', 'keys_rotated', 'api_key_created', 'api_key_revoked', 'retention_run'] },
