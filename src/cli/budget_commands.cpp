@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/confirm.hpp"
 #include "cli/filter.hpp"
+#include "cli/limit_text.hpp"
 #include "cli/table.hpp"
 #include "cli/target.hpp"
 #include "cli/times.hpp"
@@ -26,15 +27,11 @@ LimitName budget_operand(const Arguments& arguments) {
   return {arguments.maybe("--namespace"), arguments.operands.front()};
 }
 
-std::string budget_label(const LimitName& budget) {
-  return budget.name + (budget.name_space ? " of namespace " + *budget.name_space : "");
-}
-
 Unexpected<Error> no_budget(const LimitName& budget) {
-  return fail(Errc::not_found, "limit " + budget_label(budget) + " has no budget", "name");
+  return fail(Errc::not_found, "limit " + limit_label(budget) + " has no budget", "name");
 }
 
-std::string limit_text(const std::optional<std::int64_t>& limit) { return limit ? std::to_string(*limit) : "-"; }
+std::string bound_text(const std::optional<std::int64_t>& limit) { return limit ? std::to_string(*limit) : "-"; }
 std::string account_text(const LimitUse& use) { return use.key.empty() ? "(all)" : join(use.key, ", "); }
 
 // ---- Reading options
@@ -115,8 +112,8 @@ Result<int> run_budgets_list(const Arguments& arguments) {
                  {one.name},
                  {one.per.empty() ? "-" : join(one.per, ",")},
                  {dimension.name},
-                 {limit_text(dimension.hard)},
-                 {limit_text(dimension.soft)},
+                 {bound_text(dimension.hard)},
+                 {bound_text(dimension.soft)},
                  {std::to_string(dimension.reserve)},
                  {one.budget->period},
                  {std::string(to_string(one.budget->on_hard_limit))}});
@@ -176,8 +173,8 @@ void print_accounts(const ListLimitUseReply& reply) {
                  {one.name},
                  {std::to_string(one.spent), tone_of(one)},
                  {std::to_string(one.reserved)},
-                 {limit_text(one.hard)},
-                 {limit_text(one.soft)},
+                 {bound_text(one.hard)},
+                 {bound_text(one.soft)},
                  number_cell(use.held_back),
                  time_cell(use.budget->period_end),
                  {use.budget->paused ? "paused" : "open", use.budget->paused ? Tone::bad : Tone::good}});
@@ -197,7 +194,7 @@ void print_forecast(const ListLimitUseReply& reply) {
       table.add({{account_text(use)},
                  {one.name},
                  {std::to_string(one.spent), tone_of(one)},
-                 {limit_text(one.hard)},
+                 {bound_text(one.hard)},
                  {std::to_string(one.per_hour)},
                  {one.runs_out_at == 0 ? "not in this period" : format_time(one.runs_out_at),
                   one.runs_out_at == 0 ? Tone::good : Tone::busy},
@@ -253,9 +250,9 @@ int print_saved_budget(const Arguments& arguments, const LimitSaved& saved) {
   if (arguments.has("--json")) {
     fmt::print("{}\n", wire::to_json(saved));
   } else if (saved.outcome == LimitChange::unchanged) {
-    fmt::print("budget {} was like this already\n", budget_label(saved.info));
+    fmt::print("budget {} was like this already\n", limit_label(saved.info));
   } else {
-    fmt::print("budget {} was {}\n", budget_label(saved.info), to_string(saved.outcome));
+    fmt::print("budget {} was {}\n", limit_label(saved.info), to_string(saved.outcome));
   }
   return 0;
 }
@@ -271,7 +268,7 @@ Result<int> run_budgets_set(const Arguments& arguments) {
 
 Result<int> run_budgets_remove(const Arguments& arguments) {
   const LimitName name = budget_operand(arguments);
-  FF_TRY(agreed, confirm(fmt::format("remove budget {}? What it holds back starts.", budget_label(name)), arguments));
+  FF_TRY(agreed, confirm(fmt::format("remove budget {}? What it holds back starts.", limit_label(name)), arguments));
   if (!agreed) return exit_declined;
   FF_TRY(target, find_target(arguments));
   FF_TRY(request, request_for(target->limits(), arguments));
@@ -301,13 +298,13 @@ Result<int> change_account(const Arguments& arguments, BudgetChange change) {
     return 0;
   }
   for (const DimensionUse& one : use.dimensions) {
-    fmt::print("{}: {} spent, {} reserved of {}\n", one.name, one.spent, one.reserved, limit_text(one.hard));
+    fmt::print("{}: {} spent, {} reserved of {}\n", one.name, one.spent, one.reserved, bound_text(one.hard));
   }
   return 0;
 }
 
 Result<int> run_budgets_reset(const Arguments& arguments) {
-  FF_TRY(agreed, confirm(fmt::format("set what is spent of budget {} back to zero?", budget_label(budget_operand(arguments))),
+  FF_TRY(agreed, confirm(fmt::format("set what is spent of budget {} back to zero?", limit_label(budget_operand(arguments))),
                          arguments));
   if (!agreed) return exit_declined;
   return change_account(arguments, BudgetChange::reset);
