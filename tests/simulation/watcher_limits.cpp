@@ -71,7 +71,7 @@ void Watcher::check_reservations() const {
   for (const auto& [key, shadow] : shadows_) {
     if (shadow.removed) continue;
     const Facts& facts = shadow.execution.facts;
-    for (const Reservation& one : facts.limits.reserved) {
+    for (const flowfabric::Reservation& one : facts.limits.reserved) {
       const auto pool = pools_.find(one.pool);
       if (pool == pools_.end() || limits_.find(pool->second.limit) == nullptr) continue;
       if (!facts.lease || facts.lease->lease_epoch != facts.limits.slots_epoch) {
