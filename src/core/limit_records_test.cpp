@@ -4,6 +4,7 @@
 
 #include "base/limits.hpp"
 #include "core/records.hpp"
+#include "core/route.hpp"
 
 namespace flowfabric {
 namespace {
@@ -82,6 +83,22 @@ TEST(LimitRecords, EveryFieldRoundTrips) {
   facts.gates = limit_gate;
   facts.limits.held = HeldBack{some_pool("d"), 77, 5, true};
   EXPECT_EQ(decode_facts(encode(facts)), facts);
+}
+
+TEST(LimitRecords, ASpecSaysWhatIsReserved) {
+  Spec spec;
+  spec.name_space = "n";
+  spec.lane = "x";
+  spec.route = route_of(spec.lane, spec.required_capabilities);
+  const std::string without = encode(spec);
+  spec.reserve = {{"money", 0}, {"tokens", 2000}};
+  EXPECT_EQ(decode_spec(encode(spec)), spec);
+  EXPECT_NE(encode(spec), without);
+  EXPECT_TRUE(decode_spec(without)->reserve.empty());
+  CreateRequest request;
+  const std::uint64_t digest = request_digest(request);
+  request.reserve = {{"tokens", 1}};
+  EXPECT_NE(request_digest(request), digest);
 }
 
 TEST(LimitRecords, HalfOfThemIsCorruption) {
