@@ -74,7 +74,7 @@ struct BudgetUse {
   std::uint64_t resets = 0;    // how often it began anew
   std::uint64_t breaches = 0;  // reports over a hard limit
   std::vector<DimensionUse> dimensions{};
-  std::int64_t bucket_ms = 0;          // how long each of these is
+  std::int64_t bucket_ms = 0;        // how long each of these is
   std::vector<UsageBucket> usage{};  // over time, oldest first; those without usage are left out
 
   friend bool operator==(const BudgetUse&, const BudgetUse&) = default;

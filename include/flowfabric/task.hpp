@@ -85,7 +85,11 @@ class BudgetExceeded : public std::runtime_error {
  public:
   BudgetExceeded(const std::string& message, std::string budget, std::string dimension, std::int64_t spent,
                  std::int64_t limit)
-      : std::runtime_error(message), budget_(std::move(budget)), dimension_(std::move(dimension)), spent_(spent), limit_(limit) {}
+      : std::runtime_error(message),
+        budget_(std::move(budget)),
+        dimension_(std::move(dimension)),
+        spent_(spent),
+        limit_(limit) {}
   const std::string& budget() const { return budget_; }
   const std::string& dimension() const { return dimension_; }
   std::int64_t spent() const { return spent_; }

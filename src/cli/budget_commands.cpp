@@ -52,7 +52,8 @@ Result<NamedAmount> parse_amount(const std::string& word, const std::string& opt
     const auto [rest, error] = std::from_chars(word.data() + sign + 1, end, parsed.amount);
     if (error == std::errc{} && rest == end) return parsed;
   }
-  return fail(Errc::invalid_argument, option + ": is \"" + clipped(word, 64) + "\"; allowed: NAME=N, like tokens=1000", option);
+  return fail(Errc::invalid_argument, option + ": is \"" + clipped(word, 64) + "\"; allowed: NAME=N, like tokens=1000",
+              option);
 }
 
 BudgetDimension& dimension_of(BudgetSpec& budget, const std::string& name) {
@@ -76,7 +77,8 @@ Result<BudgetSpec> read_budget_options(const Arguments& arguments) {
     }
   }
   if (budget.dimensions.empty()) {
-    return fail(Errc::invalid_argument, "--hard: is missing; give --hard, --soft or --count for what is counted", "--hard");
+    return fail(Errc::invalid_argument, "--hard: is missing; give --hard, --soft or --count for what is counted",
+                "--hard");
   }
   budget.period = arguments.text("--period", budget.period);
   budget.time_zone = arguments.text("--time-zone", budget.time_zone);
@@ -104,8 +106,15 @@ Result<int> run_budgets_list(const Arguments& arguments) {
     fmt::print("no budgets\n");
     return 0;
   }
-  Table table({{"NAMESPACE", false, true}, {"NAME", false, true}, {"PER", false, true}, {"COUNTS", false, true}, {"HARD", true},
-               {"SOFT", true}, {"RESERVE", true}, {"PERIOD"}, {"ON HARD LIMIT"}});
+  Table table({{"NAMESPACE", false, true},
+               {"NAME", false, true},
+               {"PER", false, true},
+               {"COUNTS", false, true},
+               {"HARD", true},
+               {"SOFT", true},
+               {"RESERVE", true},
+               {"PERIOD"},
+               {"ON HARD LIMIT"}});
   for (const LimitInfo& one : budgets) {
     for (const BudgetDimension& dimension : one.budget->dimensions) {
       table.add({{one.name_space.value_or("(all)")},
@@ -164,8 +173,15 @@ void print_accounts(const ListLimitUseReply& reply) {
     fmt::print("nothing has been spent or reserved\n");
     return;
   }
-  Table table({{"ACCOUNT", false, true}, {"COUNTS", false, true}, {"SPENT", true}, {"RESERVED", true}, {"HARD", true},
-               {"SOFT", true}, {"WAITING", true}, {"PERIOD ENDS"}, {"STATE"}});
+  Table table({{"ACCOUNT", false, true},
+               {"COUNTS", false, true},
+               {"SPENT", true},
+               {"RESERVED", true},
+               {"HARD", true},
+               {"SOFT", true},
+               {"WAITING", true},
+               {"PERIOD ENDS"},
+               {"STATE"}});
   for (const LimitUse& use : reply.keys) {
     if (!use.budget) continue;
     for (const DimensionUse& one : use.budget->dimensions) {
@@ -186,8 +202,13 @@ void print_accounts(const ListLimitUseReply& reply) {
 }
 
 void print_forecast(const ListLimitUseReply& reply) {
-  Table table({{"ACCOUNT", false, true}, {"COUNTS", false, true}, {"SPENT", true}, {"HARD", true}, {"PER HOUR", true},
-               {"RUNS OUT"}, {"PERIOD ENDS"}});
+  Table table({{"ACCOUNT", false, true},
+               {"COUNTS", false, true},
+               {"SPENT", true},
+               {"HARD", true},
+               {"PER HOUR", true},
+               {"RUNS OUT"},
+               {"PERIOD ENDS"}});
   for (const LimitUse& use : reply.keys) {
     if (!use.budget) continue;
     for (const DimensionUse& one : use.budget->dimensions) {
@@ -304,8 +325,9 @@ Result<int> change_account(const Arguments& arguments, BudgetChange change) {
 }
 
 Result<int> run_budgets_reset(const Arguments& arguments) {
-  FF_TRY(agreed, confirm(fmt::format("set what is spent of budget {} back to zero?", limit_label(budget_operand(arguments))),
-                         arguments));
+  FF_TRY(agreed,
+         confirm(fmt::format("set what is spent of budget {} back to zero?", limit_label(budget_operand(arguments))),
+                 arguments));
   if (!agreed) return exit_declined;
   return change_account(arguments, BudgetChange::reset);
 }
@@ -325,7 +347,10 @@ OptionSpec account_option() {
 std::vector<Command> budget_reading_commands() {
   const std::vector<OptionSpec> one = {budget_namespace_option(), {"--all", "", "every account (the first 100)"}};
   return {
-      {{"budgets list", {}, "list budgets", "Lists the limits that have a budget, with a line for each thing that is counted.",
+      {{"budgets list",
+        {},
+        "list budgets",
+        "Lists the limits that have a budget, with a line for each thing that is counted.",
         options_of_reading(
             {{"--namespace", "NAME", "only budgets for executions of this namespace: its own, and those for all"}})},
        run_budgets_list},
@@ -361,11 +386,12 @@ std::vector<OptionSpec> budget_setting_options() {
 
 std::vector<Command> budget_commands() {
   std::vector<Command> all = budget_reading_commands();
-  all.push_back({{"budgets set", one_budget_name, "create a budget, or change what it allows",
-                  "Makes a budget, or replaces what it counts and allows; what is spent stays. Give at least one of --hard,\n"
-                  "--soft and --count. A concurrency or a rate of the limit with that name stays as it is.",
-                  budget_setting_options()},
-                 run_budgets_set});
+  all.push_back(
+      {{"budgets set", one_budget_name, "create a budget, or change what it allows",
+        "Makes a budget, or replaces what it counts and allows; what is spent stays. Give at least one of --hard,\n"
+        "--soft and --count. A concurrency or a rate of the limit with that name stays as it is.",
+        budget_setting_options()},
+       run_budgets_set});
   all.push_back({{"budgets remove", one_budget_name, "remove a budget", "Removes a budget. What it holds back starts.",
                   options_of_acting({budget_namespace_option(), yes_option()})},
                  run_budgets_remove});
@@ -379,7 +405,8 @@ std::vector<Command> budget_commands() {
                  run_budgets_resume});
   all.push_back({{"budgets adjust", one_budget_name, "change what counts as spent",
                   "Adds amounts to what counts as spent of an account, or takes them off.",
-                  options_of_acting({budget_namespace_option(), account_option(),
+                  options_of_acting({budget_namespace_option(),
+                                     account_option(),
                                      {"--by-amount", "NAME=N", "so much more; a negative number takes off", true}})},
                  run_budgets_adjust});
   return all;

@@ -83,12 +83,14 @@ TimestampMs runs_out_at(const DimensionUse& use, double per_ms, TimestampMs peri
 }  // namespace
 
 const DimensionAccount* Account::find(std::string_view name) const {
-  const auto found = std::find_if(dimensions.begin(), dimensions.end(), [&](const auto& one) { return one.name == name; });
+  const auto found =
+      std::find_if(dimensions.begin(), dimensions.end(), [&](const auto& one) { return one.name == name; });
   return found == dimensions.end() ? nullptr : &*found;
 }
 
 DimensionAccount& Account::at(const std::string& name) {
-  const auto place = std::find_if(dimensions.begin(), dimensions.end(), [&](const auto& one) { return one.name >= name; });
+  const auto place =
+      std::find_if(dimensions.begin(), dimensions.end(), [&](const auto& one) { return one.name >= name; });
   if (place != dimensions.end() && place->name == name) return *place;
   return *dimensions.insert(place, DimensionAccount{name, 0, 0, false, false});
 }
@@ -98,7 +100,8 @@ std::optional<BudgetPeriod> parse_period(std::string_view text) {
   if (text == "lifetime") return period;
   std::int64_t count = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc{} || count < 1 || count > limits::max_duration_ms / 1000 || text.front() == '+') return std::nullopt;
+  if (error != std::errc{} || count < 1 || count > limits::max_duration_ms / 1000 || text.front() == '+')
+    return std::nullopt;
   const std::string_view unit = text.substr(static_cast<std::size_t>(rest - text.data()));
   if (unit == "s" || unit == "m" || unit == "h") {
     period.seconds = count * (unit == "s" ? 1 : unit == "m" ? 60 : 3600);
@@ -152,9 +155,8 @@ bool begin_period(Account& account, const BudgetSpec& budget, TimestampMs now, c
   const PeriodBounds bounds = period_at(budget, now, zones);
   account.period_start = bounds.start;
   account.period_end = bounds.end;
-  const bool had_spent = std::any_of(account.dimensions.begin(), account.dimensions.end(), [](const auto& dimension) {
-    return dimension.spent != 0 || dimension.exceeded;
-  });
+  const bool had_spent = std::any_of(account.dimensions.begin(), account.dimensions.end(),
+                                     [](const auto& dimension) { return dimension.spent != 0 || dimension.exceeded; });
   if (had_spent) reset_account(account);
   return had_spent;
 }
@@ -260,7 +262,8 @@ const KeptSpend* find_kept(const Account& account, std::uint64_t key, TimestampM
 }
 
 void keep_spend(Account& account, const Amounts& amounts, std::uint64_t key, TimestampMs now) {
-  std::erase_if(account.kept, [&](const KeptSpend& one) { return one.key == key || one.at + limits::spend_key_ms <= now; });
+  std::erase_if(account.kept,
+                [&](const KeptSpend& one) { return one.key == key || one.at + limits::spend_key_ms <= now; });
   if (account.kept.size() >= limits::max_spend_keys) account.kept.erase(account.kept.begin());
   KeptSpend kept{key, now, {}};
   for (const auto& [name, amount] : amounts) {

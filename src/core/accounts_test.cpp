@@ -26,7 +26,8 @@ TEST(Accounts, PeriodsAreParsed) {
   EXPECT_EQ(parse_period("3d")->days, 3);
   EXPECT_EQ(parse_period("1w")->days, 7);
   EXPECT_EQ(parse_period("6mo")->months, 6);
-  for (const char* bad : {"", "h", "0h", "-1h", "+1h", "1.5h", "1 h", "1H", "1y", "h1", "99999999999999999999s", "4000d", "121mo"}) {
+  for (const char* bad :
+       {"", "h", "0h", "-1h", "+1h", "1.5h", "1 h", "1H", "1y", "h1", "99999999999999999999s", "4000d", "121mo"}) {
     EXPECT_FALSE(parse_period(bad)) << bad;
   }
 }

@@ -19,15 +19,17 @@ Result<void> admit_dimension_name(const std::string& name, const std::string& fi
 Result<void> admit_dimension(const BudgetDimension& dimension, const std::string& field) {
   FF_TRY_VOID(admit_dimension_name(dimension.name, field + ".name"));
   if (dimension.hard == 0) {
-    return refuse("is 0, which would hold back everything for ever; allowed: 1 to " + std::to_string(limits::max_amount) +
-                      ", or leave it out (to stop a lane, pause it)",
+    return refuse("is 0, which would hold back everything for ever; allowed: 1 to " +
+                      std::to_string(limits::max_amount) + ", or leave it out (to stop a lane, pause it)",
                   field + ".hard");
   }
   if (dimension.hard) FF_TRY_VOID(admit_range<std::int64_t>(*dimension.hard, field + ".hard", 1, limits::max_amount));
   if (dimension.soft) {
-    FF_TRY_VOID(admit_range<std::int64_t>(*dimension.soft, field + ".soft", 0, dimension.hard.value_or(limits::max_amount)));
+    FF_TRY_VOID(
+        admit_range<std::int64_t>(*dimension.soft, field + ".soft", 0, dimension.hard.value_or(limits::max_amount)));
   }
-  return admit_range<std::int64_t>(dimension.reserve, field + ".reserve", 0, dimension.hard.value_or(limits::max_amount));
+  return admit_range<std::int64_t>(dimension.reserve, field + ".reserve", 0,
+                                   dimension.hard.value_or(limits::max_amount));
 }
 
 Result<void> admit_amounts(const Amounts& amounts, const std::string& field, std::size_t min_count, std::int64_t min) {

@@ -82,9 +82,9 @@ Error over_the_limit(const Touched& touched, const BudgetDimension& dimension, s
   const std::int64_t reserved = state == nullptr ? 0 : state->reserved;
   const std::string of = touched.demand->key.empty() ? "" : " of " + join(touched.demand->key, ", ");
   return Error{Errc::budget_exceeded,
-               "budget \"" + touched.limit().name + "\"" + of + " allows " + std::to_string(*dimension.hard) + " " + dimension.name +
-                   "; " + std::to_string(spent) + " are spent and " + std::to_string(reserved) + " reserved, so " +
-                   std::to_string(amount) + " more are too many",
+               "budget \"" + touched.limit().name + "\"" + of + " allows " + std::to_string(*dimension.hard) + " " +
+                   dimension.name + "; " + std::to_string(spent) + " are spent and " + std::to_string(reserved) +
+                   " reserved, so " + std::to_string(amount) + " more are too many",
                "amounts." + dimension.name,
                {{"budget", touched.limit().name},
                 {"dimension", dimension.name},
@@ -99,12 +99,14 @@ void note_breach(const Touched& touched, const BudgetDimension& dimension, Slot&
   ++account.breaches;
   DimensionAccount& state = account.at(dimension.name);
   if (!state.exceeded) {
-    Transition(execution, context).record(EventType::budget_exceeded, budget_actor, named(touched.limit(), dimension.name));
+    Transition(execution, context)
+        .record(EventType::budget_exceeded, budget_actor, named(touched.limit(), dimension.name));
   }
   state.exceeded = true;
   if (touched.budget().on_hard_limit != BreachAction::pause || account.paused) return;
   account.paused = true;
-  log_account(*touched.slot, EventType::budget_paused, touched.limit(), {budget_actor, {}}, touched.limit().name, context);
+  log_account(*touched.slot, EventType::budget_paused, touched.limit(), {budget_actor, {}}, touched.limit().name,
+              context);
 }
 
 void note_warnings(const Touched& touched, const Amounts& amounts, Slot& execution, const Context& context) {
@@ -113,7 +115,8 @@ void note_warnings(const Touched& touched, const Amounts& amounts, Slot& executi
     const bool above = amounts.contains(dimension.name) && dimension.soft && state.spent > *dimension.soft;
     if (!above || state.warned) continue;
     state.warned = true;
-    Transition(execution, context).record(EventType::budget_warning, budget_actor, named(touched.limit(), dimension.name));
+    Transition(execution, context)
+        .record(EventType::budget_warning, budget_actor, named(touched.limit(), dimension.name));
   }
 }
 
@@ -232,8 +235,9 @@ namespace {
 Result<Demand> account_demand(const LimitsRecord* limits, const ChangeBudgetRequest& request) {
   const LimitDefinition* limit = limits == nullptr ? nullptr : limits->find(request);
   if (limit == nullptr || !limit->info.budget) {
-    return fail(Errc::not_found, "there is no budget \"" + request.name + "\"" +
-                                     (request.name_space ? " of namespace \"" + *request.name_space + "\"" : " for all namespaces"),
+    return fail(Errc::not_found,
+                "there is no budget \"" + request.name + "\"" +
+                    (request.name_space ? " of namespace \"" + *request.name_space + "\"" : " for all namespaces"),
                 "name");
   }
   const auto& per = limit->info.per;
@@ -257,7 +261,8 @@ Result<void> check_adjustment(const BudgetSpec& budget, const Account& account, 
     const std::int64_t spent = state == nullptr ? 0 : state->spent;
     if (spent + amount >= 0) continue;
     return fail(Errc::conflict,
-                "amounts." + name + ": takes off " + std::to_string(-amount) + ", but only " + std::to_string(spent) + " are spent",
+                "amounts." + name + ": takes off " + std::to_string(-amount) + ", but only " + std::to_string(spent) +
+                    " are spent",
                 "amounts." + name);
   }
   return {};
@@ -293,7 +298,8 @@ Result<Reply> decide_one(Workspace& workspace, const ChangeBudgetCommand& comman
   Slot& slot = workspace.at(demand.pool);
   const bool exists = slot.pool() != nullptr && !slot.erased && slot.pool()->account;
   if (!exists && request.change != BudgetChange::adjust) {
-    return fail(Errc::not_found, "nothing has been counted for this account of budget \"" + request.name + "\"", "account");
+    return fail(Errc::not_found, "nothing has been counted for this account of budget \"" + request.name + "\"",
+                "account");
   }
   const Account before = exists ? *slot.pool()->account : open_account(*limit.budget, context.now, context.zones);
   if (request.change == BudgetChange::adjust) FF_TRY_VOID(check_adjustment(*limit.budget, before, request.amounts));

@@ -56,8 +56,9 @@ Result<void> admit_change(const LimitSpec& before, const LimitSpec& now) {
   if (before.lane == now.lane && before.kind == now.kind && before.per == now.per) return {};
   const char* field = before.lane != now.lane ? "lane" : before.kind != now.kind ? "kind" : "per";
   return fail(Errc::conflict,
-              std::string(field) + ": cannot be changed; allowed are changes of concurrency, rate and budget (remove the "
-                                   "limit and make it anew)",
+              std::string(field) +
+                  ": cannot be changed; allowed are changes of concurrency, rate and budget (remove the "
+                  "limit and make it anew)",
               field);
 }
 

@@ -18,7 +18,8 @@
 namespace flowfabric {
 
 struct LimitDefinition {
-  std::uint64_t number = 0;  // never used again, so a limit that is made anew has nothing to do with the pools of the old one
+  std::uint64_t number =
+      0;  // never used again, so a limit that is made anew has nothing to do with the pools of the old one
   LimitInfo info;
 
   friend bool operator==(const LimitDefinition&, const LimitDefinition&) = default;
@@ -48,8 +49,9 @@ struct SlotHolder {
 // before work that one would take.
 struct PoolLine {
   RouteNo route = 0;
-  bool waiting = false;      // some may be held back
-  std::uint32_t called = 0;  // are claimable again because there was room for them, and are neither claimed nor ended yet
+  bool waiting = false;  // some may be held back
+  std::uint32_t called =
+      0;  // are claimable again because there was room for them, and are neither claimed nor ended yet
   // Of a budget: what the first of those that wait reserves, or a little less.
   Amounts need{};
   // It needs more than others, and there is no room for it: the clock looks then whether it still waits. 0: no need to.
@@ -67,9 +69,9 @@ struct PoolRecord {
   std::vector<SlotHolder> holders;
   RateState rate;
   std::optional<Account> account;  // once a budget was used
-  std::vector<PoolLine> lines;  // by route; only those with somebody in them
-  TimestampMs call_at = 0;      // when the clock looks for room; 0: nothing but a slot that comes back makes room
-  TimestampMs visit_at = 0;     // when the clock removes it, if it is unused then
+  std::vector<PoolLine> lines;     // by route; only those with somebody in them
+  TimestampMs call_at = 0;         // when the clock looks for room; 0: nothing but a slot that comes back makes room
+  TimestampMs visit_at = 0;        // when the clock removes it, if it is unused then
   TimestampMs armed_due = 0;
 
   friend bool operator==(const PoolRecord&, const PoolRecord&) = default;
@@ -77,7 +79,7 @@ struct PoolRecord {
 
 // An execution that could be claimed if its limits let it.
 struct HeldBack {
-  Key pool;                        // for which it waits
+  Key pool;                          // for which it waits
   std::uint64_t ready_sequence = 0;  // its place in the order of service
   TimestampMs since = 0;
   bool by_budget = false;

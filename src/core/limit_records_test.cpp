@@ -23,7 +23,8 @@ LimitsRecord full_limits() {
   limit.info.per = {"tags.app.a", "lane"};
   limit.info.concurrency = 3;
   limit.info.rate = RateLimit{4, 5000, 6};
-  limit.info.budget = BudgetSpec{{{"money", 100, 50, 0}, {"tokens", {}, 7, 3}}, "2w", "Europe/Berlin", BreachAction::cancel_pending};
+  limit.info.budget =
+      BudgetSpec{{{"money", 100, 50, 0}, {"tokens", {}, 7, 3}}, "2w", "Europe/Berlin", BreachAction::cancel_pending};
   limit.info.revision = 2;
   limit.info.created_at = 10;
   limit.info.created_by = "ops";

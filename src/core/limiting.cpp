@@ -67,7 +67,9 @@ Amounts need_of(const LimitInfo& limit, const Execution& execution) {
   return limit.budget ? need_of(*limit.budget, execution.spec.reserve) : Amounts{};
 }
 
-std::int64_t visit_ms(const LimitInfo& limit) { return limit.budget ? limits::account_visit_ms : limits::pool_visit_ms; }
+std::int64_t visit_ms(const LimitInfo& limit) {
+  return limit.budget ? limits::account_visit_ms : limits::pool_visit_ms;
+}
 
 // Those that wait are cancelled instead of being called.
 bool cancels(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now) {
@@ -194,7 +196,8 @@ void call_back(Workspace& workspace, Slot& slot, Slot& pool, const Context& cont
   transition.record(EventType::ready, "clock", "limit");
 }
 
-void cancel_waiting(Workspace& workspace, Slot& slot, const Slot& pool, const LimitInfo& limit, const Context& context) {
+void cancel_waiting(Workspace& workspace, Slot& slot, const Slot& pool, const LimitInfo& limit,
+                    const Context& context) {
   Transition transition(slot, context);
   transition.facts().cancellation_reason = "budget \"" + limit.name + "\" is used up";
   transition.facts().cancelled_by = limit_actor;
@@ -454,7 +457,8 @@ void return_slots(Workspace& workspace, Slot& slot, const Context& context) {
     rearm(workspace, pool, context.now);
     return true;
   });
-  std::erase_if(limits.reserved, [&](const Reservation& one) { return return_reservation(workspace, slot, one, context); });
+  std::erase_if(limits.reserved,
+                [&](const Reservation& one) { return return_reservation(workspace, slot, one, context); });
   if (!limits.holds_any()) limits.slots_epoch = 0;
 }
 

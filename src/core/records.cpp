@@ -252,8 +252,8 @@ enum FactsPart : std::uint32_t {
 };
 
 std::uint32_t parts_of(const Spec& spec) {
-  return (spec.member ? spec_member : 0U) | (spec.schedule ? spec_schedule : 0U) |
-         (spec.reserve.empty() ? 0U : spec_reserve);
+  const std::uint32_t own = spec.reserve.empty() ? 0U : spec_reserve;
+  return (spec.member ? spec_member : 0U) | (spec.schedule ? spec_schedule : 0U) | own;
 }
 
 bool has_steps(const Facts& facts) { return !facts.steps.empty() || facts.has_checkpoint; }
@@ -794,7 +794,6 @@ std::uint64_t request_digest(const CreateRequest& request) {
   put_strings(out, request.required_capabilities);
   put_policy(out, request.policy);
   out.text(request.creator);
-  // Requests without one have the digest that earlier versions have stored.
   if (!request.reserve.empty()) put_amounts(out, request.reserve);
   return digest64(out.take());
 }

@@ -256,7 +256,8 @@ std::vector<Reason> explain_runnable(const Execution& execution, const Surroundi
   if (surroundings.limited) {
     const auto& held = execution.facts.limits.held;
     const bool by_budget = held && held->by_budget && surroundings.limited->use.budget;
-    reasons.push_back(by_budget ? budget_sentence(execution, *surroundings.limited) : limit_sentence(*surroundings.limited, held->since));
+    reasons.push_back(by_budget ? budget_sentence(execution, *surroundings.limited)
+                                : limit_sentence(*surroundings.limited, held->since));
   }
   if (lane_blocks_claims(lane.state)) {
     reasons.push_back({"paused_by_lane",

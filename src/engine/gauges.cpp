@@ -160,9 +160,9 @@ void Runtime::add_gauges() {
   registry.computed_gauges({"flowfabric_budget_spent", "What is spent in the period, of budgets that have one account.",
                             of_budgets, max_budgets_shown},
                            observe::seldom([this] { return budgets(*store_, BudgetFigure::spent); }));
-  registry.computed_gauges({"flowfabric_budget_limit", "Hard limits of budgets that have one account.", of_budgets,
-                            max_budgets_shown},
-                           observe::seldom([this] { return budgets(*store_, BudgetFigure::limit); }));
+  registry.computed_gauges(
+      {"flowfabric_budget_limit", "Hard limits of budgets that have one account.", of_budgets, max_budgets_shown},
+      observe::seldom([this] { return budgets(*store_, BudgetFigure::limit); }));
   registry.computed_gauges({"flowfabric_schedules", "Schedules, by state.", {Label::closed("state")}},
                            observe::seldom([this] { return schedules_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_limit_slots_in_use",

@@ -98,7 +98,8 @@ Result<std::vector<WrongSlots>> SlotAudit::disagreements(Store& store) const {
     if (counted == counted_.end()) continue;
     if (agrees(pool)) continue;
     std::set<Key> executions;
-    if (const auto reserved = reserved_.find(pool); reserved != reserved_.end()) executions = reserved->second.executions;
+    if (const auto reserved = reserved_.find(pool); reserved != reserved_.end())
+      executions = reserved->second.executions;
     for (const auto& [id, epoch] : counted->second) executions.insert(execution_key(id));
     if (taken != taken_.end()) {
       for (const auto& [id, epoch] : taken->second) executions.insert(execution_key(id));
@@ -134,8 +135,8 @@ Result<std::optional<WrongSlots>> SlotAudit::look_again(Store& store, const Key&
   wrong.problem = name + " counts " + std::to_string(counted.size()) + " slots as taken; executions have " +
                   std::to_string(agreed_on(right, counted)) + " of them" + missing_text(right, counted);
   if (right == counted) {
-    wrong.problem = name + " counts " + amounts_text(again.accounted_[pool]) + " as reserved; executions have reserved " +
-                    amounts_text(again.reserved_[pool].amounts);
+    wrong.problem = name + " counts " + amounts_text(again.accounted_[pool]) +
+                    " as reserved; executions have reserved " + amounts_text(again.reserved_[pool].amounts);
   }
   set_holders(slot->pool()->holders, right);
   if (slot->pool()->account) set_reserved(*slot->pool()->account, again.reserved_[pool].amounts);

@@ -36,10 +36,10 @@ class SlotAudit {
     Amounts amounts;
     std::set<Key> executions;
   };
-  std::map<Key, Reserved> reserved_;   // by pool, as the executions say
-  std::map<Key, Amounts> accounted_;   // by pool, as the pools say
-  std::map<Key, Holders> taken_;    // by pool, as the executions say
-  std::map<Key, Holders> counted_;  // by pool, as the pools say
+  std::map<Key, Reserved> reserved_;  // by pool, as the executions say
+  std::map<Key, Amounts> accounted_;  // by pool, as the pools say
+  std::map<Key, Holders> taken_;      // by pool, as the executions say
+  std::map<Key, Holders> counted_;    // by pool, as the pools say
 };
 
 }  // namespace flowfabric

@@ -48,7 +48,8 @@ SpendReply Task::spend(Amounts amounts, SpendOptions options) {
   if (request.key.empty()) {
     const std::string step = steps_->next_report_key();
     // A call that is repeated because its answer was lost counts once.
-    request.key = step.empty() ? "call " + to_string(random_uuid(system_entropy())) : fitting(to_string(id()) + " " + step);
+    request.key =
+        step.empty() ? "call " + to_string(random_uuid(system_entropy())) : fitting(to_string(id()) + " " + step);
   }
   for (auto wait = first_spend_pause;; wait = std::min(wait * 2, longest_spend_pause)) {
     auto reply = running_.gateway().spend(running_.handle(), request);

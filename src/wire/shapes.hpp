@@ -329,7 +329,8 @@ struct Shape<CreateRequest> {
       field("id", &R::id, "A UUID chosen by the client; generated if absent."),
       field("traceparent", &R::traceparent,
             "W3C trace context, passed to the worker that claims it. Absent: the header of that name."),
-      field("reserve", &R::reserve, "What a lease reserves of its budgets, instead of their defaults: {\"tokens\": 2000}.")
+      field("reserve", &R::reserve,
+            "What a lease reserves of its budgets, instead of their defaults: {\"tokens\": 2000}.")
           .up_to(limits::max_dimensions),
   };
 };

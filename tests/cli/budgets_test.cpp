@@ -32,15 +32,17 @@ TEST_P(Budgets, AreSetShownChangedAndRemoved) {
   const Finished made = run({"budgets", "set", "b", "--hard", "tokens=100", "--soft", "tokens=80", "--period", "1d"});
   EXPECT_EQ(made.code, 0) << made.err;
   EXPECT_NE(made.out.find("budget b was created"), std::string::npos) << made.out;
-  EXPECT_NE(run({"budgets", "set", "b", "--hard", "tokens=100", "--soft", "tokens=80", "--period", "1d"}).out.find("like this already"),
+  EXPECT_NE(run({"budgets", "set", "b", "--hard", "tokens=100", "--soft", "tokens=80", "--period", "1d"})
+                .out.find("like this already"),
             std::string::npos);
   EXPECT_NE(run({"budgets", "show", "b"}).out.find("nothing has been spent"), std::string::npos);
   spend(90);
   EXPECT_EQ(spent(), 90);
   EXPECT_NE(run({"budgets", "list"}).out.find("tokens"), std::string::npos);
   EXPECT_NE(run({"budgets", "forecast", "b"}).out.find("PER HOUR"), std::string::npos);
-  EXPECT_NE(run({"budgets", "adjust", "b", "--by-amount", "tokens=-20"}).out.find("tokens: 70 spent, 0 reserved of 100"),
-            std::string::npos);
+  EXPECT_NE(
+      run({"budgets", "adjust", "b", "--by-amount", "tokens=-20"}).out.find("tokens: 70 spent, 0 reserved of 100"),
+      std::string::npos);
   EXPECT_EQ(run({"budgets", "reset", "b", "--yes"}).code, 0);
   EXPECT_EQ(spent(), 0);
   EXPECT_EQ(run({"budgets", "resume", "b"}).code, 0);

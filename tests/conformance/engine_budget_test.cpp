@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t hour = 3'600'000;
 
-BudgetDimension counted(const std::string& name, std::optional<std::int64_t> hard, std::optional<std::int64_t> soft = {},
-                        std::int64_t reserve = 0) {
+BudgetDimension counted(const std::string& name, std::optional<std::int64_t> hard,
+                        std::optional<std::int64_t> soft = {}, std::int64_t reserve = 0) {
   return {name, hard, soft, reserve};
 }
 
@@ -127,7 +127,8 @@ class EngineBudgets : public EngineSuite {
     for (const Record& record : value_of(engine().store().scan(RecordKind::limit_pool, "", 10000))) {
       const PoolRecord pool = value_of(decode_pool(record));
       if (!pool.account) continue;
-      for (const DimensionAccount& one : pool.account->dimensions) EXPECT_EQ(one.reserved, reserved[record.key][one.name]);
+      for (const DimensionAccount& one : pool.account->dimensions)
+        EXPECT_EQ(one.reserved, reserved[record.key][one.name]);
     }
   }
 };
@@ -144,7 +145,8 @@ TEST_P(EngineBudgets, CountsUpToTheLimitAndNothingBeyond) {
   const std::vector<std::pair<std::string, std::string>> details = {
       {"budget", "b"}, {"dimension", "tokens"}, {"spent", "60"}, {"reserved", "0"}, {"limit", "100"}};
   EXPECT_EQ(over.error().details, details);
-  EXPECT_EQ(over.error().message, "budget \"b\" allows 100 tokens; 60 are spent and 0 reserved, so 41 more are too many");
+  EXPECT_EQ(over.error().message,
+            "budget \"b\" allows 100 tokens; 60 are spent and 0 reserved, so 41 more are too many");
   EXPECT_EQ(dimension("money").spent, 0);
   expect_use(60, 0);
   EXPECT_EQ(use().breaches, 1U);
@@ -322,7 +324,8 @@ TEST_P(EngineBudgets, OneThatNeedsTooMuchHoldsNobodyUpAfterItsEnd) {
   const ExecutionId small = make(job());
   EXPECT_EQ(claimed(4), std::vector<ExecutionId>{});
   const auto reasons = engine().describe(never).explain;
-  EXPECT_NE(reasons.at(0).sentence.find("it reserves 101, which is more than the budget allows at all"), std::string::npos);
+  EXPECT_NE(reasons.at(0).sentence.find("it reserves 101, which is more than the budget allows at all"),
+            std::string::npos);
   call<CancelReply>(CancelCommand{never, {"ops", {}}});
   engine().advance(limits::large_need_look_ms);
   EXPECT_EQ(claimed(4), std::vector{small});
@@ -438,7 +441,8 @@ TEST_P(EngineBudgets, APauseLastsUntilAnOperatorEndsIt) {
   EXPECT_TRUE(use().paused);
   EXPECT_EQ(logged(EventType::budget_paused), 1);
   EXPECT_EQ(claimed(3), std::vector<ExecutionId>{});
-  EXPECT_NE(engine().describe(ids[1]).explain.at(0).sentence.find("paused until an operator resumes it"), std::string::npos);
+  EXPECT_NE(engine().describe(ids[1]).explain.at(0).sentence.find("paused until an operator resumes it"),
+            std::string::npos);
   engine().jump(hour);
   engine().settle();
   EXPECT_EQ(claimed(3), std::vector<ExecutionId>{});
@@ -581,7 +585,8 @@ TEST_P(EngineBudgets, TwoEnginesNeverCountTooMuch) {
     if (running.empty()) continue;
     auto [owner, claim] = running.front();
     running.erase(running.begin());
-    const auto reply = driver.call(SpendCommand{fence_of(claim), {{{"tokens", 7}}, "k" + std::to_string(round), false}});
+    const auto reply =
+        driver.call(SpendCommand{fence_of(claim), {{{"tokens", 7}}, "k" + std::to_string(round), false}});
     if (reply) acknowledged += 7;
     if (!reply) EXPECT_EQ(reply.error().code, Errc::budget_exceeded);
     (void)owner->call(CompleteCommand{fence_of(claim), {"", ""}});
@@ -640,7 +645,8 @@ TEST_P(EngineBudgets, IntegrityRecountsReservations) {
   EXPECT_EQ(value_of(session->commit(workspace.plan().sets)).at(0), Verdict::committed);
   const auto findings = value_of(integrity_findings(engine().store()));
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_NE(findings[0].find("counts 55 tokens as reserved; executions have reserved 40 tokens"), std::string::npos) << findings[0];
+  EXPECT_NE(findings[0].find("counts 55 tokens as reserved; executions have reserved 40 tokens"), std::string::npos)
+      << findings[0];
   (void)value_of(check_integrity(engine().store(), true, [](const IntegrityFinding&) {}));
   expect_use(0, 40);
 }

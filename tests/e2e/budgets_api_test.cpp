@@ -79,16 +79,19 @@ TEST_F(BudgetsApi, OperatorsChangeAccounts) {
   EXPECT_EQ(use().at("paused"), true);
   EXPECT_EQ(change(R"({"change":"resume","reason":"paid"})").field(), "account");
   EXPECT_EQ(change(R"({"change":"resume","account":["default"],"reason":"paid"})").json.at("paused"), false);
-  const Reply adjusted = change(R"({"change":"adjust","account":["default"],"amounts":{"tokens":-3},"reason":"refund"})");
+  const Reply adjusted =
+      change(R"({"change":"adjust","account":["default"],"amounts":{"tokens":-3},"reason":"refund"})");
   EXPECT_EQ(adjusted.json.at("dimensions").at(0).at("spent"), 5);
   EXPECT_EQ(change(R"({"change":"reset","account":["default"]})").json.at("dimensions").at(0).at("spent"), 0);
-  const Reply events = client.get("/v1/events?cursor=earliest&type=budget_paused,budget_resumed,budget_adjusted,budget_reset");
+  const Reply events =
+      client.get("/v1/events?cursor=earliest&type=budget_paused,budget_resumed,budget_adjusted,budget_reset");
   std::vector<std::string> logged;
   for (const auto& event : events.json.at("events").as_array()) {
     logged.push_back(text(event.at("type")) + " " + text(event.at("reason")));
   }
-  EXPECT_EQ(logged, (std::vector<std::string>{"budget_paused b", "budget_resumed b of default: paid",
-                                              "budget_adjusted b of default; -3 tokens: refund", "budget_reset b of default"}));
+  EXPECT_EQ(logged,
+            (std::vector<std::string>{"budget_paused b", "budget_resumed b of default: paid",
+                                      "budget_adjusted b of default; -3 tokens: refund", "budget_reset b of default"}));
 }
 
 TEST_F(BudgetsApi, AWaitingExecutionIsExplained) {

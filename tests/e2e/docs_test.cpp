@@ -287,8 +287,9 @@ class Tour {
   }
 
   void keep_budget() {
-    client_.put("/v1/limits/tokens", R"({"lane":"agents","budget":{"dimensions":[{"name":"tokens","hard":1000,"soft":800,)"
-                                     R"("reserve":200}],"period":"1d"}})");
+    client_.put("/v1/limits/tokens",
+                R"({"lane":"agents","budget":{"dimensions":[{"name":"tokens","hard":1000,"soft":800,)"
+                R"("reserve":200}],"period":"1d"}})");
     client_.post("/v1/executions", R"({"kind":"agent","lane":"agents"})");
     const Reply claimed = client_.post("/v1/claims", "{" + worker_ + R"(,"lanes":["agents"]})");
     const std::string handle = text(claimed.json.at("executions").at(0).at("handle"));

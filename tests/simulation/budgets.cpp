@@ -38,7 +38,8 @@ void World::operate_on_budget() {
   if (budget_random_.chance(200)) request.per.emplace_back("execution");
   BudgetSpec budget;
   const std::int64_t hard = budget_random_.between(3, 40);
-  budget.dimensions = {{"money", {}, budget_random_.between(0, 20), 0}, {"tokens", hard, hard / 2, budget_random_.between(0, 3)}};
+  budget.dimensions = {{"money", {}, budget_random_.between(0, 20), 0},
+                       {"tokens", hard, hard / 2, budget_random_.between(0, 3)}};
   if (budget_random_.chance(500)) budget.period = "5s";
   constexpr BreachAction actions[] = {BreachAction::deny, BreachAction::deny, BreachAction::deny, BreachAction::pause,
                                       BreachAction::notify};
@@ -71,18 +72,19 @@ void World::send_report(std::size_t index) {
   const Report& report = reports_[index];
   const std::string what = fmt::format("spend {} of {}", report.request.key, to_string(report.fence.execution_id));
   ++reports_[index].outstanding;
-  send(live_process(), SpendCommand{report.fence, report.request}, what, [this, index](Process&, const Result<Reply>& reply) {
-    Report& sent = reports_[index];
-    --sent.outstanding;
-    if (!reply) {
-      sent.unknown = sent.unknown || !is_refusal(reply.error().code);
-      return;
-    }
-    for (const BudgetBalance& balance : std::get<SpendReply>(*reply).balances) {
-      const std::string account = balance.budget + "/" + join(balance.account, "/") + "/" + balance.dimension;
-      sent.acknowledged.insert(account);
-    }
-  });
+  send(live_process(), SpendCommand{report.fence, report.request}, what,
+       [this, index](Process&, const Result<Reply>& reply) {
+         Report& sent = reports_[index];
+         --sent.outstanding;
+         if (!reply) {
+           sent.unknown = sent.unknown || !is_refusal(reply.error().code);
+           return;
+         }
+         for (const BudgetBalance& balance : std::get<SpendReply>(*reply).balances) {
+           const std::string account = balance.budget + "/" + join(balance.account, "/") + "/" + balance.dimension;
+           sent.acknowledged.insert(account);
+         }
+       });
 }
 
 // Of each account of a budget without periods: what was acknowledged is counted, once, and nothing else is.
@@ -107,8 +109,8 @@ void World::check_spending() {
       const std::int64_t spent = state == nullptr ? 0 : state->spent;
       const std::int64_t expected = acknowledged[account];
       if (spent < expected || spent > expected + uncertain) {
-        violated("what is acknowledged counts once", "{} says {}, {} are acknowledged and {} may be", account, spent, expected,
-                 uncertain);
+        violated("what is acknowledged counts once", "{} says {}, {} are acknowledged and {} may be", account, spent,
+                 expected, uncertain);
       }
     }
   }

@@ -319,10 +319,10 @@ void Life::compare(const Facts& facts) const {
   must_equal(facts.replay_count, replays_, "replay_count");
   must_equal(facts.last_transition_at, last_at_, "last_transition_at");
   must_equal((facts.gates & limit_gate) != 0, limited_, "held back by a limit");
-  must_equal((facts.gates & ~(untold_schedule | limit_gate)) != 0, stage_ == Stage::queued && gated_, "waits for nodes");
+  must_equal((facts.gates & ~(untold_schedule | limit_gate)) != 0, stage_ == Stage::queued && gated_,
+             "waits for nodes");
   if (!gated_) must_equal(facts.delay_until != 0, stage_ == Stage::queued && delayed_, "waits for a time");
-  must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_ && !gated_ && !limited_,
-             "is claimable");
+  must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_ && !gated_ && !limited_, "is claimable");
   must_equal(facts.retain_until != 0 || facts.finished_at != 0, stage_ == Stage::ended, "retention");
   must_equal(facts.grant.has_value(), reservation_.has_value(), "grant");
   if (reservation_) {

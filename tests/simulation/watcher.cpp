@@ -415,10 +415,9 @@ void Watcher::check_everything() {
   const auto findings = ok(integrity_findings(*store_));
   if (!findings.empty()) violated("the integrity check is clean", "{}", findings.front());
   std::size_t seen = 0;
-  for (const RecordKind kind :
-       {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency, RecordKind::keyring,
-        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule,
-        RecordKind::limits, RecordKind::limit_pool}) {
+  for (const RecordKind kind : {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency,
+                                RecordKind::keyring, RecordKind::lane, RecordKind::name_space, RecordKind::worker,
+                                RecordKind::schedule, RecordKind::limits, RecordKind::limit_pool}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);

@@ -60,8 +60,8 @@ void Watcher::check_account(const PoolRecord& pool) const {
   for (const BudgetDimension& dimension : limit->info.budget->dimensions) {
     const DimensionAccount* state = pool.account->find(dimension.name);
     if (state == nullptr || !dimension.hard || state->spent + state->reserved <= *dimension.hard) continue;
-    violated("no hard limit is exceeded", "{} spent and {} reserved under {}, which allows {}", state->spent, state->reserved,
-             limit->info.name, *dimension.hard);
+    violated("no hard limit is exceeded", "{} spent and {} reserved under {}, which allows {}", state->spent,
+             state->reserved, limit->info.name, *dimension.hard);
   }
 }
 
@@ -183,9 +183,9 @@ void Watcher::check_held() const {
     if (facts.called) ++called[{*facts.called, route}];
     if (!facts.held) continue;
     const auto pool = pools_.find(facts.held->pool);
-    const bool in_line = pool != pools_.end() &&
-                         std::any_of(pool->second.lines.begin(), pool->second.lines.end(),
-                                     [&](const PoolLine& line) { return line.route == route && line.waiting; });
+    const bool in_line =
+        pool != pools_.end() && std::any_of(pool->second.lines.begin(), pool->second.lines.end(),
+                                            [&](const PoolLine& line) { return line.route == route && line.waiting; });
     if (!in_line) violated("held executions are in a line", "{}", name_of(key));
   }
   for (const auto& [key, pool] : pools_) {

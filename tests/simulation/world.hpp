@@ -342,7 +342,7 @@ class World final : public Environment {
     Fence fence;
     SpendRequest request;
     int outstanding = 0;
-    bool unknown = false;                 // a call may have been carried out
+    bool unknown = false;                  // a call may have been carried out
     std::set<std::string> acknowledged{};  // accounts and dimensions
   };
   std::vector<Report> reports_;
