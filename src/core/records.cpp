@@ -252,8 +252,8 @@ enum FactsPart : std::uint32_t {
 };
 
 std::uint32_t parts_of(const Spec& spec) {
-  const std::uint32_t own = spec.reserve.empty() ? 0U : spec_reserve;
-  return (spec.member ? spec_member : 0U) | (spec.schedule ? spec_schedule : 0U) | own;
+  return (spec.member ? spec_member : 0U) | (spec.schedule ? spec_schedule : 0U) |
+         (spec.reserve.empty() ? 0U : spec_reserve);
 }
 
 bool has_steps(const Facts& facts) { return !facts.steps.empty() || facts.has_checkpoint; }
@@ -297,7 +297,6 @@ std::uint32_t parts_of_facts(std::uint8_t layout) {
   return facts_steps | (layout >= layout_5 ? facts_member : 0U) | (layout >= layout_6 ? facts_growth : 0U);
 }
 
-// What layout 4 of a spec adds.
 void put_origin(Encoder& out, const ScheduleOrigin& origin) {
   out.text(origin.name);
   out.unsigned_number(origin.incarnation);
