@@ -39,6 +39,8 @@ struct CreateRequest {
   std::optional<UniqueKey> unique{};
   std::optional<Debounce> debounce{};
   std::optional<Throttle> throttle{};
+  // Of each budget that it is under: what a lease reserves, instead of the default of the budget.
+  Amounts reserve{};
 };
 
 struct Created {

@@ -30,6 +30,7 @@ constexpr std::array<ErrcInfo, 37> table = {{
     {Errc::claim_grant_expired, "claim_grant_expired", 409, false, 4},
     {Errc::invalid_token, "invalid_token", 403, false, 4},
     {Errc::waitpoint_closed, "waitpoint_closed", 409, false, 4},
+    {Errc::budget_exceeded, "budget_exceeded", 409, false, 4},
     {Errc::cursor_expired, "cursor_expired", 410, false, 4},
     {Errc::contended, "contended", 409, true, 5},
     {Errc::overloaded, "overloaded", 429, true, 5},

@@ -111,10 +111,27 @@ std::vector<Key> lease_needs(Workspace& workspace, const LeaseCommand& command) 
   return keys;
 }
 
+std::vector<Key> spend_needs(Workspace& workspace, const SpendCommand& command) {
+  std::vector<Key> keys = {execution_key(command.fence.execution_id)};
+  const Execution* execution = known_execution(workspace, keys.front());
+  if (execution == nullptr) return keys;
+  for (Key& more : spend_keys(workspace, *execution)) keys.push_back(std::move(more));
+  return keys;
+}
+
 std::vector<Key> replay_flow_needs(const ReplayFlowCommand& command) {
   std::vector<Key> keys = {flow_key(command.id)};
   if (command.ordinal) keys.push_back(execution_key(member_id(command.id, *command.ordinal)));
   return keys;
+}
+
+// What the pool of a budget is for, if that is one execution or one flow: the pool is removed after it.
+std::optional<Key> owner_of_pool(Workspace& workspace, const Key& key) {
+  const Slot* slot = workspace.find(key);
+  const PoolRecord* pool = slot == nullptr ? nullptr : slot->pool();
+  const LimitsRecord* limits = limits_of(workspace);
+  const LimitDefinition* limit = pool == nullptr || limits == nullptr ? nullptr : limits->find(pool->limit);
+  return limit == nullptr || !limit->info.budget ? std::nullopt : owner_of(limit->info, *pool);
 }
 
 std::vector<Key> due_needs(Workspace& workspace, const Key& key) {
@@ -122,7 +139,10 @@ std::vector<Key> due_needs(Workspace& workspace, const Key& key) {
   if (!workspace.knows(key)) return keys;
   for (Key& more : flow_work_keys(workspace, key)) keys.push_back(std::move(more));
   for (Key& more : schedule_work_keys(workspace, key)) keys.push_back(std::move(more));
-  if (key.kind() == RecordKind::limit_pool) keys.push_back(limits_key());
+  if (key.kind() == RecordKind::limit_pool) {
+    keys.push_back(limits_key());
+    if (auto owner = owner_of_pool(workspace, key)) keys.push_back(std::move(*owner));
+  }
   return keys;
 }
 
@@ -163,6 +183,8 @@ std::vector<Key> keys_read(Workspace& workspace, const Command& command) {
   if (const auto* lease = std::get_if<LeaseCommand>(&command)) return lease_needs(workspace, *lease);
   if (const auto* growing = std::get_if<GrowFlowCommand>(&command)) return grow_flow_needs(workspace, *growing);
   if (const auto* join = std::get_if<JoinNodesCommand>(&command)) return join_nodes_needs(workspace, *join);
+  if (const auto* spent = std::get_if<SpendCommand>(&command)) return spend_needs(workspace, *spent);
+  if (const auto* change = std::get_if<ChangeBudgetCommand>(&command)) return change_budget_keys(workspace, *change);
   if (schedule_key_of(command)) return schedule_command_needs(workspace, command);
   return keys_touched(command);
 }
@@ -212,6 +234,7 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const RotateHookCommand&) { return std::vector<Key>{hooks_key()}; },
                  [](const SetLimitCommand&) { return std::vector<Key>{limits_key()}; },
                  [](const RemoveLimitCommand&) { return std::vector<Key>{limits_key()}; },
+                 [](const ChangeBudgetCommand&) { return std::vector<Key>{limits_key()}; },
                  [](const NoteRetentionCommand& c) {
                    return std::vector<Key>{namespace_key(c.run.name_space.value_or("default"))};
                  },
@@ -241,12 +264,16 @@ bool may_need_more(const Command& command) {
   const auto* create = std::get_if<CreateCommand>(&command);
   const bool has_key = create != nullptr && requested_key(create->request).kind != SubmitKeyKind::none;
   return has_key || std::holds_alternative<ReplayCommand>(command) ||
-         std::holds_alternative<GrowFlowCommand>(command) || schedule_key_of(command).has_value();
+         std::holds_alternative<GrowFlowCommand>(command) || std::holds_alternative<SpendCommand>(command) ||
+         std::holds_alternative<ChangeBudgetCommand>(command) || schedule_key_of(command).has_value();
 }
 
 void add_keys_touched(Workspace& workspace, const Command& command, std::vector<Key>& keys) {
   if (const auto* create = std::get_if<CreateCommand>(&command)) add_submit_keys(workspace, create->request, keys);
   if (const auto* replay = std::get_if<ReplayCommand>(&command)) add_replay_keys(workspace, replay->id, keys);
+  if (const auto* change = std::get_if<ChangeBudgetCommand>(&command)) {
+    for (Key& key : change_budget_keys(workspace, *change)) keys.push_back(std::move(key));
+  }
   const auto* growing = std::get_if<GrowFlowCommand>(&command);
   if (growing == nullptr || !growing->held_under) return;
   add_flow_key(known_execution(workspace, execution_key(growing->held_under->execution_id)), keys);

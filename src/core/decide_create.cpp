@@ -39,6 +39,7 @@ Spec make_spec(Workspace& workspace, const CreateRequest& request, std::uint64_t
   spec.required_capabilities = request.required_capabilities;
   spec.route = route_of(request.lane, request.required_capabilities);
   spec.policy = request.policy;
+  spec.reserve = request.reserve;
   spec.namespace_retention = namespace_retention(workspace, request.name_space);
   const TimestampMs deadline_at = deadline_of(request, now);
   if (deadline_at != 0) spec.deadline_span_ms = std::max<std::int64_t>(deadline_at - now, 1);

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "core/admit_parts.hpp"
+#include "core/budget_ingress.hpp"
 #include "core/changes.hpp"
 #include "core/flow_nesting.hpp"
 #include "core/membership.hpp"
@@ -289,6 +290,7 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
   FF_TRY_VOID(admit(request.policy));
   FF_TRY_VOID(admit_times(request));
   FF_TRY_VOID(admit_submit_keys(request));
+  FF_TRY_VOID(admit_reserve(request.reserve));
   FF_TRY_VOID(admit_text(request.creator, "creator", 0, limits::max_creator_bytes, Content::no_controls));
   return admit_text(request.idempotency_key, "idempotency_key", 0, limits::max_idempotency_key_bytes,
                     Content::any_text);

@@ -25,7 +25,7 @@ constexpr std::array<Names, 4> ownerships = {"unowned", "leased", "lease_expired
 constexpr std::array<Names, 8> eligibilities = {
     "not_applicable",    "eligible_now",     "not_eligible_until_time", "blocked_by_dependencies",
     "blocked_by_budget", "blocked_by_quota", "blocked_by_lane_state",   "blocked_by_operator"};
-constexpr std::array<Names, 13> blocking_reasons = {"none",
+constexpr std::array<Names, 14> blocking_reasons = {"none",
                                                     "waiting_for_worker",
                                                     "waiting_for_capable_worker",
                                                     "waiting_for_delay",
@@ -37,7 +37,8 @@ constexpr std::array<Names, 13> blocking_reasons = {"none",
                                                     "waiting_for_children",
                                                     "waiting_for_signal",
                                                     "waiting_for_approval",
-                                                    "waiting_for_limit"};
+                                                    "waiting_for_limit",
+                                                    "waiting_for_budget"};
 constexpr std::array<Names, 8> attempt_phases = {
     "pending_first_attempt",   "running_attempt",        "attempt_interrupted", "pending_retry_attempt",
     "pending_reclaim_attempt", "pending_replay_attempt", "attempt_terminal",    "none"};
@@ -55,7 +56,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 4> step_states = {"succeeded", "failed", "sleep", "wait"};
-constexpr std::array<Names, 66> event_types = {"",
+constexpr std::array<Names, 81> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -120,11 +121,28 @@ constexpr std::array<Names, 66> event_types = {"",
                                                "limit_created",
                                                "limit_changed",
                                                "limit_removed",
-                                               "debounced"};
+                                               "debounced",
+                                               "reserved_66",
+                                               "reserved_67",
+                                               "reserved_68",
+                                               "reserved_69",
+                                               "reserved_70",
+                                               "reserved_71",
+                                               "reserved_72",
+                                               "reserved_73",
+                                               "reserved_74",
+                                               "budget_warning",
+                                               "budget_exceeded",
+                                               "budget_paused",
+                                               "budget_resumed",
+                                               "budget_reset",
+                                               "budget_adjusted"};
 constexpr std::array<Names, 3> schedule_states = {"active", "paused", "deleted"};
 constexpr std::array<Names, 4> overlap_policies = {"skip", "buffer_one", "allow", "cancel_running"};
 constexpr std::array<Names, 3> catch_up_policies = {"none", "last", "all"};
 constexpr std::array<Names, 3> firing_causes = {"timer", "trigger", "backfill"};
+constexpr std::array<Names, 5> breach_actions = {"deny", "pause", "fail", "cancel_pending", "notify"};
+constexpr std::array<Names, 3> budget_changes = {"reset", "resume", "adjust"};
 constexpr std::array<Names, 4> limit_changes = {"created", "changed", "unchanged", "removed"};
 constexpr std::array<Names, 5> firing_outcomes = {"fired", "skipped", "buffered", "missed", "refused"};
 constexpr std::array<Names, 8> edge_kinds = {"on_success", "on_failure", "on_finish", "optional",
@@ -230,6 +248,8 @@ Result<OnConflict> parse_on_conflict(std::string_view text) {
 Result<OnThrottle> parse_on_throttle(std::string_view text) {
   return value_of<OnThrottle>(throttle_rules, text, "throttle.on_limit");
 }
+std::string_view to_string(BreachAction value) { return name_of(breach_actions, value); }
+std::string_view to_string(BudgetChange value) { return name_of(budget_changes, value); }
 std::string_view to_string(LimitChange value) { return name_of(limit_changes, value); }
 std::string_view to_string(FiringOutcome value) { return name_of(firing_outcomes, value); }
 Result<ScheduleState> parse_schedule_state(std::string_view text) {
@@ -250,6 +270,9 @@ Result<PublicState> parse_public_state(std::string_view text) {
   return value_of<PublicState>(public_states, text, "state");
 }
 Result<LaneState> parse_lane_state(std::string_view text) { return value_of<LaneState>(lane_states, text, "state"); }
+Result<BreachAction> parse_breach_action(std::string_view text) {
+  return value_of<BreachAction>(breach_actions, text, "on_hard_limit");
+}
 Result<EventType> parse_event_type(std::string_view text) { return value_of<EventType>(event_types, text, "type"); }
 
 EventType event_type_of(std::uint8_t stored) {

@@ -241,7 +241,7 @@ void get_steps(Decoder& in, Facts& facts) {
 
 // From layout 5 of a spec and layout 8 of facts on, a number says which of the parts follow that most records do not have.
 // They follow in this order. Values are stored; append only.
-enum SpecPart : std::uint32_t { spec_member = 1, spec_schedule = 2, spec_submit_keys = 4, all_spec_parts = 7 };
+enum SpecPart : std::uint32_t { spec_member = 1, spec_schedule = 2, spec_submit_keys = 4, spec_reserve = 8, all_spec_parts = 15 };
 enum FactsPart : std::uint32_t {
   facts_steps = 1,
   facts_member = 2,
@@ -254,7 +254,8 @@ enum FactsPart : std::uint32_t {
 
 std::uint32_t parts_of(const Spec& spec) {
   return (spec.member ? spec_member : 0U) | (spec.schedule ? spec_schedule : 0U) |
-         (spec.submit_key_kind != SubmitKeyKind::none ? spec_submit_keys : 0U);
+         (spec.submit_key_kind != SubmitKeyKind::none ? spec_submit_keys : 0U) |
+         (spec.reserve.empty() ? 0U : spec_reserve);
 }
 
 bool has_steps(const Facts& facts) { return !facts.steps.empty() || facts.has_checkpoint; }
@@ -337,6 +338,7 @@ std::string encode(const Spec& spec) {
     out.enumerator(spec.submit_key_kind);
     out.text(spec.submit_key);
   }
+  if (!spec.reserve.empty()) put_amounts(out, spec.reserve);
   return out.take();
 }
 
@@ -369,6 +371,7 @@ static Result<void> decode_into(Spec& spec, std::string_view bytes) {
     spec.submit_key = in.text();
     if (spec.submit_key_kind == SubmitKeyKind::none) in.refuse();
   }
+  if ((parts & spec_reserve) != 0) spec.reserve = get_amounts(in);
   return finished(in, "an execution's spec");
 }
 
@@ -735,7 +738,7 @@ Result<Event> decode_event(std::string_view bytes) {
   const std::uint8_t layout = layout_of(in, layout_3);
   if (layout == 0) return Unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::debounced);
+  event.type = in.enumerator(EventType::budget_adjusted);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, get_id);

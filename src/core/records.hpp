@@ -62,6 +62,7 @@ struct Spec {
   std::optional<ScheduleOrigin> schedule{};
   SubmitKeyKind submit_key_kind = SubmitKeyKind::none;  // the key under which it was created
   std::string submit_key{};
+  Amounts reserve{};  // instead of the defaults of its budgets
 
   bool payload_is_inline() const { return payload.size() == payload_bytes; }
   friend bool operator==(const Spec&, const Spec&) = default;

@@ -59,7 +59,9 @@ Eligibility eligibility(const Facts& facts, LaneState lane) {
   if (facts.phase != Phase::runnable) return Eligibility::not_applicable;
   if ((facts.gates & dependency_gate) != 0) return Eligibility::blocked_by_dependencies;
   if (facts.delay_until != 0) return Eligibility::not_eligible_until_time;
-  if (facts.limits.held) return Eligibility::blocked_by_quota;
+  if (facts.limits.held) {
+    return facts.limits.held->by_budget ? Eligibility::blocked_by_budget : Eligibility::blocked_by_quota;
+  }
   if (lane_blocks_claims(lane)) return Eligibility::blocked_by_lane_state;
   return Eligibility::eligible_now;
 }
@@ -82,7 +84,9 @@ BlockingReason blocking_reason(const Execution& execution, LaneState lane) {
   if ((facts.gates & dependency_gate) != 0) return BlockingReason::waiting_for_children;
   if (facts.delay_until != 0) return delay_reason(facts.delay_cause);
   if (facts.grant) return BlockingReason::reserved_by_grant;
-  if (facts.limits.held) return BlockingReason::waiting_for_limit;
+  if (facts.limits.held) {
+    return facts.limits.held->by_budget ? BlockingReason::waiting_for_budget : BlockingReason::waiting_for_limit;
+  }
   if (lane_blocks_claims(lane)) return BlockingReason::paused_by_lane;
   return execution.spec.required_capabilities.empty() ? BlockingReason::waiting_for_worker
                                                       : BlockingReason::waiting_for_capable_worker;
@@ -223,6 +227,32 @@ Reason limit_sentence(const Surroundings::Limited& limited, TimestampMs since) {
           use.next_start_at};
 }
 
+std::string dimension_text(const DimensionUse& use, std::int64_t need) {
+  std::string text = std::to_string(use.spent) + " " + use.name + " spent";
+  if (use.reserved != 0) text += ", " + std::to_string(use.reserved) + " reserved";
+  if (use.hard) text += " of " + std::to_string(*use.hard);
+  if (need > 0) text += ", it reserves " + std::to_string(need);
+  if (use.hard && need > *use.hard) text += ", which is more than the budget allows at all";
+  return text;
+}
+
+Reason budget_sentence(const Execution& execution, const Surroundings::Limited& limited) {
+  const BudgetUse& use = *limited.use.budget;
+  const Amounts need = limited.limit.budget ? need_of(*limited.limit.budget, execution.spec.reserve) : Amounts{};
+  const std::string of = limited.use.key.empty() ? "" : " of " + join(limited.use.key, ", ");
+  std::string text = "Budget \"" + limited.limit.name + "\"" + of;
+  text += use.paused ? " is paused until an operator resumes it: " : " has too little left: ";
+  bool first = true;
+  for (const DimensionUse& one : use.dimensions) {
+    const auto wanted = need.find(one.name);
+    text += (first ? "" : "; ") + dimension_text(one, wanted == need.end() ? 0 : wanted->second);
+    first = false;
+  }
+  if (use.period_end != 0) text += "; the period ends at " + format_utc(use.period_end);
+  return {"waiting_for_budget", text + "; " + std::to_string(limited.use.held_back) + " wait for it.",
+          use.paused ? 0 : use.period_end};
+}
+
 std::vector<Reason> explain_runnable(const Execution& execution, const Surroundings& surroundings) {
   const LaneInfo& lane = surroundings.lane;
   const std::uint64_t ahead = surroundings.ahead;
@@ -232,7 +262,10 @@ std::vector<Reason> explain_runnable(const Execution& execution, const Surroundi
   if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution));
   if (execution.facts.grant) reasons.push_back(grant_sentence(*execution.facts.grant));
   if (surroundings.limited) {
-    reasons.push_back(limit_sentence(*surroundings.limited, execution.facts.limits.held->since));
+    const auto& held = execution.facts.limits.held;
+    const bool by_budget = held && held->by_budget && surroundings.limited->use.budget;
+    reasons.push_back(by_budget ? budget_sentence(execution, *surroundings.limited)
+                                : limit_sentence(*surroundings.limited, held->since));
   }
   if (lane_blocks_claims(lane.state)) {
     reasons.push_back({"paused_by_lane",

@@ -135,6 +135,7 @@ std::uint64_t request_digest(const CreateRequest& request) {
   put_policy(out, request.policy);
   out.text(request.creator);
   put_submit_keys(out, request);
+  if (!request.reserve.empty()) put_amounts(out, request.reserve);
   return digest64(out.take());
 }
 

@@ -57,6 +57,7 @@ CreateRequest Client::make_request(std::string kind, Bytes input, SubmitOptions 
   request.unique = std::move(options.unique);
   request.debounce = std::move(options.debounce);
   request.throttle = std::move(options.throttle);
+  request.reserve = std::move(options.reserve);
   return request;
 }
 

@@ -10,6 +10,7 @@
 #include "sdk/http_caller.hpp"
 #include "sdk/limit_calls.hpp"
 #include "sdk/schedule_calls.hpp"
+#include "wire/budget_shapes.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
 #include "wire/wait_shapes.hpp"
@@ -287,6 +288,10 @@ class HttpGateway final : public Gateway {
     FF_TRY(reply, caller_->send<bodies::ClaimReply>("POST", "/v1/claims", request,
                                                     {milliseconds(request.wait_ms), false, std::move(stop)}));
     return std::move(reply.executions);
+  }
+  Result<SpendReply> spend(const Handle& handle, const SpendRequest& request) override {
+    bodies::SpendBody body{request, handle};
+    return caller_->send<SpendReply>("POST", "/v1/leases/spend", body, {.repeat = false});
   }
   Result<void> progress(const Handle& handle, ProgressReport report) override {
     return caller_->send_only("POST", "/v1/leases/progress",

@@ -43,7 +43,7 @@ struct EnumRange<Ownership> : Range<Ownership, Ownership::unowned, Ownership::le
 template <>
 struct EnumRange<Eligibility> : Range<Eligibility, Eligibility::not_applicable, Eligibility::blocked_by_operator> {};
 template <>
-struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_limit> {};
+struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_budget> {};
 template <>
 struct EnumRange<AttemptPhase> : Range<AttemptPhase, AttemptPhase::pending_first_attempt, AttemptPhase::none> {};
 template <>
@@ -67,7 +67,7 @@ struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::
 template <>
 struct EnumRange<WaitCause> : Range<WaitCause, WaitCause::signals, WaitCause::by_operator> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::debounced> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::budget_adjusted> {};
 
 template <>
 struct EnumRange<OnConflict> : Range<OnConflict, OnConflict::reject, OnConflict::replace> {};
@@ -249,6 +249,9 @@ struct Shape<CreateRequest> {
             "One execution for creates that come shortly after each other, with the input of the newest. Excludes "
             "`unique`, `throttle`."),
       field("throttle", &R::throttle, "So many executions a period. Excludes `unique`, `debounce`."),
+      field("reserve", &R::reserve,
+            "What a lease reserves of its budgets, instead of their defaults: {\"tokens\": 2000}.")
+          .up_to(limits::max_dimensions),
   };
 };
 

@@ -81,6 +81,7 @@ void World::check_calm() {
   }
   settle();
   check_nothing_sleeps();
+  check_spending();
   check_keys();
   calm_ = false;
   trace_.line("faults go on");
@@ -225,6 +226,7 @@ void World::drain() {
   seal_all_flows();
   delete_all_schedules();
   if (random_.chance(300)) remove_all_limits();
+  remove_all_budgets();
   settle();
   for (int round = 0; round < most_drain_rounds; ++round) {
     if (drain_round(longest_nap_ms)) return;

@@ -111,6 +111,7 @@ CreateRequest World::random_create() {
     if (random_.chance(120)) request.required_capabilities.push_back(capability);
   }
   request.policy = random_policy();
+  reserve_something(request);
   if (random_.chance(200)) request.delay_until = now_ms() + random_.between(-1000, 10000);
   if (random_.chance(20)) request.delay_until = now_ms() + hour_ms;
   if (random_.chance(150)) request.deadline_at = now_ms() + random_.between(-100, 30000);

@@ -184,7 +184,8 @@ void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
   expected.member = after.member;  // resolved edges
   // Slots and calls are given back.
   expected.limits.slots = after.limits.slots;
-  if (after.limits.slots.empty()) expected.limits.slots_epoch = 0;
+  expected.limits.reserved = after.limits.reserved;
+  if (!after.limits.holds_any()) expected.limits.slots_epoch = 0;
   if (!after.limits.called) expected.limits.called.reset();
   if (after.submit.holds == SubmitKeyKind::none) expected.submit.holds = SubmitKeyKind::none;
   // Its schedule was told of its end.

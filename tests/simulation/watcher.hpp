@@ -115,6 +115,8 @@ class Watcher {
   const std::map<Key, PoolRecord>& pools() const { return pools_; }
   // When nothing is left to do now.
   void check_pools(TimestampMs now);
+  // No worker insists on counting more.
+  void hard_limits_hold(bool hold) { hard_limits_hold_ = hold; }
   void check_list_of_waits();
   void check_keys(TimestampMs now) const;
   const std::map<Key, SubmitKeyRecord>& submit_keys() const { return submit_keys_; }
@@ -158,6 +160,8 @@ class Watcher {
   void check_limits();
   void check_rate(const LimitInfo& limit, const StartsOf& starts) const;
   void check_held() const;
+  void check_account(const PoolRecord& pool) const;
+  void check_reservations() const;
   std::size_t check_due_entries_of_limits(const std::map<Key, DueEntry>& due);
   void check_fired_flow(ScheduleShadow& shadow, const FlowId& flow);
   // watcher_keys.cpp
@@ -206,6 +210,7 @@ class Watcher {
   // The first limits of a store do not count what was being claimed when they were made.
   bool limits_count_ = false;
   std::map<Key, PoolRecord> pools_;
+  bool hard_limits_hold_ = true;
   // Of each execution that was leased: under which limits and keys its last lease counts, and its epoch.
   using Counted = std::pair<std::uint64_t, std::string>;
   std::map<Key, std::vector<std::pair<Counted, std::uint64_t>>> counted_;
