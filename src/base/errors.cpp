@@ -8,7 +8,7 @@ namespace flowfabric {
 namespace {
 
 // The table of errors, in the order of the enum.
-constexpr std::array<ErrcInfo, 37> table = {{
+constexpr std::array<ErrcInfo, 38> table = {{
     {Errc::invalid_argument, "invalid_argument", 400, false, 2},
     {Errc::payload_too_large, "payload_too_large", 413, false, 2},
     {Errc::invalid_handle, "invalid_handle", 400, false, 2},
