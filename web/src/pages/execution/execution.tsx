@@ -7,6 +7,7 @@ import type { Attempt, Event, EventPage, ExecutionDescription, Failure } from '.
 import { duration, plural, shortId } from '../../core/format';
 import { filterLink } from '../../core/filters';
 import { flowLink } from '../../core/flows';
+import { scheduleLink } from '../../core/schedules';
 import { visible } from '../../core/bytes';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { now } from '../../live/visibility';
@@ -260,6 +261,9 @@ function History({ events }: { events: Event[] }) {
 function Facts({ about }: { about: ExecutionDescription }) {
   const { summary, lease, state } = about;
   const fact = (name: string, value: preact.ComponentChildren) => <><dt>{name}</dt><dd>{value}</dd></>;
+  // Executions of a schedule have its name, and the time at which it was to fire, as tags.
+  const schedule = summary.tags['schedule.name'];
+  const scheduledFor = schedule === undefined ? 0 : Date.parse(summary.tags['schedule.at'] ?? '');
   const waited = summary.started_at !== undefined && summary.created_at !== undefined ? duration(summary.started_at - summary.created_at) : '–';
   return (
     <dl class="run-facts">
@@ -268,6 +272,8 @@ function Facts({ about }: { about: ExecutionDescription }) {
       {fact('kind', <a href={filterLink({ kind: summary.kind })}><Text>{summary.kind}</Text></a>)}
       {summary.flow_id ? fact('flow', <a class="mono" href={flowLink(summary.flow_id)} title={summary.flow_id}>{shortId(summary.flow_id)}</a>) : null}
       {summary.flow_id && summary.node !== undefined ? fact('node', <a href={flowLink(summary.flow_id, summary.node)}><Text>{summary.node}</Text></a>) : null}
+      {schedule !== undefined ? fact('schedule', <a href={scheduleLink(summary.namespace, schedule)}><Text>{schedule}</Text></a>) : null}
+      {scheduledFor > 0 ? fact('scheduled for', <Time at={scheduledFor} />) : null}
       {fact('priority', summary.priority)}
       {fact('created', <Time at={summary.created_at} ms />)}
       {about.creator ? fact('creator', <Text>{about.creator}</Text>) : null}
