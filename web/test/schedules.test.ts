@@ -3,7 +3,7 @@ import type { Policy, ScheduleFiring, ScheduleSpec, ScheduleSummary } from '../s
 import { cronWords } from '../src/core/cron';
 import { rawAt } from '../src/core/raw-json';
 import { emptyForm, formOf, Refusal, specOf, timesOf } from '../src/core/schedule-form';
-import { catchUpWords, exceptionWords, firingState, matchesText, parseScheduleFilter, previewRange, rangeWords, scheduleLink, scheduleQuery, schedulesLink, timesText, timesWords } from '../src/core/schedules';
+import { catchUpWords, exceptionWords, firingState, matchesText, parseScheduleFilter, previewRange, rangeWords, scheduleLink, scheduleQuery, schedulesLink, timesText, timesWords, withExecutions } from '../src/core/schedules';
 
 describe('cronWords', () => {
   const cases: [string, string | undefined][] = [
@@ -72,6 +72,8 @@ describe('words', () => {
   it('tell intervals', () => {
     expect(timesText({ every_ms: 900_000 })).toBe('every 15 min');
     expect(timesWords({ every_ms: 900_000 })).toBe('every 15 min');
+    expect(timesText({ every_ms: 3000 })).toBe('every 3 s');
+    expect(timesText({ every_ms: 1500 })).toBe('every 1500 ms');
     expect(timesText({})).toBe('–');
   });
   it('tell what happens to missed firings', () => {
@@ -80,6 +82,11 @@ describe('words', () => {
     expect(catchUpWords({ ...spec, catch_up: 'none' })).toMatch(/not made up for/);
   });
   it('tell days of rest', () => expect(exceptionWords(['12-25', '2026-12-24/2027-01-01', '2027-05-01'])).toBe('12-25 (every year), 2026-12-24 to 2027-01-01 and 2027-05-01'));
+  it('set the ids of executions apart', () => {
+    const id = 'fp138-01a1f25e-d4e0-8920-acd4-1f70e8d54ef2';
+    expect(withExecutions(`execution ${id} has not ended`)).toEqual([{ text: 'execution ', execution: false }, { text: id, execution: true }, { text: ' has not ended', execution: false }]);
+    expect(withExecutions('fp1-x')).toEqual([{ text: 'fp1-x', execution: false }]);
+  });
   it('tell what became of a firing', () => {
     const firing = (more: Partial<ScheduleFiring>): ScheduleFiring => ({ cause: 'timer', outcome: 'fired', ended: 'none', count: 1, ...more });
     expect(firingState(firing({ execution_id: 'x' })).text).toBe('not ended');

@@ -1,7 +1,7 @@
 // Schedules: the filter of their list, when they fire and what they do in words, and what became of a firing.
 import type { ScheduleFiring, ScheduleSpec, ScheduleSummary } from '../api/types';
 import { cronWords, listWords } from './cron';
-import { count, duration, plural } from './format';
+import { compactDuration, count, duration, plural } from './format';
 
 export type ScheduleState = 'active' | 'paused';
 export const scheduleStates: readonly ScheduleState[] = ['active', 'paused'];
@@ -50,8 +50,13 @@ export const scheduleKey = (row: Pick<ScheduleSummary, 'namespace' | 'name'>): s
 
 type Times = Partial<Pick<ScheduleSpec, 'cron' | 'every_ms' | 'time_zone'>>;
 
+const longUnits: Record<string, string> = { d: 'd', h: 'h', m: 'min', s: 's', ms: 'ms' };
+
+/** "every 15 min", in the largest unit that says it exactly. */
+const intervalText = (ms: number): string => `every ${compactDuration(ms).replace(/[a-z]+$/, (unit) => ` ${longUnits[unit] ?? unit}`)}`;
+
 /** "30 2 * * MON-FRI", "every 15 min". */
-export const timesText = (times: Times): string => (times.cron ? times.cron : times.every_ms ? `every ${duration(times.every_ms)}` : '–');
+export const timesText = (times: Times): string => (times.cron ? times.cron : times.every_ms ? intervalText(times.every_ms) : '–');
 
 /** The same in words; the expression itself if it says too much. */
 export function timesWords(times: Times): string {
@@ -94,7 +99,7 @@ const endings: Record<ScheduleFiring['ended'], FiringState> = {
 };
 const outcomes: Record<Exclude<ScheduleFiring['outcome'], 'fired'>, FiringState> = {
   skipped: { tone: 'quiet', text: 'skipped' },
-  buffered: { tone: 'delayed', text: 'waits' },
+  buffered: { tone: 'delayed', text: 'buffered' },
   missed: { tone: 'warn', text: 'missed' },
   refused: { tone: 'bad', text: 'refused' },
 };
@@ -111,6 +116,11 @@ export function firingState(firing: Pick<ScheduleFiring, 'outcome' | 'ended' | '
 }
 
 export const causeWords: Record<ScheduleFiring['cause'], string> = { timer: 'time', trigger: 'by hand', backfill: 'backfill' };
+
+/** The text of a reason, with the ids of executions apart. */
+export function withExecutions(text: string): { text: string; execution: boolean }[] {
+  return text.split(/(fp\d{1,3}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/).map((part, index) => ({ text: part, execution: index % 2 === 1 })).filter((part) => part.text !== '');
+}
 
 /** What a range of scheduled times holds, of the times that the server has computed from its beginning on. */
 export interface RangePreview { times: number[]; tooMany: boolean }

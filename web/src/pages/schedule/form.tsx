@@ -111,7 +111,7 @@ function ScheduleForm({ loaded, namespace, done, close }: { loaded: LoadedSchedu
 }
 
 const Identity = ({ form }: { form: FormState }) => (
-  <div class="set-grid">
+  <div class="sc-two">
     <Input form={form} name="name" label="Name" hint="unique in the namespace" required max={128} />
     <Input form={form} name="namespace" label="Namespace" required max={128} disabled={session.value?.namespace !== undefined} />
   </div>
@@ -131,11 +131,11 @@ function Times({ form }: { form: FormState }) {
       </div>
       {cron
         ? <Input form={form} name="cron" label="Expression" hint="minute hour day month weekday; six fields begin with the second" placeholder="30 2 * * MON-FRI" required max={256} />
-        : <div class="set-grid"><Input form={form} name="every" label="Every" hint="30s, 15m, 2h, 1d" server={['every_ms']} required /><Input form={form} name="anchor_at" label="Counted from" hint="empty: 1970" type="datetime-local" /></div>}
+        : <div class="sc-two"><Input form={form} name="every" label="Every" hint="30s, 15m, 2h, 1d" server={['every_ms']} required /><Input form={form} name="anchor_at" label="Counted from" hint="empty: 1970" type="datetime-local" /></div>}
       <Input form={form} name="time_zone" label="Time zone" hint={cron ? undefined : 'of the days without firings'} list="zones" max={64} />
       <datalist id="zones">{known.map((zone) => <option value={zone} key={zone} />)}</datalist>
       <Area form={form} name="exceptions" label="Not on" hint="one per line: 2026-12-24, 2026-12-24/2027-01-01, or 12-25 of every year" rows={2} />
-      <div class="set-grid">
+      <div class="sc-two">
         <Input form={form} name="start_at" label="Not before" hint="your local time" type="datetime-local" />
         <Input form={form} name="end_at" label="Until" hint="your local time" type="datetime-local" />
       </div>
@@ -164,7 +164,7 @@ const Executions = ({ form, other }: { form: FormState; other: boolean }) => (
       <Input form={form} name="lane" label="Lane" server={['execution.lane']} max={64} />
       <Input form={form} name="priority" label="Priority" server={['execution.priority']} type="number" min={-32768} max={32767} />
     </div>
-    <div class="set-grid">
+    <div class="sc-two">
       <Area form={form} name="payload" label="Payload" hint={other ? 'empty: the payload, which is not JSON, stays' : 'JSON'} server={['execution.payload', 'execution.payload_base64']} rows={3} mono />
       <Area form={form} name="tags" label="Tags" hint="one per line, as team.name=value" server={['execution.tags']} rows={3} mono />
     </div>

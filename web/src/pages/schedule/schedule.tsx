@@ -6,9 +6,10 @@ import type { Event, EventPage, ScheduleDescription, ScheduleFiring } from '../.
 import { filterLink } from '../../core/filters';
 import { rawAt } from '../../core/raw-json';
 import { compactDuration, count, duration, plural, relative, shortId } from '../../core/format';
-import { catchUpWords, causeWords, exceptionWords, firingState, overlapWords, scheduleEvents, schedulePath, timesWords } from '../../core/schedules';
+import { catchUpWords, causeWords, exceptionWords, firingState, overlapWords, scheduleEvents, schedulePath, timesWords, withExecutions } from '../../core/schedules';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { place } from '../../live/router';
+import { utc } from '../../live/preferences';
 import { now } from '../../live/visibility';
 import type { PageProps } from '../../page';
 import { Condition, Empty, Panel, Problem, Tags, Text, Time, words } from '../../ui/basic';
@@ -123,7 +124,7 @@ const fact = (name: string, value: ComponentChildren) => <><dt>{name}</dt><dd>{v
 function Definition({ about: { spec } }: { about: ScheduleDescription }) {
   return (
     <dl class="run-facts">
-      {fact('fires', <><Text>{timesWords(spec)}</Text>{spec.cron ? <> <code><Text>{spec.cron}</Text></code></> : null}</>)}
+      {fact('fires', <><Text>{timesWords(spec)}</Text>{spec.cron ? <> <code class="nowrap"><Text>{spec.cron}</Text></code></> : null}</>)}
       {spec.cron || spec.exceptions.length > 0 ? fact('time zone', <Text>{spec.time_zone}</Text>) : null}
       {spec.cron ? null : fact('counted from', spec.anchor_at ? <Time at={spec.anchor_at} /> : 'the beginning of 1970, UTC')}
       {spec.start_at ? fact('not before', <Time at={spec.start_at} />) : null}
@@ -161,7 +162,13 @@ function Creates({ loaded: { about: { spec, summary }, payload } }: { loaded: Lo
 
 function NextTimes({ about }: { about: ScheduleDescription }) {
   if (about.next.length === 0) return <p class="muted">{about.summary.state === 'paused' ? 'None while it is paused.' : 'There is no further time.'}</p>;
-  return <ol class="sc-next">{about.next.map((at) => <li key={at}><Time at={at} /><span class="muted">{at <= now.value ? 'due' : relative(at, now.value)}</span></li>)}</ol>;
+  const here = utc.value ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return (
+    <div class="stack">
+      <ol class="sc-next">{about.next.map((at) => <li key={at}><Time at={at} /><span class="muted">{at <= now.value ? 'due' : relative(at, now.value)}</span></li>)}</ol>
+      {about.spec.cron && about.spec.time_zone !== here ? <p class="muted">Shown in {utc.value ? 'UTC' : 'your time zone'}; the schedule follows <Text>{about.spec.time_zone}</Text>.</p> : null}
+    </div>
+  );
 }
 
 function Facts({ about }: { about: ScheduleDescription }) {
@@ -169,7 +176,7 @@ function Facts({ about }: { about: ScheduleDescription }) {
   return (
     <dl class="run-facts">
       {fact('namespace', <a href={filterLink({ namespace: summary.namespace })}><Text>{summary.namespace}</Text></a>)}
-      {fact('executions', `${plural(counts.fired, 'execution')}: ${count(counts.succeeded)} succeeded, ${count(counts.unsuccessful)} did not`)}
+      {fact('executions', `${count(counts.fired)}: ${count(counts.succeeded)} succeeded, ${count(counts.unsuccessful)} ended otherwise`)}
       {fact('firings', `${count(counts.skipped)} skipped, ${count(counts.missed)} missed, ${count(counts.refused)} refused`)}
       {fact('last fired', <Time at={summary.last_fired_at} />)}
       {about.buffered_at ? fact('waits to start', <>the firing of <Time at={about.buffered_at} /></>) : null}
@@ -184,7 +191,7 @@ function Facts({ about }: { about: ScheduleDescription }) {
 const ExecutionLink = ({ id }: { id: string }) => <a class="mono" href={`/ui/executions/${encodeURIComponent(id)}`} title={id}>{shortId(id)}</a>;
 
 const Running = ({ about }: { about: ScheduleDescription }) => (
-  <div class="scroll-x" tabIndex={0}>
+  <div class="scroll-x sc-running" tabIndex={0}>
     <table class="grid">
       <thead><tr><th>execution</th><th>scheduled for</th></tr></thead>
       <tbody>{about.running.map((one) => <tr key={one.execution_id}><td class="nowrap"><ExecutionLink id={one.execution_id} /></td><td class="nowrap"><Time at={one.scheduled_at} /></td></tr>)}</tbody>
@@ -214,7 +221,7 @@ function FiringRow({ firing }: { firing: ScheduleFiring }) {
       <td class="nowrap">{firing.execution_id ? <ExecutionLink id={firing.execution_id} /> : <span class="muted">–</span>}</td>
       <td class="right nowrap">{late === undefined ? <span class="muted">–</span> : duration(Math.max(0, late))}</td>
       <td class="nowrap">{causeWords[firing.cause]}</td>
-      <td><Text>{firing.detail}</Text></td>
+      <td>{withExecutions(firing.detail ?? '').map((part) => (part.execution ? <ExecutionLink id={part.text} key={part.text} /> : <Text key={part.text}>{part.text}</Text>))}</td>
     </tr>
   );
 }

@@ -4,7 +4,7 @@ import { get, session, withQuery } from '../../api/client';
 import { allows } from '../../api/contract';
 import type { ListSchedulesReply, ScheduleSummary } from '../../api/types';
 import { asCli, asCurl } from '../../core/commands';
-import { count, plural, relative } from '../../core/format';
+import { count, exact, plural, relative } from '../../core/format';
 import { firingState, matchesText, noScheduleFilter, parseScheduleFilter, scheduleEvents, scheduleKey, scheduleLink, scheduleQuery, schedulesLink, scheduleStates, timesText, timesWords, type ScheduleFilter } from '../../core/schedules';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { navigate, place } from '../../live/router';
@@ -47,27 +47,33 @@ function LastFiring({ row }: { row: ScheduleSummary }) {
   if (!row.last) return <span class="muted">never</span>;
   const state = firingState(row.last);
   const badge = <span class="badge" data-state={state.tone} title={row.last.detail}>{state.text}</span>;
-  return <>{row.last.execution_id ? <a href={`/ui/executions/${encodeURIComponent(row.last.execution_id)}`}>{badge}</a> : badge} <span class="muted"><Ago at={row.last.at} /></span></>;
+  return <>{row.last.execution_id ? <a href={`/ui/executions/${encodeURIComponent(row.last.execution_id)}`}>{badge}</a> : badge}{narrow.value ? null : <> <span class="muted"><Ago at={row.last.at} /></span></>}</>;
 }
 
-const Next = ({ row }: { row: ScheduleSummary }) =>
-  (row.next_at === undefined ? <span class="muted">{row.state === 'paused' ? 'paused' : 'none'}</span> : <><Time at={row.next_at} /> <span class="muted">{row.next_at <= now.value ? 'due' : relative(row.next_at, now.value)}</span></>);
+function Next({ row }: { row: ScheduleSummary }) {
+  if (row.next_at === undefined) return <span class="muted">{row.state === 'paused' ? 'paused' : 'none'}</span>;
+  const left = row.next_at <= now.value ? 'due' : relative(row.next_at, now.value);
+  return narrow.value ? <time dateTime={new Date(row.next_at).toISOString()} title={exact(row.next_at)}>{left}</time> : <><Time at={row.next_at} /> <span class="muted">{left}</span></>;
+}
 
 const columns: Column<ScheduleSummary>[] = [
-  { name: 'state', title: 'state', width: '92px', cell: (row) => (row.damage ? <span class="badge" data-state="bad" title={row.damage}>damaged</span> : <Condition state={row.state} />) },
-  { name: 'name', title: 'name', width: 'minmax(130px, 1.2fr)', cell: (row) => <a class="cover" href={scheduleLink(row.namespace, row.name)}><Text>{row.name}</Text></a> },
-  { name: 'times', title: 'fires', width: 'minmax(150px, 1.4fr)', cell: (row) => <span title={`${timesText(row)}${row.cron ? `, ${row.time_zone ?? 'UTC'}` : ''}`}><Text>{timesWords(row)}</Text></span> },
-  { name: 'zone', title: 'time zone', width: '110px', cell: (row) => (row.cron ? <Text>{row.time_zone}</Text> : <span class="muted">–</span>) },
+  { name: 'state', title: 'state', width: '84px', cell: (row) => (row.damage ? <span class="badge" data-state="bad" title={row.damage}>damaged</span> : <Condition state={row.state} />) },
+  { name: 'name', title: 'name', width: 'minmax(118px, 1.2fr)', cell: (row) => <a class="cover" href={scheduleLink(row.namespace, row.name)}><Text>{row.name}</Text></a> },
+  { name: 'times', title: 'fires', width: 'minmax(166px, 1.5fr)', cell: (row) => <span title={`${timesText(row)}${row.cron ? `, ${row.time_zone ?? 'UTC'}` : ''}`}><Text>{timesWords(row)}</Text></span> },
   { name: 'next', title: 'next', width: '172px', cell: (row) => <Next row={row} /> },
-  { name: 'last', title: 'last firing', width: '166px', cell: (row) => <LastFiring row={row} /> },
-  { name: 'overlap', title: 'overlap', width: '104px', cell: (row) => words(row.overlap ?? '') },
+  { name: 'last', title: 'last firing', width: '160px', cell: (row) => <LastFiring row={row} /> },
+  { name: 'overlap', title: 'overlap', width: '98px', cell: (row) => words(row.overlap ?? '') },
   { name: 'running', title: 'running', width: '56px', right: true, cell: (row) => <Count value={row.running} /> },
-  { name: 'fired', title: 'fired', width: '56px', right: true, cell: (row) => <Count value={row.fired} /> },
+  { name: 'fired', title: 'fired', width: '46px', right: true, cell: (row) => <Count value={row.fired} /> },
+  { name: 'zone', title: 'time zone', width: '110px', cell: (row) => (row.cron ? <Text>{row.time_zone}</Text> : <span class="muted">–</span>) },
   { name: 'kind', title: 'kind', width: 'minmax(84px, 0.8fr)', cell: (row) => <Text>{row.kind}</Text> },
   { name: 'lane', title: 'lane', width: 'minmax(70px, 0.6fr)', cell: (row) => <Text>{row.lane}</Text> },
   { name: 'namespace', title: 'namespace', width: 'minmax(80px, 0.6fr)', cell: (row) => <Text>{row.namespace}</Text> },
 ];
-const narrowColumns = new Set(['name', 'next', 'last']);
+/** On a phone: how long until the next time, and how the last one ended. */
+const narrowWidths: Record<string, string> = { name: 'minmax(118px, 1fr)', next: '66px', last: '104px' };
+const shownColumns = (): Column<ScheduleSummary>[] =>
+  (narrow.value ? columns.flatMap((column) => (narrowWidths[column.name] ? [{ ...column, width: narrowWidths[column.name] as string }] : [])) : columns);
 
 export function Schedules() {
   const filter = useMemo(() => parseScheduleFilter(place.value.search), [place.value.search]);
@@ -85,7 +91,7 @@ export function Schedules() {
       </div>
       <Filters filter={filter} onChange={(next) => navigate(schedulesLink(next))} />
       {list.error ? <Problem error={list.error} retry={list.reload} /> : null}
-      <VTable label="Schedules" columns={narrow.value ? columns.filter((column) => narrowColumns.has(column.name)) : columns} rows={rows} keyOf={scheduleKey}
+      <VTable label="Schedules" columns={shownColumns()} rows={rows} keyOf={scheduleKey}
         onOpen={(row) => navigate(scheduleLink(row.namespace, row.name))}
         empty={list.data ? <Nothing filtered={scheduleQuery(filter).toString() !== ''} /> : undefined}
         foot={list.data ? foot : 'Loading'} />
