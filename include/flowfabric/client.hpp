@@ -22,6 +22,7 @@
 #include <flowfabric/convert.hpp>
 #include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
+#include <flowfabric/limits.hpp>
 #include <flowfabric/schedules.hpp>
 
 namespace flowfabric {
@@ -121,6 +122,17 @@ class Client {
   Result<ListSchedulesReply> list_schedules(const ListSchedulesRequest& request = {});
   Result<NextRuns> next_runs(const std::string& name_space, const std::string& name,
                              const NextRunsRequest& request = {});
+
+  // ---- Limits: how many executions run at the same time, and how many start in a period
+  // Makes the limit, or changes its concurrency or rate. Repeating the call changes nothing.
+  Result<LimitSaved> set_limit(LimitRequest request, std::string reason = {});
+  // What it holds back may start.
+  Result<LimitSaved> remove_limit(const LimitName& limit, std::string reason = {});
+  Result<std::vector<LimitInfo>> list_limits(const ListLimitsRequest& request = {});
+  // What is in use, by key.
+  Result<ListLimitUseReply> list_limit_use(const ListLimitUseRequest& request);
+  // What would happen to an execution that is created now.
+  Result<LimitCheck> check_limits(const LimitCheckRequest& request);
 
   // ---- Looking
   Result<ExecutionDescription> get(const ExecutionId& id);

@@ -78,8 +78,8 @@ struct LimitUse {
   std::optional<std::uint32_t> free{};
   // When one more can start by time alone, if none can now and only time is missing.
   TimestampMs next_start_at = 0;
-  std::uint32_t held_back = 0;         // executions that wait for this key; counted up to `limits::max_counted_held`
-  std::vector<ExecutionId> holders{};  // that have the slots; at most `limits::max_shown_holders`
+  std::uint32_t held_back = 0;         // executions that wait for this key; counted up to 1000
+  std::vector<ExecutionId> holders{};  // that have the slots; at most 100
 
   friend bool operator==(const LimitUse&, const LimitUse&) = default;
 };
@@ -99,6 +99,8 @@ struct ListLimitUseReply {
   LimitInfo info{};
   std::vector<LimitUse> keys{};  // those in use, and those that were a short time ago; the order is that of the store
   std::string next_cursor{};     // empty: this is the last page
+  // The limit is for all namespaces, and the caller reaches only one of them, so no keys are shown.
+  bool keys_hidden = false;
 };
 
 // An execution as limits see it.

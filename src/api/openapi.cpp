@@ -48,6 +48,7 @@ const std::vector<Tag>& tags() {
       {"flows", "Graphs of executions.", {"flows"}},
       {"signals", "What executions wait for, and signals by token.", {"signals", "waits"}},
       {"schedules", "Executions at times.", {"schedules"}},
+      {"limits", "How many executions run at the same time, and how many start in a period.", {"limits"}},
       {"hooks", "Webhooks of other systems.", {"hooks"}},
       {"work", "Claiming work, keeping the lease, and ending it.", {"claims", "completions", "leases"}},
       {"events", "The event log.", {"events"}},
@@ -102,7 +103,7 @@ std::string_view about_path_parameter(std::string_view name) {
       {"worker_instance_id", "The id of the worker instance."},
       {"lane", "The name of a lane."},
       {"waitpoint", "The name of a waitpoint."},
-      {"name", "The name of the schedule, or of the webhook."},
+      {"name", "The name of the schedule, limit or webhook."},
       {"namespace", "The name of a namespace."},
       {"key", "The id or the name of an API key."},
   };

@@ -4,14 +4,10 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "core/decide_parts.hpp"
+#include "core/limit_ingress.hpp"
 
 namespace flowfabric {
 namespace {
-
-std::string shown(const LimitName& limit) {
-  return "limit \"" + limit.name + "\"" +
-         (limit.name_space ? " of namespace \"" + *limit.name_space + "\"" : " for all namespaces");
-}
 
 LimitsRecord& stored_limits(Slot& slot) {
   if (slot.limits() == nullptr) slot.record = std::make_unique<LimitsRecord>();
@@ -34,16 +30,6 @@ Result<void> check_revision(const LimitRequest& request, const LimitDefinition* 
               "expected_revision: is " + std::to_string(*request.expected_revision) + "; " + shown(request) +
                   (revision == 0 ? " does not exist" : " has revision " + std::to_string(revision)),
               "expected_revision");
-}
-
-// Slots are counted, and executions held back, by these.
-Result<void> check_same_subject(const LimitSpec& before, const LimitSpec& now) {
-  const char* field = before.lane != now.lane ? "lane" : before.kind != now.kind ? "kind" : "per";
-  if (before.lane == now.lane && before.kind == now.kind && before.per == now.per) return {};
-  return fail(Errc::conflict,
-              std::string(field) + ": cannot be changed; allowed are changes of concurrency and rate (remove the limit and "
-                                   "make it anew)",
-              field);
 }
 
 // The clock looks at its pools: more may start now.
@@ -76,14 +62,16 @@ Result<Reply> decide_one(Workspace& workspace, const SetLimitCommand& command, c
   const LimitSpec& spec = command.request;
   if (present == nullptr) {
     if (stored != nullptr && stored->limits.size() >= limits::max_limits) {
-      return fail(Errc::conflict, "the store has " + std::to_string(limits::max_limits) + " limits, which is the most");
+      return fail(Errc::conflict, "name: the store has " + std::to_string(limits::max_limits) + " limits already; allowed: at most " +
+                                       std::to_string(limits::max_limits) + " (remove one first)",
+                  "name");
     }
     LimitSaved saved = make_limit(stored_limits(slot), command, context);
     log_limit(slot, EventType::limit_created, saved.info, command.by, context);
     return saved;
   }
   if (static_cast<const LimitSpec&>(present->info) == spec) return LimitSaved{LimitChange::unchanged, present->info};
-  FF_TRY_VOID(check_same_subject(present->info, spec));
+  FF_TRY_VOID(admit_change(present->info, spec));
   LimitsRecord& limits = stored_limits(slot);
   const auto limit = std::find_if(limits.limits.begin(), limits.limits.end(),
                                   [&](const LimitDefinition& one) { return one.number == present->number; });

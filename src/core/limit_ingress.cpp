@@ -33,7 +33,7 @@ Result<void> admit_per(const std::vector<std::string>& per) {
 
 Result<void> admit_rate(const RateLimit& rate) {
   FF_TRY_VOID(admit_range<std::uint32_t>(rate.count, "rate.count", 1, limits::max_rate_count));
-  FF_TRY_VOID(admit_range<std::int64_t>(rate.period_ms, "rate.period_ms", 1, 31LL * 24 * 3600 * 1000));
+  FF_TRY_VOID(admit_range<std::int64_t>(rate.period_ms, "rate.period_ms", 1, limits::max_rate_period_ms));
   if (rate.burst) FF_TRY_VOID(admit_range<std::uint32_t>(*rate.burst, "rate.burst", 1, limits::max_rate_count));
   return {};
 }
@@ -44,6 +44,20 @@ Result<void> admit(const LimitName& limit) {
   FF_TRY_VOID(admit_text(limit.name, "name", 1, limits::max_limit_name_bytes, Content::no_controls_or_spaces));
   FF_TRY_VOID(admit_path_segment(limit.name, "name"));
   return limit.name_space ? admit_namespace(*limit.name_space) : Result<void>{};
+}
+
+std::string shown(const LimitName& limit) {
+  return "limit \"" + limit.name + "\"" +
+         (limit.name_space ? " of namespace \"" + *limit.name_space + "\"" : " for all namespaces");
+}
+
+Result<void> admit_change(const LimitSpec& before, const LimitSpec& now) {
+  if (before.lane == now.lane && before.kind == now.kind && before.per == now.per) return {};
+  const char* field = before.lane != now.lane ? "lane" : before.kind != now.kind ? "kind" : "per";
+  return fail(Errc::conflict,
+              std::string(field) + ": cannot be changed; allowed are changes of concurrency and rate (remove the limit and "
+                                   "make it anew)",
+              field);
 }
 
 Result<void> admit(LimitRequest& request) {

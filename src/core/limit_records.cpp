@@ -239,6 +239,7 @@ void encode_into(Encoder& out, const LimitFacts& facts) {
   put_optional(out, facts.held, [](Encoder& to, const HeldBack& held) {
     to.text(held.pool.bytes);
     to.unsigned_number(held.ready_sequence);
+    to.number(held.since);
   });
   put_optional(out, facts.called, [](Encoder& to, const Key& pool) { to.text(pool.bytes); });
 }
@@ -249,8 +250,11 @@ LimitFacts decode_limit_facts(Decoder& in) {
   for (std::size_t i = 0; i < slots && in.ok(); ++i) facts.slots.push_back(get_pool_key(in));
   if (!facts.slots.empty()) facts.slots_epoch = in.unsigned_number();
   facts.held = get_optional(in, [](Decoder& from) {
-    Key pool = get_pool_key(from);
-    return HeldBack{std::move(pool), from.unsigned_number()};
+    HeldBack held;
+    held.pool = get_pool_key(from);
+    held.ready_sequence = from.unsigned_number();
+    held.since = from.number();
+    return held;
   });
   facts.called = get_optional(in, get_pool_key);
   return facts;

@@ -73,6 +73,7 @@ struct PoolRecord {
 struct HeldBack {
   Key pool;                        // for which it waits
   std::uint64_t ready_sequence = 0;  // its place in the order of service
+  TimestampMs since = 0;
 
   friend bool operator==(const HeldBack&, const HeldBack&) = default;
 };

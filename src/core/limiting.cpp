@@ -136,7 +136,7 @@ void hold_back_for(Workspace& workspace, Slot& slot, const Demand& demand, const
   Transition transition(slot, context);
   Facts& facts = transition.facts();
   FF_CHECK(facts.ready_sequence != 0);
-  facts.limits.held = HeldBack{demand.pool, facts.ready_sequence};
+  facts.limits.held = HeldBack{demand.pool, facts.ready_sequence, context.now};
   facts.ready_sequence = 0;
   facts.gates |= limit_gate;
   transition.record(EventType::limited, limit_actor, demand.limit->info.name);

@@ -195,7 +195,8 @@ std::string allowance(const LimitInfo& limit) {
 }
 
 std::string holders_text(const LimitUse& use) {
-  if (use.holders.empty()) return {};
+  if (use.in_use == 0) return {};
+  if (use.holders.empty()) return "; executions of other namespaces have its " + std::to_string(use.in_use) + " slots";
   std::string text = "; its slots are held by ";
   const std::size_t shown = std::min(use.holders.size(), limits::max_explained_holders);
   for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + to_string(use.holders[i]);
@@ -203,13 +204,14 @@ std::string holders_text(const LimitUse& use) {
   return text;
 }
 
-Reason limit_sentence(const Surroundings::Limited& limited) {
+Reason limit_sentence(const Surroundings::Limited& limited, TimestampMs since) {
   const LimitUse& use = limited.use;
   const std::string of = use.key.empty() ? "" : " of " + join(use.key, ", ");
   const std::string next = use.next_start_at == 0 ? "" : "; the next one may start at " + format_utc(use.next_start_at);
   return {"waiting_for_limit",
-          "Limit \"" + limited.limit.name + "\" lets executions" + of + " start: " + allowance(limited.limit) + "; " +
-              std::to_string(use.held_back) + " wait for it" + holders_text(use) + next + ".",
+          "Limit \"" + limited.limit.name + "\" has held it back since " + format_utc(since) + ": it lets executions" + of +
+              " start " + allowance(limited.limit) + "; " + std::to_string(use.held_back) + " wait for it" +
+              holders_text(use) + next + ".",
           use.next_start_at};
 }
 
@@ -221,7 +223,9 @@ std::vector<Reason> explain_runnable(const Execution& execution, const Surroundi
   if (gated) explain_dependencies(execution, surroundings, reasons);
   if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution.facts));
   if (execution.facts.grant) reasons.push_back(grant_sentence(*execution.facts.grant));
-  if (surroundings.limited) reasons.push_back(limit_sentence(*surroundings.limited));
+  if (surroundings.limited) {
+    reasons.push_back(limit_sentence(*surroundings.limited, execution.facts.limits.held->since));
+  }
   if (lane_blocks_claims(lane.state)) {
     reasons.push_back({"paused_by_lane",
                        "Lane \"" + lane.lane + "\" is " + std::string(to_string(lane.state)) +

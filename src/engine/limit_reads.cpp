@@ -1,9 +1,12 @@
 #include "engine/limit_reads.hpp"
 
+#include <set>
+
 #include "base/check.hpp"
 #include "base/codec.hpp"
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
+#include "core/limit_ingress.hpp"
 #include "core/limiting.hpp"
 #include "engine/reads.hpp"
 
@@ -94,13 +97,16 @@ Result<std::vector<LimitInfo>> list_limits(Store& store, const ListLimitsRequest
 Result<ListLimitUseReply> limit_use(Store& store, const ListLimitUseRequest& request) {
   FF_TRY(record, limits_record(store));
   const LimitDefinition* limit = record.find(request.limit);
-  if (limit == nullptr) return fail(Errc::not_found, "there is no limit \"" + request.limit.name + "\"", "name");
+  if (limit == nullptr) return fail(Errc::not_found, "there is no " + shown(request.limit), "name");
   std::optional<Store::GroupPosition> after;
   if (!request.cursor.empty()) {
     FF_TRY(position, decode_use_cursor(request.cursor));
     after = std::move(position);
   }
-  FF_TRY(entries, store.group_entries(group_of_pools(limit->number), after, request.limit_keys));
+  // One more than asked for tells whether there is more.
+  FF_TRY(entries, store.group_entries(group_of_pools(limit->number), after, request.limit_keys + 1));
+  const bool more = entries.size() > request.limit_keys;
+  if (more) entries.pop_back();
   FF_TRY(now, time_of(store));
   std::vector<Key> keys;
   for (const DueEntry& entry : entries) keys.push_back(entry.key);
@@ -112,7 +118,7 @@ Result<ListLimitUseReply> limit_use(Store& store, const ListLimitUseRequest& req
     FF_TRY(use, use_of(store, limit->info, one.key, pool, now));
     reply.keys.push_back(std::move(use));
   }
-  if (entries.size() == request.limit_keys) reply.next_cursor = use_cursor(entries.back());
+  if (more) reply.next_cursor = use_cursor(entries.back());
   return reply;
 }
 
@@ -136,6 +142,24 @@ Result<LimitCheck> check_limits(Store& store, const LimitCheckRequest& request) 
   return check;
 }
 
+namespace {
+
+// A limit for all namespaces may have holders of which those who read about an execution must not know.
+Result<void> keep_to_namespace(Store& store, const std::string& name_space, LimitUse& use) {
+  std::vector<Key> keys;
+  for (const ExecutionId& id : use.holders) keys.push_back(execution_key(id));
+  FF_TRY(records, store.load(keys));
+  std::set<ExecutionId> own;
+  for (const Record& record : records) {
+    const auto execution = decode_execution(record);
+    if (execution && execution->spec.name_space == name_space) own.insert(execution->id);
+  }
+  std::erase_if(use.holders, [&](const ExecutionId& id) { return !own.contains(id); });
+  return {};
+}
+
+}  // namespace
+
 Result<std::optional<HeldBy>> held_by(Store& store, const Execution& execution) {
   const auto& held = execution.facts.limits.held;
   if (!held) return std::nullopt;
@@ -147,6 +171,7 @@ Result<std::optional<HeldBy>> held_by(Store& store, const Execution& execution) 
   if (limit == nullptr) return std::nullopt;
   FF_TRY(now, time_of(store));
   FF_TRY(use, use_of(store, limit->info, held->pool, pool, now));
+  if (!limit->info.name_space) FF_TRY_VOID(keep_to_namespace(store, execution.spec.name_space, use));
   return HeldBy{limit->info, std::move(use)};
 }
 

@@ -13,7 +13,7 @@ Result<std::vector<LimitInfo>> list_limits(Store& store, const ListLimitsRequest
 Result<ListLimitUseReply> limit_use(Store& store, const ListLimitUseRequest& request);
 Result<LimitCheck> check_limits(Store& store, const LimitCheckRequest& request);
 
-// What an execution waits for that a limit holds back; nothing if none does.
+// What an execution waits for that a limit holds back; nothing if none does. Of the holders, those of its namespace.
 struct HeldBy {
   LimitInfo limit;
   LimitUse use;

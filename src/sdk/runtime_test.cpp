@@ -100,6 +100,7 @@ class FakeGateway final : public Gateway {
   Result<void> close_waitpoint(const ExecutionId&, const std::string&, std::string) override { return unused(); }
   Result<WaitpointToken> reissue_token(const ExecutionId&, ReissueRequest, std::string) override { return unused(); }
   ScheduleCalls& schedules() override { std::abort(); }  // no test of the worker calls it
+  LimitCalls& limits() override { std::abort(); }        // nor this
   Result<Created> create(CreateRequest) override { return unused(); }
   std::vector<Result<Created>> create_many(std::vector<CreateRequest>) override { return {}; }
   Result<FlowCreated> submit_flow(FlowRequest) override { return unused(); }

@@ -391,7 +391,8 @@ TEST_P(EngineLimits, AreExplained) {
   EXPECT_EQ(description.state.eligibility_state, Eligibility::blocked_by_quota);
   ASSERT_EQ(description.explain.size(), 1U);
   EXPECT_EQ(description.explain[0].code, "waiting_for_limit");
-  EXPECT_EQ(description.explain[0].sentence, "Limit \"l\" lets executions start: 1 at a time; 2 wait for it; its slots are held by " +
+  EXPECT_EQ(description.explain[0].sentence, "Limit \"l\" has held it back since " + format_utc(now()) +
+                                                ": it lets executions start 1 at a time; 2 wait for it; its slots are held by " +
                                                 to_string(running[0]) + ".");
 }
 

@@ -47,6 +47,7 @@ class Tour {
     manage_the_fleet();
     reserve();
     care();
+    keep_limits();
   }
 
   TestClient& client() { return client_; }
@@ -268,6 +269,21 @@ class Tour {
     post(one + "/resume");
     get(one + "/history");
     send("DELETE", one + "?reason=done");
+  }
+
+  // After everything else: nothing else is under limits.
+  void keep_limits() {
+    const std::string one = "/v1/limits/api-calls";
+    client_.put("/v1/limits/mails", R"({"lane":"mail","rate":{"count":100,"period_ms":60000}})");
+    send("PUT", one, R"({"lane":"api","per":["tags.app.customer"],"concurrency":1,"expected_revision":0})");
+    for (int i = 0; i < 2; ++i) {
+      client_.post("/v1/executions", R"({"kind":"call","lane":"api","tags":{"app.customer":"acme"}})");
+    }
+    client_.post("/v1/claims", "{" + worker_ + R"(,"lanes":["api"],"max_executions":2})");
+    get("/v1/limits");
+    get(one);
+    post("/v1/limits/check", R"({"lane":"api","kind":"call","tags":{"app.customer":"acme"}})");
+    send("DELETE", one + "?reason=the%20service%20has%20grown");
   }
 
   void operate() {

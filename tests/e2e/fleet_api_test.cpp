@@ -255,6 +255,11 @@ TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {
   client.send("DELETE", "/v1/api-keys/ada");
   client.send("DELETE", "/v1/session");
   client.post("/v1/retention/run");
+  client.put("/v1/limits/one", R"({"concurrency":1})");
+  client.get("/v1/limits");
+  client.get("/v1/limits/one");
+  client.post("/v1/limits/check", R"({"kind":"k"})");
+  client.send("DELETE", "/v1/limits/one");
   for (const std::string& operation : client.operations()) {
     EXPECT_TRUE(client.succeeded().contains(operation) || is_elsewhere(operation)) << operation;
   }

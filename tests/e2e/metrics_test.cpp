@@ -472,6 +472,14 @@ void ask_for_schedules_and_hooks(Engine& engine) {
   std::ignore = engine.receive_hook({});
 }
 
+void ask_for_limits(Engine& engine) {
+  std::ignore = engine.set_limit({});
+  std::ignore = engine.remove_limit({});
+  std::ignore = engine.list_limits();
+  std::ignore = engine.list_limit_use({});
+  std::ignore = engine.check_limits({});
+}
+
 void ask_for_flows(Engine& engine) {
   const FlowId id{7, Uuid{}};
   std::ignore = engine.submit_flow({});
@@ -500,6 +508,7 @@ TEST(EngineMetrics, EveryOperationIsCounted) {
   ask_for_flows(*engine);
   ask_for_waits(*engine);
   ask_for_schedules_and_hooks(*engine);
+  ask_for_limits(*engine);
   const Exposition read = test::parse_exposition(engine->metrics());
   std::set<std::string> counted;
   for (const auto& sample : read.samples("flowfabric_operations_total")) {

@@ -1,0 +1,20 @@
+// Limits in text form. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <flowfabric/limits.hpp>
+
+namespace flowfabric::cli {
+
+// "100/1m": so many starts in a period. `field` names the option in the error.
+Result<RateLimit> parse_rate(std::string_view text, const std::string& field);
+// "100/1m", with a burst "100/1m, burst 10".
+std::string rate_text(const RateLimit& rate);
+// "tags.app.customer, kind"
+std::string per_text(const LimitSpec& limit);
+// "NAME" or "NAMESPACE/NAME"
+std::string limit_label(const LimitName& limit);
+
+}  // namespace flowfabric::cli
