@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Policy, ScheduleFiring, ScheduleSpec, ScheduleSummary } from '../src/api/types';
 import { cronWords } from '../src/core/cron';
 import { rawAt } from '../src/core/raw-json';
-import { emptyForm, formOf, Refusal, specOf, timesOf } from '../src/core/schedule-form';
+import { Refusal } from '../src/core/form';
+import { emptyForm, formOf, specOf, timesOf } from '../src/core/schedule-form';
 import { catchUpWords, exceptionWords, firingState, matchesText, parseScheduleFilter, previewRange, rangeWords, scheduleLink, scheduleQuery, schedulesLink, timesText, timesWords, withExecutions } from '../src/core/schedules';
 
 describe('cronWords', () => {

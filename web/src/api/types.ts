@@ -359,7 +359,7 @@ export interface ErrorDetail {
 }
 
 export interface Event {
-  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued' | 'hook_created' | 'hook_removed' | 'hook_rotated' | 'schedule_created' | 'schedule_updated' | 'schedule_paused' | 'schedule_resumed' | 'schedule_deleted' | 'schedule_fired' | 'schedule_skipped' | 'schedule_buffered';
+  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued' | 'hook_created' | 'hook_removed' | 'hook_rotated' | 'schedule_created' | 'schedule_updated' | 'schedule_paused' | 'schedule_resumed' | 'schedule_deleted' | 'schedule_fired' | 'schedule_skipped' | 'schedule_buffered' | 'limited' | 'limit_created' | 'limit_changed' | 'limit_removed';
   at?: number;
   execution_id?: string;
   flow_id?: string;
@@ -977,6 +977,77 @@ export interface Lease {
   expires_at?: number;
 }
 
+export interface LimitBody {
+  namespace?: string;
+  expected_revision?: number;
+  reason?: string;
+  lane?: string;
+  kind?: string;
+  per?: string[];
+  concurrency?: number;
+  rate?: RateLimit;
+}
+
+export interface LimitCheck {
+  limits: LimitChecked[];
+  could_start: boolean;
+  could_start_at?: number;
+}
+
+export interface LimitCheckRequest {
+  namespace?: string;
+  lane?: string;
+  kind?: string;
+  creator?: string;
+  tags?: Record<string, string>;
+}
+
+export interface LimitChecked {
+  info: LimitInfo;
+  use: LimitUse;
+  would_hold_back: boolean;
+}
+
+export interface LimitInfo {
+  namespace?: string;
+  name: string;
+  lane?: string;
+  kind?: string;
+  per: string[];
+  concurrency?: number;
+  rate?: RateLimit;
+  revision: number;
+  created_at?: number;
+  created_by?: string;
+  changed_at?: number;
+  changed_by?: string;
+}
+
+export interface LimitSaved {
+  outcome: 'created' | 'changed' | 'unchanged' | 'removed';
+  info: LimitInfo;
+}
+
+export interface LimitUse {
+  key: string[];
+  in_use: number;
+  free?: number;
+  next_start_at?: number;
+  held_back: number;
+  holders: string[];
+}
+
+export interface LimitUseReply {
+  info: LimitInfo;
+  keys: LimitUse[];
+  next_cursor: string;
+  keys_hidden: boolean;
+}
+
+export interface LimitsReply {
+  limits: LimitInfo[];
+}
+
 export interface ListFlowsReply {
   flows: FlowSummary[];
   next_cursor?: string;
@@ -1107,6 +1178,12 @@ export interface ProgressBody {
   handle: string;
   percent?: number;
   message?: string;
+}
+
+export interface RateLimit {
+  count: number;
+  period_ms: number;
+  burst?: number;
 }
 
 export interface Reason {
@@ -1437,7 +1514,7 @@ export interface StateVector {
   lifecycle_phase: 'runnable' | 'active' | 'suspended' | 'terminal';
   ownership_state: 'unowned' | 'leased' | 'lease_expired_reclaimable' | 'lease_revoked';
   eligibility_state: 'not_applicable' | 'eligible_now' | 'not_eligible_until_time' | 'blocked_by_dependencies' | 'blocked_by_budget' | 'blocked_by_quota' | 'blocked_by_lane_state' | 'blocked_by_operator';
-  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children' | 'waiting_for_signal' | 'waiting_for_approval';
+  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children' | 'waiting_for_signal' | 'waiting_for_approval' | 'waiting_for_limit';
   terminal_outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   attempt_state: 'pending_first_attempt' | 'running_attempt' | 'attempt_interrupted' | 'pending_retry_attempt' | 'pending_reclaim_attempt' | 'pending_replay_attempt' | 'attempt_terminal' | 'none';
   public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
@@ -1734,12 +1811,17 @@ export const eventTypes: readonly Event['type'][] = [
   'schedule_fired',
   'schedule_skipped',
   'schedule_buffered',
+  'limited',
+  'limit_created',
+  'limit_changed',
+  'limit_removed',
 ];
 
 /** Every route of the server that this dashboard is built into. */
 export const routes: readonly string[] = [
   'DELETE /v1/api-keys/{key}',
   'DELETE /v1/hooks/{name}',
+  'DELETE /v1/limits/{name}',
   'DELETE /v1/schedules/{name}',
   'DELETE /v1/session',
   'GET /v1/api-keys',
@@ -1769,6 +1851,8 @@ export const routes: readonly string[] = [
   'GET /v1/lanes',
   'GET /v1/lanes/{lane}',
   'GET /v1/leases/expired',
+  'GET /v1/limits',
+  'GET /v1/limits/{name}',
   'GET /v1/namespaces',
   'GET /v1/namespaces/{namespace}',
   'GET /v1/overview',
@@ -1823,6 +1907,7 @@ export const routes: readonly string[] = [
   'POST /v1/leases/suspend',
   'POST /v1/leases/tags',
   'POST /v1/leases/waitpoints',
+  'POST /v1/limits/check',
   'POST /v1/reclaim-grants',
   'POST /v1/reclaim-grants/redeem',
   'POST /v1/retention/run',
@@ -1841,6 +1926,7 @@ export const routes: readonly string[] = [
   'POST /v1/workers/{worker_instance_id}/mark-dead',
   'PUT /v1/executions/{execution_id}/priority',
   'PUT /v1/lanes/{lane}',
+  'PUT /v1/limits/{name}',
   'PUT /v1/namespaces/{namespace}',
   'PUT /v1/schedules/{name}',
 ];

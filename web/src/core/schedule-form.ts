@@ -1,16 +1,8 @@
 // What the form of a schedule holds, as texts, and the request that they make. What the form has no field for is kept.
 import type { CreateRequest, PreviewBody, ScheduleSpec } from '../api/types';
+import { Refusal, type FormValues } from './form';
 import { compactDuration, fromLocalInput, parseDuration, toLocalInput } from './format';
 import { parseTags } from './tags';
-
-export type FormValues = Record<string, string>;
-
-/** A field of the form that cannot be sent; `field` is the name that the server has for it. */
-export class Refusal extends Error {
-  constructor(readonly field: string, message: string) {
-    super(`${field}: ${message}`);
-  }
-}
 
 export const emptyForm: FormValues = {
   timing: 'cron', cron: '', every: '1h', time_zone: 'UTC', exceptions: '', anchor_at: '', start_at: '', end_at: '', jitter: '0s', overlap: 'skip', catch_up: 'last', catch_up_limit: '100',

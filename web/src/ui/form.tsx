@@ -1,10 +1,14 @@
 // Parts of larger forms: a field that shows what the server says about it.
 import type { ComponentChildren } from 'preact';
-import type { ApiError } from '../api/client';
+import { ApiError } from '../api/client';
+import { Refusal, type FormValues } from '../core/form';
+import { toApiError } from '../live/hooks';
 import { Text } from './basic';
 
-export type Values = Record<string, string>;
-export interface FormState { values: Values; set: (name: string, value: string) => void; error: ApiError | undefined }
+export interface FormState { values: FormValues; set: (name: string, value: string) => void; error: ApiError | undefined }
+
+export const formError = (problem: unknown): ApiError =>
+  (problem instanceof Refusal ? new ApiError(0, 'invalid_argument', problem.message, undefined, problem.field) : toApiError(problem));
 
 /** What the server refused about a field of this name, or of one below it. */
 export const refusalOf = (error: ApiError | undefined, name: string): string | undefined =>

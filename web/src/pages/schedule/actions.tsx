@@ -95,7 +95,7 @@ function backfill({ about, done }: Props): void {
     initial: { from: toLocalInput(Date.now() - dayMs), to: toLocalInput(Date.now()) },
     fields: (values, set) => (
       <>
-        <div class="sc-two">
+        <div class="form-two">
           <label class="field"><span>From <span class="hint">your local time</span></span><input type="datetime-local" step="1" name="from" required value={values['from']} onInput={(event) => set('from', event.currentTarget.value)} /></label>
           <label class="field"><span>To <span class="hint">does not belong to it</span></span><input type="datetime-local" step="1" name="to" required value={values['to']} onInput={(event) => set('to', event.currentTarget.value)} /></label>
         </div>

@@ -1,18 +1,19 @@
 // The form that makes or changes a schedule, with the next times of what it holds. What the server refuses is said at its field.
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { ApiError, call, session } from '../../api/client';
+import { call, session, type ApiError } from '../../api/client';
 import type { NextRuns, ScheduleDescription, ScheduleSaved } from '../../api/types';
 import { visibleLine } from '../../core/bytes';
 import { asCurl } from '../../core/commands';
 import { relative } from '../../core/format';
-import { emptyForm, formOf, Refusal, specOf, timesOf, type FormValues } from '../../core/schedule-form';
+import type { FormValues } from '../../core/form';
+import { emptyForm, formOf, specOf, timesOf } from '../../core/schedule-form';
 import { overlapWords, scheduleLink, schedulePath, timesWords } from '../../core/schedules';
-import { toApiError, useResource, type Resource } from '../../live/hooks';
+import { useResource, type Resource } from '../../live/hooks';
 import { navigate } from '../../live/router';
 import { now } from '../../live/visibility';
 import { Copy, Problem, Text, Time } from '../../ui/basic';
 import { Dialog, show } from '../../ui/dialog';
-import { Area, Input, Select, type FormState } from '../../ui/form';
+import { Area, formError, Input, Select, type FormState } from '../../ui/form';
 import { toast } from '../../ui/toast';
 
 /** A schedule, and its payload as JSON text if it is JSON. */
@@ -22,9 +23,6 @@ export interface LoadedSchedule { about: ScheduleDescription; payload: string | 
 export function editSchedule(loaded: LoadedSchedule | undefined, namespace: string | undefined, done: () => void): void {
   show((close) => <ScheduleForm loaded={loaded} namespace={namespace} done={done} close={close} />);
 }
-
-const asError = (problem: unknown): ApiError =>
-  (problem instanceof Refusal ? new ApiError(0, 'invalid_argument', problem.message, undefined, problem.field) : toApiError(problem));
 
 const previewCount = 5;
 const quietMs = 400;
@@ -36,7 +34,7 @@ function usePreview(values: FormValues, loaded: LoadedSchedule | undefined): Res
       const times = timesOf(values, loaded?.about.spec);
       return { body: times.cron === '' ? undefined : JSON.stringify({ ...times, count: previewCount }), local: undefined };
     } catch (problem) {
-      return { body: undefined, local: asError(problem) };
+      return { body: undefined, local: formError(problem) };
     }
   }, [values]);
   const [settled, setSettled] = useState(body);
@@ -75,7 +73,7 @@ function ScheduleForm({ loaded, namespace, done, close }: { loaded: LoadedSchedu
       done();
       if (!loaded) navigate(scheduleLink(saved.namespace, saved.name));
     } catch (problem) {
-      setError(asError(problem));
+      setError(formError(problem));
       setBusy(false);
     }
   };
@@ -111,7 +109,7 @@ function ScheduleForm({ loaded, namespace, done, close }: { loaded: LoadedSchedu
 }
 
 const Identity = ({ form }: { form: FormState }) => (
-  <div class="sc-two">
+  <div class="form-two">
     <Input form={form} name="name" label="Name" hint="unique in the namespace" required max={128} />
     <Input form={form} name="namespace" label="Namespace" required max={128} disabled={session.value?.namespace !== undefined} />
   </div>
@@ -123,7 +121,7 @@ function Times({ form }: { form: FormState }) {
   const known = useMemo(zones, []);
   const cron = form.values['timing'] === 'cron';
   return (
-    <fieldset class="sc-group">
+    <fieldset class="form-group">
       <legend>When it fires</legend>
       <div class="row wrap" role="radiogroup" aria-label="Kind of times">
         <label class="row"><input type="radio" name="timing" checked={cron} onChange={() => form.set('timing', 'cron')} />by a cron expression</label>
@@ -131,11 +129,11 @@ function Times({ form }: { form: FormState }) {
       </div>
       {cron
         ? <Input form={form} name="cron" label="Expression" hint="minute hour day month weekday; six fields begin with the second" placeholder="30 2 * * MON-FRI" required max={256} />
-        : <div class="sc-two"><Input form={form} name="every" label="Every" hint="30s, 15m, 2h, 1d" server={['every_ms']} required /><Input form={form} name="anchor_at" label="Counted from" hint="empty: 1970" type="datetime-local" /></div>}
+        : <div class="form-two"><Input form={form} name="every" label="Every" hint="30s, 15m, 2h, 1d" server={['every_ms']} required /><Input form={form} name="anchor_at" label="Counted from" hint="empty: 1970" type="datetime-local" /></div>}
       <Input form={form} name="time_zone" label="Time zone" hint={cron ? undefined : 'of the days without firings'} list="zones" max={64} />
       <datalist id="zones">{known.map((zone) => <option value={zone} key={zone} />)}</datalist>
       <Area form={form} name="exceptions" label="Not on" hint="one per line: 2026-12-24, 2026-12-24/2027-01-01, or 12-25 of every year" rows={2} />
-      <div class="sc-two">
+      <div class="form-two">
         <Input form={form} name="start_at" label="Not before" hint="your local time" type="datetime-local" />
         <Input form={form} name="end_at" label="Until" hint="your local time" type="datetime-local" />
       </div>
@@ -157,14 +155,14 @@ function Preview({ values, preview }: { values: FormValues; preview: Resource<Ne
 }
 
 const Executions = ({ form, other }: { form: FormState; other: boolean }) => (
-  <fieldset class="sc-group">
+  <fieldset class="form-group">
     <legend>What it creates</legend>
-    <div class="sc-three">
+    <div class="form-three">
       <Input form={form} name="kind" label="Kind" server={['execution.kind']} required max={128} />
       <Input form={form} name="lane" label="Lane" server={['execution.lane']} max={64} />
       <Input form={form} name="priority" label="Priority" server={['execution.priority']} type="number" min={-32768} max={32767} />
     </div>
-    <div class="sc-two">
+    <div class="form-two">
       <Area form={form} name="payload" label="Payload" hint={other ? 'empty: the payload, which is not JSON, stays' : 'JSON'} server={['execution.payload', 'execution.payload_base64']} rows={3} mono />
       <Area form={form} name="tags" label="Tags" hint="one per line, as team.name=value" server={['execution.tags']} rows={3} mono />
     </div>
@@ -175,9 +173,9 @@ const overlaps = [['skip', 'skip'], ['buffer_one', 'buffer one'], ['allow', 'all
 const catchUps = [['none', 'none'], ['last', 'the last'], ['all', 'all, up to a number']] as const;
 
 const Behaviour = ({ form, fresh }: { form: FormState; fresh: boolean }) => (
-  <fieldset class="sc-group">
+  <fieldset class="form-group">
     <legend>Overlap and missed firings</legend>
-    <div class="sc-three">
+    <div class="form-three">
       <Select form={form} name="overlap" label="Overlap" options={overlaps} />
       <Select form={form} name="catch_up" label="Missed firings made up for" options={catchUps} />
       {form.values['catch_up'] === 'all' ? <Input form={form} name="catch_up_limit" label="The last" hint="1 to 1000" type="number" min={1} max={1000} /> : <span />}
