@@ -110,13 +110,13 @@ std::vector<Route> limit_routes() {
                 "A key that is restricted to a namespace gets a limit for all namespaces if its own has none of that "
                 "name, but not what is in use of it: `keys_hidden`."),
       setting_route(),
-      described(blocking_route<Nothing, LimitSaved>(
-                    ApiRole::operating, "DELETE", one_limit, "Remove a limit.",
-                    [](Call& call, Nothing) {
-                      return call.engine().remove_limit(limit_name(call),
-                                                        call.as_operator(call.query("reason").value_or("")));
-                    },
-                    {limit_namespace, {"reason", "Recorded in the event log."}}),
+      described(blocking_route<Nothing, LimitSaved>(ApiRole::operating, "DELETE", one_limit, "Remove a limit.",
+                                                    [](Call& call, Nothing) {
+                                                      return call.engine().remove_limit(
+                                                          limit_name(call),
+                                                          call.as_operator(call.query("reason").value_or("")));
+                                                    },
+                                                    {limit_namespace, {"reason", "Recorded in the event log."}}),
                 "What it holds back may start."),
       blocking_route<LimitCheckRequest, LimitCheck>(ApiRole::viewer, "POST", "/v1/limits/check",
                                                     "Find out whether limits would hold back an execution that is "

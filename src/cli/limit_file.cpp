@@ -51,9 +51,10 @@ Result<void> take_texts(const LimitTable& table, LimitRequest& request) {
       FF_TRY(text, string_of(*entry));
       request.name = std::move(text);
     }
-    for (const auto& [setting, into] : {std::pair<const char*, std::optional<std::string>*>{"namespace", &request.name_space},
-                                        {"lane", &request.lane},
-                                        {"kind", &request.kind}}) {
+    for (const auto& [setting, into] :
+         {std::pair<const char*, std::optional<std::string>*>{"namespace", &request.name_space},
+          {"lane", &request.lane},
+          {"kind", &request.kind}}) {
       if (name != setting) continue;
       FF_TRY(text, string_of(*entry));
       *into = std::move(text);
@@ -103,15 +104,15 @@ Result<void> check_setting(const TomlEntry& entry) {
   if (entry.path.size() != 3 || entry.path.front() != "limits") {
     return refuse(entry, "unknown setting; limits are tables like [limits.api]");
   }
-  static const std::set<std::string> known = {"name", "namespace", "lane", "kind", "per", "concurrency", "rate", "burst"};
+  static const std::set<std::string> known = {"name", "namespace",   "lane", "kind",
+                                              "per",  "concurrency", "rate", "burst"};
   if (known.contains(entry.path.back())) return {};
   return refuse(entry, std::string("unknown setting; a limit has ") + settings_of_limits);
 }
 
 const LimitInfo* find_present(const std::vector<LimitInfo>& present, const LimitName& name) {
-  const auto found = std::find_if(present.begin(), present.end(), [&](const LimitInfo& one) {
-    return static_cast<const LimitName&>(one) == name;
-  });
+  const auto found = std::find_if(present.begin(), present.end(),
+                                  [&](const LimitInfo& one) { return static_cast<const LimitName&>(one) == name; });
   return found == present.end() ? nullptr : &*found;
 }
 
@@ -149,7 +150,9 @@ Result<std::vector<FiledLimit>> read_limit_file(std::string_view text, const std
     const auto [earlier, is_new] = lines.emplace(limit.request, limit.line);
     if (!is_new) {
       return refuse_line(limit, {Errc::invalid_argument,
-                                 "is the same limit as the one of line " + std::to_string(earlier->second), "name", {}});
+                                 "is the same limit as the one of line " + std::to_string(earlier->second),
+                                 "name",
+                                 {}});
     }
     limits.push_back(std::move(limit));
   }

@@ -62,8 +62,9 @@ Result<Reply> decide_one(Workspace& workspace, const SetLimitCommand& command, c
   const LimitSpec& spec = command.request;
   if (present == nullptr) {
     if (stored != nullptr && stored->limits.size() >= limits::max_limits) {
-      return fail(Errc::conflict, "name: the store has " + std::to_string(limits::max_limits) + " limits already; allowed: at most " +
-                                       std::to_string(limits::max_limits) + " (remove one first)",
+      return fail(Errc::conflict,
+                  "name: the store has " + std::to_string(limits::max_limits) + " limits already; allowed: at most " +
+                      std::to_string(limits::max_limits) + " (remove one first)",
                   "name");
     }
     LimitSaved saved = make_limit(stored_limits(slot), command, context);
@@ -91,7 +92,8 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveLimitCommand& command
   LimitSaved saved{LimitChange::removed, present->info};
   LimitsRecord& limits = *slot.limits();
   visit_pools(limits, present->number);
-  std::erase_if(limits.limits, [&](const LimitDefinition& one) { return static_cast<const LimitName&>(one.info) == command.limit; });
+  std::erase_if(limits.limits,
+                [&](const LimitDefinition& one) { return static_cast<const LimitName&>(one.info) == command.limit; });
   log_limit(slot, EventType::limit_removed, saved.info, command.by, context);
   return saved;
 }

@@ -55,8 +55,9 @@ Result<void> admit_change(const LimitSpec& before, const LimitSpec& now) {
   if (before.lane == now.lane && before.kind == now.kind && before.per == now.per) return {};
   const char* field = before.lane != now.lane ? "lane" : before.kind != now.kind ? "kind" : "per";
   return fail(Errc::conflict,
-              std::string(field) + ": cannot be changed; allowed are changes of concurrency and rate (remove the limit and "
-                                   "make it anew)",
+              std::string(field) +
+                  ": cannot be changed; allowed are changes of concurrency and rate (remove the limit and "
+                  "make it anew)",
               field);
 }
 
@@ -71,10 +72,9 @@ Result<void> admit(LimitRequest& request) {
     return refuse("is missing; a limit has a concurrency, a rate, or both", "concurrency");
   }
   if (request.concurrency == 0U) {
-    return refuse(
-        "is 0, which would hold back everything for ever; allowed: 1 to " + std::to_string(limits::max_concurrency) +
-            " (to stop a lane, pause it)",
-        "concurrency");
+    return refuse("is 0, which would hold back everything for ever; allowed: 1 to " +
+                      std::to_string(limits::max_concurrency) + " (to stop a lane, pause it)",
+                  "concurrency");
   }
   if (request.concurrency) {
     FF_TRY_VOID(admit_range<std::uint32_t>(*request.concurrency, "concurrency", 1, limits::max_concurrency));

@@ -209,8 +209,8 @@ Reason limit_sentence(const Surroundings::Limited& limited, TimestampMs since) {
   const std::string of = use.key.empty() ? "" : " of " + join(use.key, ", ");
   const std::string next = use.next_start_at == 0 ? "" : "; the next one may start at " + format_utc(use.next_start_at);
   return {"waiting_for_limit",
-          "Limit \"" + limited.limit.name + "\" has held it back since " + format_utc(since) + ": it lets executions" + of +
-              " start " + allowance(limited.limit) + "; " + std::to_string(use.held_back) + " wait for it" +
+          "Limit \"" + limited.limit.name + "\" has held it back since " + format_utc(since) + ": it lets executions" +
+              of + " start " + allowance(limited.limit) + "; " + std::to_string(use.held_back) + " wait for it" +
               holders_text(use) + next + ".",
           use.next_start_at};
 }

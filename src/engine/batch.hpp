@@ -102,6 +102,7 @@ class Batch {
   bool create_stands(const CommandState& state) const;
   void count_batch(std::string_view outcome);
   void count_commits();
+  void count_held_back(const Slot& slot);
   void note_what_became_of_ahead(std::size_t committed);
   void use_new_keys();
   void answer_command(CommandState& state, std::vector<Work>& again);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "core/limiting.hpp"
 #include "core/state.hpp"
 #include "engine/batch.hpp"
 #include "engine/spans.hpp"
@@ -59,8 +60,22 @@ void Batch::count_commits() {
   for (const Slot* slot : workspace_.slots()) {
     if (verdict_on(*slot) != Verdict::committed) continue;
     runtime_.metrics_.committed(*slot, context_.now);
+    count_held_back(*slot);
     if (runtime_.options_.tracer) record_spans(*slot, *runtime_.options_.tracer);
   }
+}
+
+// The event has only the name of the limit, which a namespace and all namespaces may both have.
+void Batch::count_held_back(const Slot& slot) {
+  const Execution* execution = slot.erased ? nullptr : slot.execution();
+  const LimitsRecord* limits = limits_of(workspace_);
+  if (execution == nullptr || limits == nullptr || !execution->facts.limits.held) return;
+  const bool now = std::any_of(slot.events.begin(), slot.events.end(),
+                               [](const Event& event) { return event.type == EventType::limited; });
+  const Slot* pool = now ? workspace_.find(execution->facts.limits.held->pool) : nullptr;
+  if (pool == nullptr || pool->pool() == nullptr) return;
+  const LimitDefinition* limit = limits->find(pool->pool()->limit);
+  if (limit != nullptr) runtime_.metrics_.held_back(limit->info);
 }
 
 // Before the rotation is answered: from the answer on, tokens of expired keys must be refused.

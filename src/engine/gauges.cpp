@@ -1,4 +1,6 @@
 // Metrics that are not counted but computed on request.
+#include "base/limits.hpp"
+#include "engine/limit_reads.hpp"
 #include "engine/reads.hpp"
 #include "engine/runtime.hpp"
 #include "engine/schedule_reads.hpp"
@@ -11,6 +13,17 @@ using observe::Sample;
 
 constexpr std::uint64_t max_ready_counted = 100000;
 constexpr std::size_t max_lanes_shown = 250;
+
+std::vector<Sample> limit_samples(Store& store, reads::LimitFigure wanted) {
+  const auto figures = reads::limit_figures(store, wanted);
+  if (!figures) return {};
+  std::vector<Sample> samples;
+  for (const reads::LimitFigures& one : *figures) {
+    const std::uint64_t value = wanted == reads::LimitFigure::in_use ? one.in_use : one.held_back;
+    samples.push_back({{one.limit.name_space.value_or(""), one.limit.name}, static_cast<double>(value)});
+  }
+  return samples;
+}
 
 // If the store cannot be reached, there is a gap in the graphs. Its errors are counted elsewhere.
 std::vector<Sample> ready_executions(Store& store, const RouteTable& routes) {
@@ -118,6 +131,17 @@ void Runtime::add_gauges() {
                            observe::seldom([this] { return suspended_executions(*store_); }));
   registry.computed_gauges({"flowfabric_schedules", "Schedules, by state.", {Label::closed("state")}},
                            observe::seldom([this] { return schedules_by_state(*store_); }));
+  registry.computed_gauges({"flowfabric_limit_slots_in_use",
+                            "Slots of a limit that are taken, of all its keys; without a namespace: a limit for all "
+                            "namespaces.",
+                            {Label::open("namespace"), Label::open("limit")},
+                            limits::max_limits},
+                           observe::seldom([this] { return limit_samples(*store_, reads::LimitFigure::in_use); }));
+  registry.computed_gauges({"flowfabric_limit_held_back",
+                            "Executions that wait for a limit, of all its keys; counted up to 1000.",
+                            {Label::open("namespace"), Label::open("limit")},
+                            limits::max_limits},
+                           observe::seldom([this] { return limit_samples(*store_, reads::LimitFigure::held_back); }));
   registry.computed_gauges({"flowfabric_held_back_seconds",
                             "How long a transaction that stays open has kept events from subscribers, or removed rows "
                             "from being cleared away; what is events or removed_rows.",

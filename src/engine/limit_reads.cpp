@@ -1,5 +1,6 @@
 #include "engine/limit_reads.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "base/check.hpp"
@@ -26,11 +27,13 @@ Result<TimestampMs> time_of(Store& store) {
   return now_us / 1000;
 }
 
-Result<std::uint32_t> count_held(Store& store, const Key& key, const PoolRecord& pool) {
+// No more than `most`.
+Result<std::uint32_t> count_held(Store& store, const Key& key, const PoolRecord& pool, std::uint32_t most) {
   std::uint32_t count = 0;
   for (const PoolLine& line : pool.lines) {
-    if (count >= limits::max_counted_held) break;
-    FF_TRY(entries, store.group_entries(group_held_by(key, line.route), {}, limits::max_counted_held - count));
+    if (!line.waiting) continue;
+    if (count >= most) break;
+    FF_TRY(entries, store.group_entries(group_held_by(key, line.route), {}, most - count));
     count += static_cast<std::uint32_t>(entries.size());
   }
   return count;
@@ -47,7 +50,7 @@ Result<LimitUse> use_of(Store& store, const LimitInfo& limit, const Key& key, co
     if (use.holders.size() >= limits::max_shown_holders) break;
     use.holders.push_back(holder.execution_id);
   }
-  FF_TRY(held, count_held(store, key, pool));
+  FF_TRY(held, count_held(store, key, pool, limits::max_counted_held));
   use.held_back = held;
   return use;
 }
@@ -140,6 +143,49 @@ Result<LimitCheck> check_limits(Store& store, const LimitCheckRequest& request) 
   }
   if (check.could_start || !only_time) check.could_start_at = 0;
   return check;
+}
+
+namespace {
+
+Result<void> add_figures(Store& store, const std::vector<DueEntry>& pools, LimitFigure wanted, LimitFigures& figures) {
+  std::vector<Key> keys;
+  for (const DueEntry& entry : pools) keys.push_back(entry.key);
+  FF_TRY(records, store.load(keys));
+  for (const Record& record : records) {
+    const auto pool = decode_pool(record);
+    if (!pool) continue;  // an integrity check names it
+    if (wanted == LimitFigure::in_use) {
+      figures.in_use += pool->holders.size();
+    } else if (figures.held_back < limits::max_counted_held) {
+      const auto most = static_cast<std::uint32_t>(limits::max_counted_held - figures.held_back);
+      FF_TRY(held, count_held(store, record.key, *pool, most));
+      figures.held_back += held;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<LimitFigures>> limit_figures(Store& store, LimitFigure wanted) {
+  FF_TRY(record, limits_record(store));
+  std::vector<LimitFigures> all;
+  if (record.limits.empty()) return all;
+  const auto for_each = limits::max_measured_pools / static_cast<std::uint32_t>(record.limits.size());
+  for (const LimitDefinition& limit : record.limits) {
+    LimitFigures& figures = all.emplace_back();
+    figures.limit = limit.info;
+    std::optional<Store::GroupPosition> after;
+    for (std::uint32_t left = for_each; left > 0;) {
+      const std::uint32_t page = std::min(left, limits::max_page);
+      FF_TRY(pools, store.group_entries(group_of_pools(limit.number), after, page));
+      FF_TRY_VOID(add_figures(store, pools, wanted, figures));
+      if (pools.size() < page) break;
+      left -= page;
+      after = Store::GroupPosition{pools.back().rank, pools.back().key};
+    }
+  }
+  return all;
 }
 
 namespace {

@@ -12,6 +12,7 @@ constexpr std::int64_t ns_per_ms = 1'000'000;
 // Users choose lanes and kinds; more series than this are of no use.
 constexpr std::size_t max_lanes = 250;
 constexpr std::size_t max_lanes_and_kinds = 1000;
+constexpr std::size_t max_limits_shown = 250;  // a store has 200 at most; those that were removed go with the process
 
 // The clock releases leases of dead workers only; every other actor is an operator.
 std::string_view cause_of_loss(const Event& event) {
@@ -102,6 +103,11 @@ EngineMetrics::EngineMetrics()
                              "Decisions about firings of schedules; outcome is fired, buffered or skipped (also for "
                              "what was missed or refused).",
                              {Label::closed("outcome")}})),
+      held_back_(
+          registry.counters({"flowfabric_limit_held_back_total",
+                             "Executions that a limit held back; without a namespace: a limit for all namespaces.",
+                             {Label::open("namespace"), Label::open("limit")},
+                             max_limits_shown})),
       lease_losses_(registry.counters({"flowfabric_lease_losses_total",
                                        "Leases that were lost; cause is expired, revoked or worker_dead.",
                                        {Label::open("lane"), Label::closed("cause")},
@@ -119,6 +125,10 @@ void EngineMetrics::operation_ended(std::string_view operation, const Error* err
 
 void EngineMetrics::signal_answered(const SignalReply& reply) {
   signals_.with(reply.duplicate ? "duplicate" : to_string(reply.effect)).add();
+}
+
+void EngineMetrics::held_back(const LimitName& limit) {
+  held_back_.with(limit.name_space.value_or(""), limit.name).add();
 }
 
 void EngineMetrics::batch_ended(bool sweep, std::string_view outcome, std::size_t pieces, std::int64_t nanoseconds) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <flowfabric/limits.hpp>
 #include <flowfabric/result.hpp>
 
 #include "core/workspace.hpp"
@@ -23,6 +24,8 @@ class EngineMetrics {
   void batch_ended(bool sweep, std::string_view outcome, std::size_t pieces, std::int64_t nanoseconds);
   // A signal or a decision was delivered.
   void signal_answered(const SignalReply& reply);
+  // A limit has held back an execution.
+  void held_back(const LimitName& limit);
   // Counts the effects of a committed record, at `now` by the store's clock.
   void committed(const Slot& slot, TimestampMs now);
 
@@ -54,6 +57,7 @@ class EngineMetrics {
   observe::Family<observe::Counter>& signals_;
   observe::Family<observe::Counter>& waits_ended_;
   observe::Family<observe::Counter>& firings_;
+  observe::Family<observe::Counter>& held_back_;
   observe::Family<observe::Counter>& lease_losses_;
   observe::Family<observe::Counter>& worker_deaths_;
 };

@@ -1,6 +1,10 @@
 #include "engine/slot_audit.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
+#include "base/text.hpp"
+#include "core/limit_records.hpp"
 
 namespace flowfabric {
 namespace {
@@ -8,6 +12,31 @@ namespace {
 void set_holders(std::vector<SlotHolder>& holders, const std::set<std::pair<ExecutionId, std::uint64_t>>& right) {
   holders.clear();
   for (const auto& [id, epoch] : right) holders.push_back({id, epoch});
+}
+
+using Pairs = std::set<std::pair<ExecutionId, std::uint64_t>>;
+
+std::size_t agreed_on(const Pairs& right, const Pairs& counted) {
+  return static_cast<std::size_t>(
+      std::count_if(right.begin(), right.end(), [&](const auto& holder) { return counted.contains(holder); }));
+}
+
+// Leases that are not counted, so that more than allowed might run.
+std::string missing_text(const Pairs& right, const Pairs& counted) {
+  const std::size_t missing = right.size() - agreed_on(right, counted);
+  return missing == 0 ? "" : ", and " + std::to_string(missing) + " that it does not count";
+}
+
+// The limit and the key, as people know it.
+Result<std::string> name_of_pool(Store& store, const PoolRecord& pool) {
+  FF_TRY(records, store.load({limits_key()}));
+  const std::string key = pool.key.empty() ? "" : " for " + join(pool.key, ", ");
+  if (records.empty()) return "a limit that was removed" + key;
+  FF_TRY(limits, decode_limits(records.front().body));
+  const LimitDefinition* limit = limits.find(pool.limit);
+  if (limit == nullptr) return "a limit that was removed" + key;
+  const std::string of = limit->info.name_space ? " of namespace \"" + *limit->info.name_space + "\"" : "";
+  return "limit \"" + limit->info.name + "\"" + of + key;
 }
 
 }  // namespace
@@ -47,7 +76,8 @@ Result<std::vector<WrongSlots>> SlotAudit::disagreements(Store& store) const {
 }
 
 // The pool is read first: whoever takes or gives back a slot after that changes it, so the guard of the repair fails.
-Result<std::optional<WrongSlots>> SlotAudit::look_again(Store& store, const Key& pool, const std::set<Key>& executions) {
+Result<std::optional<WrongSlots>> SlotAudit::look_again(Store& store, const Key& pool,
+                                                        const std::set<Key>& executions) {
   FF_TRY(before, store.load({pool}));
   if (before.empty()) return std::nullopt;
   FF_TRY(records, store.load({executions.begin(), executions.end()}));
@@ -66,8 +96,9 @@ Result<std::optional<WrongSlots>> SlotAudit::look_again(Store& store, const Key&
   // An execution that was not noted before would have changed the pool.
   if (right == counted) return std::nullopt;
   WrongSlots wrong;
-  wrong.problem = name_of_record(pool) + " counts " + std::to_string(counted.size()) + " slots as taken; executions have " +
-                  std::to_string(right.size()) + " of them";
+  FF_TRY(name, name_of_pool(store, *slot->pool()));
+  wrong.problem = name + " counts " + std::to_string(counted.size()) + " slots as taken; executions have " +
+                  std::to_string(agreed_on(right, counted)) + " of them" + missing_text(right, counted);
   set_holders(slot->pool()->holders, right);
   slot->pool()->call_at = 1;  // there may be room now
   slot->changed = true;

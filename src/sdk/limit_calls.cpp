@@ -64,9 +64,7 @@ class EngineLimitCalls final : public LimitCalls {
   Result<std::vector<LimitInfo>> list(const ListLimitsRequest& request) override {
     return engine_.list_limits(request);
   }
-  Result<ListLimitUseReply> use(const ListLimitUseRequest& request) override {
-    return engine_.list_limit_use(request);
-  }
+  Result<ListLimitUseReply> use(const ListLimitUseRequest& request) override { return engine_.list_limit_use(request); }
   Result<LimitCheck> check(const LimitCheckRequest& request) override { return engine_.check_limits(request); }
 
  private:

@@ -27,13 +27,14 @@ struct EnumRange<LimitChange> : Range<LimitChange, LimitChange::created, LimitCh
 inline constexpr std::string_view about_limit_namespace =
     "The limit is for executions of this namespace only. Absent: for those of all namespaces.";
 
-FF_SHAPE(RateLimit, "RateLimit",
-         required("count", &T::count, "So many may start in a period.").within(1, limits::max_rate_count),
-         required("period_ms", &T::period_ms, "The period, up to 31 days.").within(1, limits::max_rate_period_ms),
-         field("burst", &T::burst,
-               "Present: a token bucket that holds so many tokens and gets `count` of them in a period. Absent: at most "
-               "`count` starts in any period, wherever it begins.")
-             .within(1, limits::max_rate_count))
+FF_SHAPE(
+    RateLimit, "RateLimit",
+    required("count", &T::count, "So many may start in a period.").within(1, limits::max_rate_count),
+    required("period_ms", &T::period_ms, "The period, up to 31 days.").within(1, limits::max_rate_period_ms),
+    field("burst", &T::burst,
+          "Present: a token bucket that holds so many tokens and gets `count` of them in a period. Absent: at most "
+          "`count` starts in any period, wherever it begins.")
+        .within(1, limits::max_rate_count))
 
 template <>
 struct Shape<LimitSpec> {

@@ -179,10 +179,10 @@ class LimitsOfTenants : public testing::Test {
   }
   // An execution of the namespace, and whether it got a lease.
   std::string start(const std::string& name_space) {
-    const std::string id =
-        text(call(admin, "POST", "/v1/executions",
-                  R"({"kind":"k","tags":{"app.customer":"secret-)" + name_space + R"("},"namespace":")" + name_space + "\"}")
-                 .json.at("execution_id"));
+    const std::string id = text(
+        call(admin, "POST", "/v1/executions",
+             R"({"kind":"k","tags":{"app.customer":"secret-)" + name_space + R"("},"namespace":")" + name_space + "\"}")
+            .json.at("execution_id"));
     call(admin, "POST", "/v1/claims",
          R"({"worker_id":"w","worker_instance_id":"w-1","lanes":["default"],"namespace":")" + name_space + "\"}");
     return id;

@@ -148,6 +148,14 @@ class Metrics : public testing::TestWithParam<test::StoreKind> {
     post("/v1/schedules", json::parse(R"({"name":"hourly","every_ms":3600000,"execution":{"kind":"report"}})"));
     post("/v1/schedules/hourly/trigger", json::parse("{}"));
   }
+  // Two executions under a limit for one.
+  void hold_one_back() {
+    call("PUT", "/v1/limits/calls", {{"lane", "mail"}, {"concurrency", 1}, {"namespace", "shop"}});
+    call("PUT", "/v1/limits/unused", {{"concurrency", 5}, {"lane", "nowhere"}});
+    for (int i = 0; i < 2; ++i) create({{"namespace", "shop"}});
+    claim("w-1");
+    post("/v1/claims", {{"worker_id", "w"}, {"worker_instance_id", "w-2"}, {"lanes", {"mail"}}});
+  }
   std::string suspend_one(const char* how) {
     const std::string id = create();
     json::value body = json::parse(how);
@@ -261,6 +269,17 @@ TEST_P(Metrics, CountSignalsByEffectAndWaitsByTheirCause) {
   EXPECT_EQ(ended("veto"), 1);
   EXPECT_EQ(ended("timeout"), 2) << "one has failed its execution, one has resumed it";
   EXPECT_EQ(ended("operator"), 1);
+}
+
+TEST_P(Metrics, CountSlotsAndWhatLimitsHoldBack) {
+  hold_one_back();
+  const Exposition read = scrape();
+  const std::map<std::string, std::string> calls = {{"namespace", "shop"}, {"limit", "calls"}};
+  EXPECT_EQ(read.sum("flowfabric_limit_slots_in_use", calls), 1);
+  EXPECT_EQ(read.sum("flowfabric_limit_held_back", calls), 1);
+  EXPECT_EQ(read.sum("flowfabric_limit_held_back_total", calls), 1);
+  EXPECT_EQ(read.samples("flowfabric_limit_slots_in_use").size(), 2U) << "one series for each limit";
+  EXPECT_EQ(read.sum("flowfabric_limit_slots_in_use", {{"limit", "unused"}}), 0);
 }
 
 TEST_P(Metrics, CountEveryOperationWithItsOutcome) {
@@ -605,6 +624,7 @@ TEST_P(Metrics, AreDocumented) {
   complete_flow();
   wait_and_signal();
   fire_a_schedule();
+  hold_one_back();
   std::map<std::string, Documented> exposed;
   for (const auto& [name, family] : scrape().families) {
     EXPECT_FALSE(family.samples.empty()) << name << " has no sample, so its labels cannot be compared";

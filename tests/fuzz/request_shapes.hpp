@@ -9,6 +9,7 @@
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
 #include "wire/hook_shapes.hpp"
+#include "wire/limit_shapes.hpp"
 #include "wire/schedule_shapes.hpp"
 #include "wire/wait_shapes.hpp"
 
@@ -25,7 +26,8 @@ using RequestShapes =
                bodies::RetentionBody, bodies::RevokeBody, bodies::RotateBody, api::SessionBody, bodies::SignalBody,
                bodies::StepBody, bodies::SuspendBody, bodies::TagsBody, bodies::TagsHeldBody, bodies::TokenSignalBody,
                bodies::WorkerBody, WorkerRegistration, HookRequest, bodies::RotateHookBody, ScheduleRequest,
-               bodies::ScheduleUpdateBody, bodies::ScheduleBody, bodies::TriggerBody, bodies::BackfillBody>;
+               bodies::ScheduleUpdateBody, bodies::ScheduleBody, bodies::TriggerBody, bodies::BackfillBody,
+               bodies::LimitBody, LimitCheckRequest>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>

@@ -4,7 +4,7 @@ import { cronWords } from '../src/core/cron';
 import { rawAt } from '../src/core/raw-json';
 import { Refusal } from '../src/core/form';
 import { emptyForm, formOf, specOf, timesOf } from '../src/core/schedule-form';
-import { catchUpWords, exceptionWords, firingState, matchesText, parseScheduleFilter, previewRange, rangeWords, scheduleLink, scheduleQuery, schedulesLink, timesText, timesWords, withExecutions } from '../src/core/schedules';
+import { catchUpWords, exceptionWords, firingState, matchesText, parseScheduleFilter, previewRange, rangeWords, scheduleLink, scheduleQuery, schedulesLink, timesText, timesWords } from '../src/core/schedules';
 
 describe('cronWords', () => {
   const cases: [string, string | undefined][] = [
@@ -83,11 +83,6 @@ describe('words', () => {
     expect(catchUpWords({ ...spec, catch_up: 'none' })).toMatch(/not made up for/);
   });
   it('tell days of rest', () => expect(exceptionWords(['12-25', '2026-12-24/2027-01-01', '2027-05-01'])).toBe('12-25 (every year), 2026-12-24 to 2027-01-01 and 2027-05-01'));
-  it('set the ids of executions apart', () => {
-    const id = 'fp138-01a1f25e-d4e0-8920-acd4-1f70e8d54ef2';
-    expect(withExecutions(`execution ${id} has not ended`)).toEqual([{ text: 'execution ', execution: false }, { text: id, execution: true }, { text: ' has not ended', execution: false }]);
-    expect(withExecutions('fp1-x')).toEqual([{ text: 'fp1-x', execution: false }]);
-  });
   it('tell what became of a firing', () => {
     const firing = (more: Partial<ScheduleFiring>): ScheduleFiring => ({ cause: 'timer', outcome: 'fired', ended: 'none', count: 1, ...more });
     expect(firingState(firing({ execution_id: 'x' })).text).toBe('not ended');

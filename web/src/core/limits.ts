@@ -7,9 +7,6 @@ import { parseTags } from './tags';
 
 /** The events after which a list of limits is no longer right. */
 export const limitEvents = 'limit_created,limit_changed,limit_removed';
-/** Those after which slots or those who wait for them have changed. */
-export const limitUseEvents = `${limitEvents},limited,claimed,completed,failed,cancelled,expired,retry_scheduled,lease_expired,suspended,released`;
-
 export const limitPath = (name: string): string => `/v1/limits/${encodeURIComponent(name)}`;
 export const limitKey = (limit: Pick<LimitInfo, 'namespace' | 'name'>): string => `${limit.namespace ?? ''}\n${limit.name}`;
 

@@ -117,11 +117,6 @@ export function firingState(firing: Pick<ScheduleFiring, 'outcome' | 'ended' | '
 
 export const causeWords: Record<ScheduleFiring['cause'], string> = { timer: 'time', trigger: 'by hand', backfill: 'backfill' };
 
-/** The text of a reason, with the ids of executions apart. */
-export function withExecutions(text: string): { text: string; execution: boolean }[] {
-  return text.split(/(fp\d{1,3}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/).map((part, index) => ({ text: part, execution: index % 2 === 1 })).filter((part) => part.text !== '');
-}
-
 /** What a range of scheduled times holds, of the times that the server has computed from its beginning on. */
 export interface RangePreview { times: number[]; tooMany: boolean }
 

@@ -1,7 +1,7 @@
 // Small parts that every page uses.
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/client';
-import { clock, count, exact, relative } from '../core/format';
+import { clock, count, exact, relative, shortId, withExecutions } from '../core/format';
 import { visibleLine } from '../core/bytes';
 import { now } from '../live/visibility';
 import { utc } from '../live/preferences';
@@ -11,6 +11,12 @@ export const words = (name: string): string => name.replaceAll('_', ' ');
 
 /** Text that came from outside, on one line: control characters are shown, never obeyed. */
 export const Text = ({ children }: { children: string | undefined }) => <>{children === undefined ? '' : visibleLine(children)}</>;
+
+export const ExecutionLink = ({ id }: { id: string }) => <a class="mono" href={`/ui/executions/${encodeURIComponent(id)}`} title={id}>{shortId(id)}</a>;
+
+/** Text of the server in which executions are named: their ids become links. */
+export const Sentence = ({ children }: { children: string | undefined }) =>
+  <>{withExecutions(children ?? '').map((part, index) => (part.execution ? <ExecutionLink id={part.text} key={index} /> : <Text key={index}>{part.text}</Text>))}</>;
 
 export const StateBadge = ({ state }: { state: string }) => <span class="badge" data-state={state}>{words(state)}</span>;
 

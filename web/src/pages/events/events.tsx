@@ -7,6 +7,7 @@ import { asCli, asCurl } from '../../core/commands';
 import { count, rate, shortId } from '../../core/format';
 import { addToFeed, emptyFeed } from '../../core/feed';
 import { flowLink } from '../../core/flows';
+import { limitLink } from '../../core/limits';
 import { scheduleLink } from '../../core/schedules';
 import { useEvents, useResource } from '../../live/hooks';
 import { streamStatus } from '../../live/stream';
@@ -23,6 +24,7 @@ const named: { title: string; types: EventType[] }[] = [
   { title: 'Flows', types: ['flow_submitted', 'flow_cancelling', 'flow_completed', 'flow_failed', 'flow_cancelled', 'flow_reopened', 'flow_extended', 'flow_sealed', 'joining', 'held_back'] },
   { title: 'Schedules', types: ['schedule_created', 'schedule_updated', 'schedule_paused', 'schedule_resumed', 'schedule_deleted', 'schedule_fired', 'schedule_buffered', 'schedule_skipped'] },
   { title: 'Webhooks', types: ['hook_created', 'hook_rotated', 'hook_removed'] },
+  { title: 'Limits', types: ['limited', 'limit_created', 'limit_changed', 'limit_removed'] },
   { title: 'Leases', types: ['lease_expired', 'lease_revoked', 'lease_reclaimed', 'grant_issued', 'grant_expired'] },
   { title: 'Workers', types: ['worker_registered', 'worker_refreshed', 'worker_draining', 'worker_marked_dead', 'worker_ttl_swept'] },
   { title: 'Administration', types: ['lane_changed', 'namespace_changed', 'keys_rotated', 'api_key_created', 'api_key_revoked', 'retention_run'] },
@@ -36,9 +38,13 @@ const names = ['type', 'namespace', 'lane', 'execution_id'] as const;
 const capacity = 5000;
 const mostPerBatch = 60;
 
+/** Their reason is the name of the limit. */
+const limitChanges = new Set<string>(['limit_created', 'limit_changed', 'limit_removed']);
+
 /** What an event is about, and where its page is. Firings are about their schedule; the execution is one click further. */
 function subjectOf(event: Event): { text: string; link?: string; id?: boolean } {
   if (event.schedule !== undefined) return { text: event.schedule, link: scheduleLink(event.namespace, event.schedule) };
+  if (limitChanges.has(event.type) && event.reason !== undefined) return { text: event.reason, link: limitLink(event.namespace, event.reason) };
   if (event.execution_id) return { text: event.execution_id, link: `/ui/executions/${encodeURIComponent(event.execution_id)}`, id: true };
   if (event.flow_id) return { text: event.flow_id, link: flowLink(event.flow_id), id: true };
   return { text: event.worker_instance_id ?? event.lane ?? event.namespace ?? '–' };

@@ -12,11 +12,12 @@ import { visible } from '../../core/bytes';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { now } from '../../live/visibility';
 import type { PageProps } from '../../page';
-import { Copy, Empty, Panel, Problem, StateBadge, Tags, Text, Time, words } from '../../ui/basic';
+import { Copy, Empty, Panel, Problem, Sentence, StateBadge, Tags, Text, Time, words } from '../../ui/basic';
 import { useShortcuts } from '../../ui/keyboard';
 import { showRaw } from '../../ui/raw';
 import { BytesView, JsonText } from '../../ui/viewer';
 import { Actions, editTags, replay } from './actions';
+import { HeldBy } from './limits';
 import { Timeline } from './timeline';
 import { stepWaitWords, Waits } from './waits';
 
@@ -99,6 +100,7 @@ function Run({ loaded, reload, problem }: { loaded: Loaded; reload: () => void; 
       <Why about={about} />
       <div class="run-cols">
         <div class="stack">
+          <HeldBy about={about} />
           <Waits about={about} events={events} />
           <Panel title="Timeline"><Timeline events={events} attempts={about.attempts} steps={steps} state={summary.public_state} /></Panel>
           <Payload about={about} />
@@ -142,7 +144,7 @@ function Why({ about }: { about: ExecutionDescription }) {
 
 const Reasons = ({ about }: { about: ExecutionDescription }) => (
   <ul class="run-reasons">
-    {about.explain.map((reason) => <li key={reason.code}><span class="tag"><span>{words(reason.code)}</span></span><span><Text>{reason.sentence}</Text>{reason.until ? <Left until={reason.until} /> : null}</span></li>)}
+    {about.explain.map((reason) => <li key={reason.code}><span class="tag"><span>{words(reason.code)}</span></span><span><Sentence>{reason.sentence}</Sentence>{reason.until ? <Left until={reason.until} /> : null}</span></li>)}
     {about.cancellation_reason ? <li><span class="tag"><span>reason</span></span><span><Text>{about.cancellation_reason}</Text></span></li> : null}
     {about.cancelled_by ? <li><span class="tag"><span>by</span></span><span><Text>{about.cancelled_by}</Text></span></li> : null}
   </ul>

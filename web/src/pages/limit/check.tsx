@@ -1,16 +1,16 @@
 // Whether limits would hold back an execution that is created now.
 import { useState } from 'preact/hooks';
 import { call, session, type ApiError } from '../../api/client';
-import type { LimitCheck, LimitChecked } from '../../api/types';
+import type { LimitCheck } from '../../api/types';
 import type { FormValues } from '../../core/form';
 import { asCurl } from '../../core/commands';
 import { relative } from '../../core/format';
-import { allowanceWords, checkBody, heldWords, keyWords, limitKey, limitLink } from '../../core/limits';
+import { checkBody } from '../../core/limits';
 import { now } from '../../live/visibility';
-import { Copy, Problem, Text, Time } from '../../ui/basic';
+import { Copy, Problem, Time } from '../../ui/basic';
 import { Dialog, show } from '../../ui/dialog';
 import { Area, formError, Input, type FormState } from '../../ui/form';
-import { LimitBar } from '../../ui/limit-bar';
+import { CheckedTable } from '../../ui/limit-bar';
 
 /** The dialog, with what is known already. */
 export function showCheck(initial: FormValues): void {
@@ -69,23 +69,7 @@ const Result = ({ check }: { check: LimitCheck }) => (
     <div class="grow stack">
       <b>{check.limits.length === 0 ? 'No limit is for it: it could start now.' : check.could_start ? 'It could start now.' : 'It would be held back.'}</b>
       {check.could_start_at ? <span>By time alone it could start at <Time at={check.could_start_at} />, {relative(check.could_start_at, now.value)}.</span> : null}
-      {check.limits.length > 0 ? <CheckedTable checked={check.limits} /> : null}
+      {check.limits.length > 0 ? <CheckedTable checked={check.limits} verdict={(one) => (one.would_hold_back ? 'holds back' : undefined)} /> : null}
     </div>
   </section>
-);
-
-/** The limits that an execution is under, and what is in use of its keys. */
-export const CheckedTable = ({ checked }: { checked: LimitChecked[] }) => (
-  <div class="scroll-x" tabIndex={0}>
-    <table class="grid">
-      <thead><tr><th>limit</th><th>key</th><th>allows</th><th>in use</th><th class="right">held back</th><th /></tr></thead>
-      <tbody>{checked.map(({ info, use, would_hold_back: held }) => (
-        <tr key={limitKey(info)}>
-          <td><a href={limitLink(info.namespace, info.name)}><Text>{info.name}</Text></a></td><td><Text>{keyWords(use.key)}</Text></td><td class="nowrap">{allowanceWords(info)}</td>
-          <td><LimitBar limit={info} use={use} /></td><td class="right">{heldWords(use.held_back)}</td>
-          <td>{held ? <span class="badge" data-state="warn">holds back</span> : <span class="badge" data-state="good">has room</span>}</td>
-        </tr>
-      ))}</tbody>
-    </table>
-  </div>
 );

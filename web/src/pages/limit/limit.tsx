@@ -1,5 +1,5 @@
 // The page of one limit: its keys, who has the slots, what it holds back, when the next may start.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { call, get, session, withQuery, type ApiError } from '../../api/client';
 import { allows } from '../../api/contract';
@@ -7,16 +7,15 @@ import type { LimitInfo, LimitSaved, LimitUse, LimitUseReply } from '../../api/t
 import { visibleLine } from '../../core/bytes';
 import { asCli, asCurl } from '../../core/commands';
 import { filterLink } from '../../core/filters';
-import { count, relative, shortId } from '../../core/format';
-import { allowanceWords, heldWords, keyWords, limitLink, limitPath, limitUseEvents, scopeWords } from '../../core/limits';
+import { count } from '../../core/format';
+import { allowanceWords, heldWords, keyWords, limitLink, limitPath, limitEvents, scopeWords } from '../../core/limits';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { navigate, place } from '../../live/router';
-import { now } from '../../live/visibility';
 import type { PageProps } from '../../page';
 import { copyText, Empty, Icon, Panel, Problem, Text, Time } from '../../ui/basic';
 import { confirm } from '../../ui/dialog';
 import { useShortcuts } from '../../ui/keyboard';
-import { LimitBar } from '../../ui/limit-bar';
+import { Holders, LimitBar, NextStart } from '../../ui/limit-bar';
 import { Menu } from '../../ui/menu';
 import { showRaw } from '../../ui/raw';
 import { showCheck } from './check';
@@ -41,9 +40,9 @@ export function Limit({ params }: PageProps) {
   const name = params['id'] ?? '';
   const namespace = new URLSearchParams(place.value.search).get('namespace') ?? undefined;
   const [wanted, setWanted] = useState(pageSize);
-  const limit = useResource(`limit ${namespace ?? ''}\n${name}`, (abort) => load(namespace, name, wanted, abort), { live: true, every: 3000 });
-  const soon = useSoon(limit.reload, Math.max(250, wanted));
-  useEvents({ namespace, type: limitUseEvents }, soon);
+  const limit = useResource(`limit ${namespace ?? ''}\n${name}`, (abort) => load(namespace, name, wanted, abort), { live: true, every: Math.max(2000, 10 * wanted) });
+  useEffect(() => { if (wanted > pageSize) limit.reload(); }, [wanted]);
+  useEvents({ namespace, type: limitEvents }, useSoon(limit.reload, 100));
   useShortcuts([
     { keys: 'r', text: 'load the limit again', run: limit.reload },
     { keys: 'u', text: 'back', run: () => history.back() },
@@ -51,11 +50,7 @@ export function Limit({ params }: PageProps) {
   const gone = limit.error?.code === 'not_found';
   if (limit.error && (gone || !limit.data)) return <Missing name={name} namespace={namespace} error={limit.error} retry={limit.reload} />;
   if (!limit.data) return <div class="page" aria-busy="true" />;
-  const more = (): void => {
-    setWanted(wanted + pageSize);
-    limit.reload();
-  };
-  return <View reply={limit.data} reload={limit.reload} more={more} problem={limit.error} />;
+  return <View reply={limit.data} reload={limit.reload} more={() => setWanted(wanted + pageSize)} problem={limit.error} />;
 }
 
 const Missing = ({ name, namespace, error, retry }: { name: string; namespace: string | undefined; error: ApiError; retry: () => void }) => (
@@ -80,7 +75,7 @@ function View({ reply, reload, more, problem }: { reply: LimitUseReply; reload: 
       {problem ? <Problem error={problem} retry={reload} /> : null}
       <div class="run-cols">
         <Panel flush title={info.per.length === 0 ? 'In use' : `Keys (${count(reply.keys.length)}${reply.next_cursor === '' ? '' : ' of more'})`}
-          actions={held > 0 ? <a href={heldLink(info)}>{heldWords(held, reply.next_cursor !== '')} held back</a> : null}>
+          actions={held > 0 ? <b>{heldWords(held, reply.next_cursor !== '')} held back</b> : null}>
           {reply.keys_hidden ? <Empty title="What is in use is not shown"><p>This limit is for all namespaces. A key of one namespace may not see what others use of it.</p></Empty>
             : reply.keys.length === 0 ? <Empty title="Nothing is in use"><p>No execution that it is for runs, has run a short time ago, or waits.</p></Empty>
               : <Keys reply={reply} more={more} />}
@@ -91,8 +86,13 @@ function View({ reply, reload, more, problem }: { reply: LimitUseReply; reload: 
   );
 }
 
-/** Held back executions that it may be for. Several values of a key cannot be in one filter. */
-const heldLink = (info: LimitInfo): string => filterLink({ state: ['rate_limited'], namespace: info.namespace, lane: info.lane, kind: info.kind });
+/** The waiting executions that this key is for, as far as a filter can say it. Those that it holds back are among them. */
+function waitingLink(info: LimitInfo, use: LimitUse): string {
+  const at = info.per.findIndex((name) => name.startsWith('tags.'));
+  const tag = at < 0 ? undefined : `${(info.per[at] as string).slice(5)}=${use.key[at] ?? ''}`;
+  const value = (name: string): string | undefined => use.key[info.per.indexOf(name)];
+  return filterLink({ state: ['waiting'], namespace: info.namespace ?? value('namespace'), lane: info.lane ?? value('lane'), kind: info.kind ?? value('kind'), tag });
+}
 
 function Keys({ reply, more }: { reply: LimitUseReply; more: () => void }) {
   const { info, keys } = reply;
@@ -115,28 +115,11 @@ const KeyRow = ({ info, use }: { info: LimitInfo; use: LimitUse }) => (
     {info.per.length > 0 ? <td><b><Text>{keyWords(use.key)}</Text></b></td> : null}
     <td class="li-use"><LimitBar limit={info} use={use} /></td>
     <td class="right">{use.free === undefined ? 'any number' : count(use.free)}</td>
-    <td class="right">{use.held_back > 0 ? <b>{heldWords(use.held_back)}</b> : <span class="muted">0</span>}</td>
-    <td class="nowrap">{use.next_start_at ? <><Time at={use.next_start_at} /> <span class="muted">{relative(use.next_start_at, now.value)}</span></> : use.free === 0 ? <span class="muted">when one ends</span> : <span class="muted">now</span>}</td>
+    <td class="right">{use.held_back > 0 ? <a href={waitingLink(info, use)} title="Waiting executions"><b>{heldWords(use.held_back)}</b></a> : <span class="muted">0</span>}</td>
+    <td class="nowrap"><NextStart use={use} /></td>
     <td><Holders use={use} /></td>
   </tr>
 );
-
-const fewHolders = 4;
-
-/** The executions that have the slots of a key. */
-export function Holders({ use }: { use: LimitUse }) {
-  const [all, setAll] = useState(false);
-  if (use.in_use === 0) return <span class="muted">–</span>;
-  const shown = all ? use.holders : use.holders.slice(0, fewHolders);
-  const others = use.in_use - shown.length;
-  return (
-    <span class="li-holders">
-      {shown.map((id) => <a class="mono" key={id} href={`/ui/executions/${encodeURIComponent(id)}`} title={id}>{shortId(id)}</a>)}
-      {others > 0 && shown.length < use.holders.length ? <button type="button" class="button small plain" onClick={() => setAll(true)}>{count(others)} more</button> : null}
-      {others > 0 && shown.length === use.holders.length ? <span class="muted">{shown.length === 0 ? 'executions that are not shown' : `and ${count(others)} more`}</span> : null}
-    </span>
-  );
-}
 
 function Facts({ info }: { info: LimitInfo }) {
   const fact = (name: string, value: ComponentChildren) => <><dt>{name}</dt><dd>{value}</dd></>;

@@ -1,11 +1,11 @@
 // The limits: what each is for, how much it allows, how much of that is in use, and how many executions it holds back.
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { get, session, withQuery } from '../../api/client';
 import { allows } from '../../api/contract';
 import type { LimitInfo, LimitsReply, LimitUseReply } from '../../api/types';
 import { asCli, asCurl } from '../../core/commands';
 import { count, plural } from '../../core/format';
-import { allowanceWords, heldWords, keyWords, limitKey, limitLink, limitPath, limitUseEvents, scopeWords, totalOf, totalWords, type Total } from '../../core/limits';
+import { allowanceWords, heldWords, keyWords, limitKey, limitLink, limitPath, limitEvents, scopeWords, totalOf, totalWords, type Total } from '../../core/limits';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { narrow } from '../../live/preferences';
 import { navigate, place } from '../../live/router';
@@ -42,9 +42,6 @@ async function load(namespace: string | undefined, abort: AbortSignal): Promise<
   return rows;
 }
 
-/** What is in use of each limit is a request of its own, so many limits are read less often. */
-const pauseFor = (limits: number): number => Math.max(2500, limits * 100);
-
 function InUse({ row: { limit, total, more } }: { row: Row }) {
   if (!total) return <span class="muted">not shown to a key of one namespace</span>;
   if (!total.fullest) return <span class="muted">not in use</span>;
@@ -77,10 +74,12 @@ export function Limits() {
   const params = new URLSearchParams(place.value.search);
   const text = params.get('text') ?? '';
   const namespace = params.get('namespace') ?? undefined;
-  const list = useResource(`limits ${namespace ?? ''}`, (abort) => load(namespace, abort), { live: true, every: 5000 });
+  const [pace, setPace] = useState(3000);
+  const list = useResource(`limits ${namespace ?? ''}`, (abort) => load(namespace, abort), { live: true, every: pace });
   const all = list.data ?? [];
-  const soon = useSoon(list.reload, pauseFor(all.length));
-  useEvents({ type: limitUseEvents }, soon);
+  // What is in use of each limit is a request of its own, so many limits are read less often.
+  useEffect(() => setPace(Math.max(3000, all.length * 200)), [all.length]);
+  useEvents({ type: limitEvents }, useSoon(list.reload, 100));
   useShortcuts([{ keys: 'r', text: 'load the list again', run: list.reload }]);
   const rows = useMemo(() => all.filter((row) => matches(row.limit, text)), [all, text]);
   const set = (change: { text?: string; namespace?: string }): void => navigate(withQuery('/ui/limits', { text, namespace, ...change }));

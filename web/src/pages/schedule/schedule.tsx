@@ -5,14 +5,14 @@ import { getWithText, type ApiError, get } from '../../api/client';
 import type { Event, EventPage, ScheduleDescription, ScheduleFiring } from '../../api/types';
 import { filterLink } from '../../core/filters';
 import { rawAt } from '../../core/raw-json';
-import { compactDuration, count, duration, plural, relative, shortId } from '../../core/format';
-import { catchUpWords, causeWords, exceptionWords, firingState, overlapWords, scheduleEvents, schedulePath, timesWords, withExecutions } from '../../core/schedules';
+import { compactDuration, count, duration, plural, relative } from '../../core/format';
+import { catchUpWords, causeWords, exceptionWords, firingState, overlapWords, scheduleEvents, schedulePath, timesWords } from '../../core/schedules';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { place } from '../../live/router';
 import { utc } from '../../live/preferences';
 import { now } from '../../live/visibility';
 import type { PageProps } from '../../page';
-import { Condition, Empty, Panel, Problem, Tags, Text, Time, words } from '../../ui/basic';
+import { Condition, Empty, ExecutionLink, Panel, Problem, Sentence, Tags, Text, Time, words } from '../../ui/basic';
 import { useShortcuts } from '../../ui/keyboard';
 import { showRaw } from '../../ui/raw';
 import { JsonText } from '../../ui/viewer';
@@ -188,8 +188,6 @@ function Facts({ about }: { about: ScheduleDescription }) {
   );
 }
 
-const ExecutionLink = ({ id }: { id: string }) => <a class="mono" href={`/ui/executions/${encodeURIComponent(id)}`} title={id}>{shortId(id)}</a>;
-
 const Running = ({ about }: { about: ScheduleDescription }) => (
   <div class="scroll-x sc-running" tabIndex={0}>
     <table class="grid">
@@ -221,7 +219,7 @@ function FiringRow({ firing }: { firing: ScheduleFiring }) {
       <td class="nowrap">{firing.execution_id ? <ExecutionLink id={firing.execution_id} /> : <span class="muted">–</span>}</td>
       <td class="right nowrap">{late === undefined ? <span class="muted">–</span> : duration(Math.max(0, late))}</td>
       <td class="nowrap">{causeWords[firing.cause]}</td>
-      <td>{withExecutions(firing.detail ?? '').map((part) => (part.execution ? <ExecutionLink id={part.text} key={part.text} /> : <Text key={part.text}>{part.text}</Text>))}</td>
+      <td><Sentence>{firing.detail}</Sentence></td>
     </tr>
   );
 }
