@@ -16,7 +16,8 @@ LimitsRecord& stored_limits(Slot& slot) {
 
 void log_limit(Slot& slot, EventType type, const LimitInfo& info, const Operator& by, const Context& context) {
   slot.changed = true;
-  Event event = plain_event(type, context, by, info.name);
+  const std::string why = by.reason.empty() ? "" : ": " + by.reason;
+  Event event = plain_event(type, context, by, info.name + why);
   if (info.name_space) event.name_space = *info.name_space;
   if (info.lane) event.lane = *info.lane;
   slot.events.push_back(std::move(event));

@@ -63,7 +63,8 @@ TEST_F(LimitsApi, ALimitIsCreatedChangedAndRemoved) {
   for (const auto& event : events.json.at("events").as_array()) {
     logged.push_back(text(event.at("type")) + " " + text(event.at("reason")));
   }
-  EXPECT_EQ(logged, (std::vector<std::string>{"limit_created l", "limit_changed l", "limit_removed l"}));
+  EXPECT_EQ(logged,
+            (std::vector<std::string>{"limit_created l: the contract", "limit_changed l", "limit_removed l: done"}));
 }
 
 TEST_F(LimitsApi, TheRevisionGuardsAgainstOthers) {
