@@ -44,11 +44,13 @@ export function Holders({ use }: { use: LimitUse }) {
 export const CheckedTable = ({ checked, verdict }: { checked: LimitChecked[]; verdict: (one: LimitChecked) => string | undefined }) => (
   <div class="scroll-x" tabIndex={0}>
     <table class="grid">
-      <thead><tr><th>limit</th><th>key</th><th>allows</th><th>in use</th><th class="right">held back</th><th>next may start</th><th>has the slots</th></tr></thead>
+      <thead><tr><th>limit</th><th>in use</th><th class="right">held back</th><th>next may start</th><th>has the slots</th></tr></thead>
       <tbody>{checked.map((one) => (
         <tr key={limitKey(one.info)}>
-          <td><a href={limitLink(one.info.namespace, one.info.name)}><Text>{one.info.name}</Text></a> <span class="badge" data-state={verdict(one) ? 'warn' : 'good'}>{verdict(one) ?? 'has room'}</span></td>
-          <td><Text>{keyWords(one.use.key)}</Text></td><td class="nowrap">{allowanceWords(one.info)}</td>
+          <td>
+            <div class="row nowrap"><a href={limitLink(one.info.namespace, one.info.name)}><Text>{one.info.name}</Text></a> <span class="badge" data-state={verdict(one) ? 'warn' : 'good'}>{verdict(one) ?? 'has room'}</span></div>
+            <div class="muted"><Text>{`${allowanceWords(one.info)}${one.use.key.length === 0 ? '' : `, for ${keyWords(one.use.key)}`}`}</Text></div>
+          </td>
           <td class="li-use"><LimitBar limit={one.info} use={one.use} /></td><td class="right">{heldWords(one.use.held_back)}</td>
           <td class="nowrap"><NextStart use={one.use} /></td><td><Holders use={one.use} /></td>
         </tr>

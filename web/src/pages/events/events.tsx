@@ -38,13 +38,16 @@ const names = ['type', 'namespace', 'lane', 'execution_id'] as const;
 const capacity = 5000;
 const mostPerBatch = 60;
 
-/** Their reason is the name of the limit. */
+/** Their reason begins with the name of the limit; that of the operator follows a colon. */
 const limitChanges = new Set<string>(['limit_created', 'limit_changed', 'limit_removed']);
 
 /** What an event is about, and where its page is. Firings are about their schedule; the execution is one click further. */
 function subjectOf(event: Event): { text: string; link?: string; id?: boolean } {
   if (event.schedule !== undefined) return { text: event.schedule, link: scheduleLink(event.namespace, event.schedule) };
-  if (limitChanges.has(event.type) && event.reason !== undefined) return { text: event.reason, link: limitLink(event.namespace, event.reason) };
+  if (limitChanges.has(event.type) && event.reason !== undefined) {
+    const name = event.reason.split(': ')[0] as string;
+    return { text: name, link: limitLink(event.namespace, name) };
+  }
   if (event.execution_id) return { text: event.execution_id, link: `/ui/executions/${encodeURIComponent(event.execution_id)}`, id: true };
   if (event.flow_id) return { text: event.flow_id, link: flowLink(event.flow_id), id: true };
   return { text: event.worker_instance_id ?? event.lane ?? event.namespace ?? '–' };

@@ -101,7 +101,7 @@ function Keys({ reply, more }: { reply: LimitUseReply; more: () => void }) {
     <>
       <div class="scroll-x" tabIndex={0}>
         <table class="grid">
-          <thead><tr>{info.per.length > 0 ? <th><Text>{info.per.join(', ')}</Text></th> : null}<th>in use</th><th class="right">could start</th><th class="right">held back</th><th>next may start</th><th>has the slots</th></tr></thead>
+          <thead><tr>{info.per.length > 0 ? <th><Text>{info.per.join(', ')}</Text></th> : null}<th>in use</th><th class="right">held back</th><th>next may start</th><th>has the slots</th></tr></thead>
           <tbody>{ordered.map((use) => <KeyRow key={JSON.stringify(use.key)} info={info} use={use} />)}</tbody>
         </table>
       </div>
@@ -114,7 +114,6 @@ const KeyRow = ({ info, use }: { info: LimitInfo; use: LimitUse }) => (
   <tr>
     {info.per.length > 0 ? <td><b><Text>{keyWords(use.key)}</Text></b></td> : null}
     <td class="li-use"><LimitBar limit={info} use={use} /></td>
-    <td class="right">{use.free === undefined ? 'any number' : count(use.free)}</td>
     <td class="right">{use.held_back > 0 ? <a href={waitingLink(info, use)} title="Waiting executions"><b>{heldWords(use.held_back)}</b></a> : <span class="muted">0</span>}</td>
     <td class="nowrap"><NextStart use={use} /></td>
     <td><Holders use={use} /></td>
