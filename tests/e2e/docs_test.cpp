@@ -48,6 +48,7 @@ class Tour {
     reserve();
     care();
     keep_limits();
+    post("/v1/schedules/preview", R"({"cron":"30 2 * * *","time_zone":"Europe/Berlin","count":3})");
   }
 
   TestClient& client() { return client_; }
@@ -255,7 +256,6 @@ class Tour {
   void keep_a_schedule() {
     const std::string one = "/v1/schedules/nightly-report";
     const std::string execution = R"("execution":{"kind":"report","lane":"reports"})";
-    post("/v1/schedules/preview", R"({"cron":"30 2 * * *","time_zone":"Europe/Berlin","count":3})");
     post("/v1/schedules",
          R"({"name":"nightly-report","cron":"30 2 * * *","time_zone":"Europe/Berlin",)" + execution + "}");
     send("PUT", one,
