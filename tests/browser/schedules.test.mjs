@@ -246,6 +246,7 @@ describe('the form of a schedule', () => {
     await dialog(page).locator('input[name="time_zone"]').fill('Europe/Berlin');
     const preview = dialog(page).getByRole('region', { name: 'Preview' });
     await preview.getByText('at 02:30 every day', { exact: true }).waitFor();
+    await preview.locator('time').nth(4).waitFor();
     assert.equal(await preview.locator('time').count(), 5);
     await dialog(page).locator('textarea[name="exceptions"]').fill('12-25\n13-40');
     await field(page, 'Not on').getByRole('alert').waitFor();

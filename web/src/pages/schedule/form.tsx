@@ -143,11 +143,12 @@ function Times({ form }: { form: FormState }) {
 
 function Preview({ values, preview }: { values: FormValues; preview: Resource<NextRuns> & { local: ApiError | undefined } }) {
   const next = preview.data?.next;
+  const cron = values['timing'] === 'cron';
   return (
     <section class="sc-preview" aria-label="Preview">
       <h3>Next times</h3>
-      {values['timing'] === 'cron' && values['cron']?.trim() && !preview.error ? <p><Text>{timesWords({ cron: values['cron'] })}</Text></p> : null}
-      {next === undefined ? <p class="muted">{preview.error && preview.error.field === undefined ? <Text>{preview.error.message}</Text> : 'They appear here once the times are valid.'}</p>
+      {cron && values['cron']?.trim() && !preview.error ? <p><Text>{timesWords({ cron: values['cron'] })}</Text></p> : null}
+      {next === undefined ? <p class="muted">{preview.error && preview.error.field === undefined ? <Text>{preview.error.message}</Text> : preview.error || preview.local || (cron && !values['cron']?.trim()) ? 'They appear here once the times are valid.' : 'Computing …'}</p>
         : next.length === 0 ? <p class="muted">There is no such time.</p>
           : <ol class="sc-next">{next.map((at) => <li key={at}><Time at={at} /><span class="muted">{relative(at, now.value)}</span></li>)}</ol>}
     </section>
