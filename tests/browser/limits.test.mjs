@@ -200,7 +200,7 @@ describe('what limits do to an execution', () => {
     const [running, waiting] = held.ids;
     await go(`/ui/executions/${waiting}`);
     const why = page.getByRole('region', { name: 'Why it is not running' });
-    await why.getByText(/Limit "single" has held it back since/).waitFor();
+    await why.getByText(/Limit "single" .* 1 wait for it; its slots are held by/).waitFor();
     await why.locator(`a[title="${running}"]`).waitFor();
     const limits = panel(page, 'Limits that it is under');
     await limits.getByText('holds it back', { exact: true }).waitFor();

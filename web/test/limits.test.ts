@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LimitInfo, LimitUse } from '../src/api/types';
 import { Refusal } from '../src/core/form';
-import { allowanceWords, checkBody, emptyLimitForm, heldWords, keyWords, levelOf, limitBody, limitFormOf, limitInSentence, limitLink, periodWords, scopeWords, totalOf, totalWords } from '../src/core/limits';
+import { allowanceWords, checkBody, emptyLimitForm, heldWords, isNamedIn, keyWords, levelOf, limitBody, limitFormOf, limitLink, periodWords, scopeWords, totalOf, totalWords } from '../src/core/limits';
 
 const info = (more: Partial<LimitInfo> = {}): LimitInfo => ({ name: 'l', per: [], revision: 3, ...more });
 const use = (more: Partial<LimitUse> = {}): LimitUse => ({ key: [], in_use: 0, held_back: 0, holders: [], ...more });
@@ -28,8 +28,10 @@ describe('words', () => {
     expect(heldWords(3, true)).toBe('3 or more');
   });
   it('find the limit in a reason', () => {
-    expect(limitInSentence('Limit "a "b" c" has held it back since 2026-01-01T00:00:00.000Z: it lets …')).toBe('a "b" c');
-    expect(limitInSentence('It is next in its queue.')).toBeUndefined();
+    const sentence = 'Limit "a "b" c" has held it back since 2026-01-01T00:00:00.000Z: it lets …';
+    expect(isNamedIn(sentence, { name: 'a "b" c' })).toBe(true);
+    expect(isNamedIn(sentence, { name: 'a' })).toBe(false);
+    expect(isNamedIn('It is next in its queue.', { name: 'a' })).toBe(false);
   });
   it('name a limit with its namespace, if it has one', () => {
     expect(limitLink(undefined, 'a b/c')).toBe('/ui/limits/a%20b%2Fc');

@@ -73,8 +73,8 @@ export function totalWords(total: Total): string {
   return `${plural(total.keys, 'key')}${total.full > 0 ? `, ${count(total.full)} full` : ''}`;
 }
 
-/** The name of the limit in the sentence that explains why an execution does not start. */
-export const limitInSentence = (sentence: string): string | undefined => /^Limit "(.*)" has held it back since /s.exec(sentence)?.[1];
+/** Whether the reason why an execution does not start names this limit. */
+export const isNamedIn = (sentence: string, limit: Pick<LimitInfo, 'name'>): boolean => sentence.startsWith(`Limit "${limit.name}" `);
 
 export const emptyLimitForm: FormValues = { name: '', namespace: '', lane: '', kind: '', per: '', concurrency: '', rate: '', period: '1m', burst: '', reason: '' };
 

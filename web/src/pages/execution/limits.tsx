@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { call } from '../../api/client';
 import type { ExecutionDescription, LimitCheck } from '../../api/types';
-import { limitInSentence } from '../../core/limits';
+import { isNamedIn } from '../../core/limits';
 import { useResource } from '../../live/hooks';
 import { Panel, Problem } from '../../ui/basic';
 import { CheckedTable } from '../../ui/limit-bar';
@@ -15,10 +15,9 @@ export function HeldBy({ about }: { about: ExecutionDescription }) {
   useEffect(() => { if (reason) check.reload(); }, [about]);
   if (!reason) return null;
   if (check.error && !check.data) return <Problem error={check.error} retry={check.reload} />;
-  const name = limitInSentence(reason.sentence);
   return (
     <Panel title="Limits that it is under" flush>
-      {check.data ? <CheckedTable checked={check.data.limits} verdict={(one) => (one.info.name === name ? 'holds it back' : one.use.free === 0 ? 'full' : undefined)} /> : null}
+      {check.data ? <CheckedTable checked={check.data.limits} verdict={(one) => (isNamedIn(reason.sentence, one.info) ? 'holds it back' : one.use.free === 0 ? 'full' : undefined)} /> : null}
     </Panel>
   );
 }
