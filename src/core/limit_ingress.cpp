@@ -38,6 +38,20 @@ Result<void> admit_rate(const RateLimit& rate) {
   return {};
 }
 
+// By the rules of changes, which name the field `set`.
+Result<void> admit_tags_of_check(const Tags& tags) {
+  constexpr std::string_view in_changes = "set";
+  TagChanges changes;
+  changes.set = tags;
+  const auto admitted = admit(changes);
+  if (admitted) return {};
+  Error error = admitted.error();
+  for (std::string* text : {&error.message, &error.field}) {
+    if (text->starts_with(in_changes)) text->replace(0, in_changes.size(), "tags");
+  }
+  return Unexpected(std::move(error));
+}
+
 }  // namespace
 
 Result<void> admit(const LimitName& limit) {
@@ -97,9 +111,7 @@ Result<void> admit(const LimitCheckRequest& request) {
   FF_TRY_VOID(admit_lane(request.lane, "lane"));
   FF_TRY_VOID(admit_text(request.kind, "kind", 0, limits::max_kind_bytes, Content::no_controls));
   FF_TRY_VOID(admit_text(request.creator, "creator", 0, limits::max_creator_bytes, Content::no_controls));
-  TagChanges tags;
-  tags.set = request.tags;
-  return request.tags.empty() ? Result<void>{} : admit(tags);
+  return request.tags.empty() ? Result<void>{} : admit_tags_of_check(request.tags);
 }
 
 }  // namespace flowfabric
