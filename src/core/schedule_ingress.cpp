@@ -77,7 +77,7 @@ Result<void> admit_lateness(const ScheduleSpec& spec) {
 
 }  // namespace
 
-Result<void> admit_times(const ScheduleSpec& spec, const TimeZones* zones) {
+Result<void> admit_schedule_times(const ScheduleSpec& spec, const TimeZones* zones) {
   if (spec.cron.empty() == (spec.every_ms == 0)) {
     return refuse_schedule("cron", spec.cron.empty() ? "is missing, and so is every_ms; give one of them"
                                                      : "is given beside every_ms; give one of them");
@@ -95,7 +95,7 @@ Result<void> admit_times(const ScheduleSpec& spec, const TimeZones* zones) {
 }
 
 Result<void> admit(ScheduleSpec& spec, const IngressLimits& limits, const TimeZones* zones) {
-  FF_TRY_VOID(admit_times(spec, zones));
+  FF_TRY_VOID(admit_schedule_times(spec, zones));
   FF_TRY_VOID(admit_lateness(spec));
   FF_TRY_VOID(of_execution(admit_template(spec.execution)));
   return of_execution(admit(spec.execution, limits));

@@ -200,7 +200,7 @@ Result<NextRuns> next_runs(Store& store, const TimeZones* zones, const std::stri
 Result<NextRuns> preview_runs(Store& store, const TimeZones* zones, const ScheduleSpec& spec,
                               const NextRunsRequest& request) {
   FF_TRY_VOID(admit(request));
-  FF_TRY_VOID(admit_times(spec, zones));
+  FF_TRY_VOID(admit_schedule_times(spec, zones));
   return runs_of(store, zones, spec, request);
 }
 
