@@ -57,7 +57,7 @@ TEST(LimitRequests, EveryRefusalSaysWhatIsAllowed) {
   EXPECT_EQ(refusal_after([](auto& r) { r.per = {"lane", "kind", "flow", "creator", "namespace"}; }),
             "per: has 5 entries; allowed: at most 4");
   EXPECT_EQ(refusal_after([](auto& r) { r.lane = ""; }).find("lane: "), 0U);
-  EXPECT_EQ(refusal_after([](auto& r) { r.kind = ""; }), "kind: has 0 bytes; allowed: 1 to 256");
+  EXPECT_EQ(refusal_after([](auto& r) { r.kind = ""; }), "kind: has 0 bytes; allowed: 1 to 128");
   EXPECT_EQ(refusal_after([](auto& r) { r.name = ""; }), "name: has 0 bytes; allowed: 1 to 128");
   EXPECT_EQ(refusal_after([](auto& r) { r.name_space = ""; }).find("namespace: "), 0U);
 }

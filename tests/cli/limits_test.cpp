@@ -77,7 +77,7 @@ TEST_P(LimitCommands, ALimitIsSetChangedAndRemoved) {
   const Finished listed = run({"limits", "list"});
   EXPECT_TRUE(contains(listed.out, "100/1m, burst 7")) << listed.out;
   says({"limits", "set", "customers", "--namespace", "shop", "--concurrency", "1"}, "limit shop/customers was created");
-  says({"limits", "remove", "customers", "--yes"} + by("ann"), "limit customers was removed");
+  says(Words{"limits", "remove", "customers", "--yes"} + by("ann"), "limit customers was removed");
   EXPECT_EQ(run_json({"limits", "list"}).at("limits").as_array().size(), 1U);
   const auto events =
       run_json({"events", "--cursor", "earliest", "--type", "limit_created,limit_changed,limit_removed"});
@@ -186,6 +186,7 @@ std::map<ExecutionId, std::uint64_t> epochs_of(const Record& pool) {
 TEST(LostSlots, AreReportedAndCountedAnew) {
   const test::TempDir folder;
   const std::string url = "sqlite:" + folder.file("store.db");
+  ASSERT_EQ(run_program({"migrate", url}).code, 0);
   ASSERT_EQ(run_program({"limits", "set", "l", "--concurrency", "2", "--store", url}).code, 0);
   {
     const auto engine = Engine::open(url).value();

@@ -140,7 +140,7 @@ TEST_F(LimitsApi, BadRequestsAreRefusedByNameAndChangeNothing) {
   refuses(set(R"({"rate":{"period_ms":1000}})"), "rate.count", "is missing");
   refuses(set(R"({"rate":"5/1m"})"), "rate", "must be an object");
   refuses(set(R"({"concurrency":1,"per":["customer"]})"), "per[0]", "allowed: tags.NAME, namespace, lane");
-  refuses(set(R"({"concurrency":1,"per":["tags."]})"), "per[0]", "tag");
+  refuses(set(R"({"concurrency":1,"per":["tags."]})"), "per[0]", "malformed");
   refuses(set(R"({"concurrency":1,"per":["lane","kind","flow","creator","namespace"]})"), "per", "at most 4");
   refuses(set(R"({"concurrency":1,"scope":"lane"})"), "scope", "unknown field");
   refuses(set(R"({"concurrency":1,"namespace":""})"), "namespace", "allowed: 1 to");
