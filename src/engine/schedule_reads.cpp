@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "core/counts.hpp"
 #include "core/schedule_ingress.hpp"
+#include "core/schedule_records.hpp"
 #include "core/schedule_times.hpp"
 #include "engine/reads.hpp"
 
