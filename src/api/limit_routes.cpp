@@ -82,6 +82,7 @@ Route setting_route() {
       "It has a concurrency, a rate, or both. Repeating the call changes nothing and answers `unchanged`. A changed "
       "limit holds at once: lowering it lets what runs finish. `lane`, `kind` and `per` cannot be changed.");
   route.also = {{201, "It was created."}};
+  route.body_required = true;  // it has a concurrency or a rate
   route.run = [](const std::shared_ptr<Call>& call) {
     auto body = detail::read_body<LimitBody>(*call);
     if (!body) return call->refuse(body.error());

@@ -179,7 +179,8 @@ Record pool_in(const std::string& url) {
 
 std::map<ExecutionId, std::uint64_t> epochs_of(const Record& pool) {
   std::map<ExecutionId, std::uint64_t> epochs;
-  for (const SlotHolder& holder : decode_pool(pool).value().holders) epochs[holder.execution_id] = holder.lease_epoch;
+  const PoolRecord decoded = decode_pool(pool).value();
+  for (const SlotHolder& holder : decoded.holders) epochs[holder.execution_id] = holder.lease_epoch;
   return epochs;
 }
 

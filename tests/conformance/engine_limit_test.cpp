@@ -1,6 +1,7 @@
 // Limits on every store: no more leases than slots, no slot without a lease, and whoever waits goes on when there is room.
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "conformance/engine_suite.hpp"
 #include "core/limit_ingress.hpp"
 #include "core/limiting.hpp"

@@ -274,8 +274,8 @@ class Tour {
   // After everything else: nothing else is under limits.
   void keep_limits() {
     const std::string one = "/v1/limits/api-calls";
-    client_.put("/v1/limits/mails", R"({"lane":"mail","rate":{"count":100,"period_ms":60000}})");
     send("PUT", one, R"({"lane":"api","per":["tags.app.customer"],"concurrency":1,"expected_revision":0})");
+    client_.put("/v1/limits/mails", R"({"lane":"mail","rate":{"count":100,"period_ms":60000}})");
     for (int i = 0; i < 2; ++i) {
       client_.post("/v1/executions", R"({"kind":"call","lane":"api","tags":{"app.customer":"acme"}})");
     }

@@ -154,7 +154,7 @@ class Metrics : public testing::TestWithParam<test::StoreKind> {
     call("PUT", "/v1/limits/unused", {{"concurrency", 5}, {"lane", "nowhere"}});
     for (int i = 0; i < 2; ++i) create({{"namespace", "shop"}});
     claim("w-1");
-    post("/v1/claims", {{"worker_id", "w"}, {"worker_instance_id", "w-2"}, {"lanes", {"mail"}}});
+    post("/v1/claims", {{"worker_id", "w"}, {"worker_instance_id", "w-9"}, {"lanes", {"mail"}}});
   }
   std::string suspend_one(const char* how) {
     const std::string id = create();
