@@ -21,8 +21,8 @@
 
 #include <flowfabric/convert.hpp>
 #include <flowfabric/flows.hpp>
-#include <flowfabric/operations.hpp>
 #include <flowfabric/limits.hpp>
+#include <flowfabric/operations.hpp>
 #include <flowfabric/schedules.hpp>
 
 namespace flowfabric {
