@@ -35,6 +35,13 @@ auto timed(std::vector<float>& samples, F call) {
   return value;
 }
 
+// The next value of the tag: the callers go through all of them.
+void set_key(CreateRequest& create, const LoadOptions& options, std::uint64_t& turn) {
+  if (options.keys == 0) return;
+  create.tags["bench.key"] = std::to_string(turn % static_cast<std::uint64_t>(options.keys));
+  turn += static_cast<std::uint64_t>(options.callers);
+}
+
 // One caller. The lane is shared, so a claim may return the execution of another caller.
 std::uint64_t run_caller(Engine& engine, const LoadOptions& options, int number, const std::atomic<bool>& stop,
                          Samples& samples) {
@@ -47,7 +54,9 @@ std::uint64_t run_caller(Engine& engine, const LoadOptions& options, int number,
   claim.wait_ms = 10000;
   const CompleteRequest complete{std::string(options.result_bytes, 'r'), {}};
   std::uint64_t cycles = 0;
+  std::uint64_t turn = static_cast<std::uint64_t>(number);
   while (!stop) {
+    set_key(create, options, turn);
     timed(samples.create, [&] { return expect(engine.create(create), "create"); });
     const auto claimed = timed(samples.claim, [&] { return expect(engine.claim(claim), "claim"); });
     if (claimed.empty()) {
@@ -70,7 +79,7 @@ std::uint64_t run_caller(Engine& engine, const LoadOptions& options, int number,
 class AsyncCaller {
  public:
   AsyncCaller(Engine& engine, const LoadOptions& options, int number, const std::atomic<bool>& stop, Samples& samples)
-      : engine_(engine), stop_(stop), samples_(samples) {
+      : engine_(engine), options_(options), stop_(stop), samples_(samples), turn_(static_cast<std::uint64_t>(number)) {
     create_.kind = "bench";
     create_.payload = std::string(options.payload_bytes, 'p');
     claim_.worker_id = "bench";
@@ -80,6 +89,7 @@ class AsyncCaller {
   }
   void create() {
     if (stop_) return stopped_.open();
+    set_key(create_, options_, turn_);
     begin();
     engine_.create_async(create_, [this](Result<Created> created) {
       expect(std::move(created), "create");
@@ -121,8 +131,10 @@ class AsyncCaller {
   void end(std::vector<float>& samples) { samples.push_back(static_cast<float>(seconds_since(began_) * 1000)); }
 
   Engine& engine_;
+  const LoadOptions& options_;
   const std::atomic<bool>& stop_;
   Samples& samples_;
+  std::uint64_t turn_;
   CreateRequest create_;
   ClaimRequest claim_;
   CompleteRequest complete_;

@@ -17,6 +17,7 @@ struct LoadOptions {
   std::size_t payload_bytes = 128;
   std::size_t result_bytes = 32;
   bool threads = true;   // a thread for each caller, blocked in its call; or callers without threads (the async calls)
+  int keys = 0;          // values of the tag `bench.key` of the executions; 0: they have none
   pid_t postmaster = 0;  // of the server whose CPU is counted; 0: none
 };
 

@@ -23,6 +23,7 @@
 #include "fleet.hpp"
 #include "flows.hpp"
 #include "http.hpp"
+#include "limits.hpp"
 #include "load.hpp"
 #include "processes.hpp"
 #include "raw_postgres.hpp"
@@ -367,6 +368,18 @@ void run_signals(const Settings& settings) {
   fmt::print("\n");
 }
 
+void run_limits(const Settings& settings) {
+  const LimitsOptions options{settings.load, settings.rounds};
+  const test::TempDir folder;
+  bench_limits(
+      "SQLite, synchronous=FULL", [&](const std::string& name) { return "sqlite:" + folder.file(name + ".db"); },
+      options);
+  const auto server = start_warm_server();
+  bench_limits(
+      "PostgreSQL, synchronous_commit=on", [&](const std::string& name) { return server.url() + "?schema=" + name; },
+      options);
+}
+
 // ---- The command line
 
 struct Part {
@@ -382,6 +395,7 @@ constexpr Part all_parts[] = {
     {"http", "the server: requests, parked claims, submit to start", run_http},
     {"steps", "durable steps and the worker of the SDK", run_steps},
     {"flows", "flows beside the same number of independent executions", run_flows},
+    {"limits", "cycles under limits that hold nothing back, beside none", run_limits},
     {"signals", "a whole wait beside submit to start, and many that wait beside none", run_signals},
     {"heartbeats", "the cost of the heartbeats of 10,000 workers", run_heartbeats},
     {"lapse", "10,000 workers whose TTL ends at once", run_lapse},

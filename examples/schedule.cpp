@@ -1,4 +1,4 @@
-// Executions at times: a report in the night, and a beat every second.
+// Executions and flows at times: a report in the night, a beat every second, an import of two steps every week.
 //
 //   schedule [STORE]      the store defaults to sqlite:schedule.db
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include <flowfabric/flow_builder.hpp>
 #include <flowfabric/worker.hpp>
 
 using namespace std::chrono_literals;
@@ -26,6 +27,19 @@ flowfabric::ScheduleRequest nightly() {
 }
 // [schedule]
 
+// [flow]
+flowfabric::ScheduleRequest weekly_import() {
+  flowfabric::ScheduleRequest request;
+  request.name = "weekly-import";
+  request.cron = "0 4 * * SUN";
+  flowfabric::FlowBuilder flow("import");
+  flow.node("extract", "extract");
+  flow.node("load", "load").after("extract");
+  request.flow = flow.build();
+  return request;
+}
+// [flow]
+
 flowfabric::ScheduleRequest every_second() {
   flowfabric::ScheduleRequest request;
   request.name = "heartbeat";
@@ -42,24 +56,29 @@ int run(const std::string& store) {
   if (!client) return complain(client.error());
   std::atomic<int> beats = 0;
   std::atomic<int> reports = 0;
+  std::atomic<int> imports = 0;
   flowfabric::Worker worker(*client, {.worker_id = "scheduled"});
   worker.on("beat", [&](flowfabric::Task&) { ++beats; });
   worker.on("report", [&](flowfabric::Task&) { ++reports; });
+  worker.on("extract", [](flowfabric::Task&) {});
+  worker.on("load", [&](flowfabric::Task&) { ++imports; });
   if (auto started = worker.start(); !started) return complain(started.error());
 
-  for (const auto& request : {nightly(), every_second()}) {
+  for (const auto& request : {nightly(), weekly_import(), every_second()}) {
     if (auto saved = client->create_schedule(request); !saved) return complain(saved.error());
   }
-  // Not all reports can wait for the night.
-  if (auto fired = client->trigger_schedule("default", "nightly-report"); !fired) return complain(fired.error());
-  for (int i = 0; i < 600 && (beats < 2 || reports < 1); ++i) std::this_thread::sleep_for(100ms);
+  // Not everything can wait for the night or for Sunday.
+  for (const char* name : {"nightly-report", "weekly-import"}) {
+    if (auto fired = client->trigger_schedule("default", name); !fired) return complain(fired.error());
+  }
+  for (int i = 0; i < 600 && (beats < 2 || reports < 1 || imports < 1); ++i) std::this_thread::sleep_for(100ms);
 
   auto described = client->get_schedule("default", "heartbeat");
   if (!described) return complain(described.error());
-  std::printf("%d beats and %d report; the schedule has fired %d times\n", beats.load(), reports.load(),
-              static_cast<int>(described->counts.fired));
+  std::printf("%d beats, %d report and %d import; the schedule has fired %d times\n", beats.load(), reports.load(),
+              imports.load(), static_cast<int>(described->counts.fired));
   if (auto deleted = client->delete_schedule("default", "heartbeat"); !deleted) return complain(deleted.error());
-  return beats >= 2 && reports >= 1 ? 0 : 1;
+  return beats >= 2 && reports >= 1 && imports >= 1 ? 0 : 1;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Schedules: executions that are created at times, again and again. docs/schedules.md has the rules.
+// Schedules: executions or flows that are created at times, again and again. docs/schedules.md has the rules.
 //
 // Plain values; validated once, when they enter the engine.
 #pragma once
@@ -8,18 +8,19 @@
 #include <string>
 #include <vector>
 
+#include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
 
 namespace flowfabric {
 
 // Values are stored; append only. `deleted` is kept for a day, for the history; no call returns such a schedule.
 enum class ScheduleState : std::uint8_t { active, paused, deleted };
-// What a firing does while an execution of an earlier firing has not ended. Values are stored; append only.
+// What a firing does while the execution or flow of an earlier firing has not ended. Values are stored; append only.
 enum class OverlapPolicy : std::uint8_t {
   skip,
-  buffer_one,     // it starts when that execution ends; further firings meanwhile are skipped
+  buffer_one,     // it starts when that one ends; further firings meanwhile are skipped
   allow,          // it starts beside it
-  cancel_running  // that execution is cancelled, and it starts
+  cancel_running  // that one is cancelled, and it starts
 };
 // What happens to the firings that nobody could start in time, because no engine ran. Values are stored; append only.
 enum class CatchUpPolicy : std::uint8_t {
@@ -35,7 +36,7 @@ enum class FiringOutcome : std::uint8_t {
   skipped,   // by the overlap policy
   buffered,  // by the overlap policy; it fires later
   missed,    // nobody could start it in time, and the catch-up policy did not want it
-  refused    // the execution could not be created; `detail` says why
+  refused    // the execution or flow could not be created; `detail` says why
 };
 
 std::string_view to_string(ScheduleState value);
@@ -63,6 +64,8 @@ struct ScheduleSpec {
   std::int64_t start_window_ms = 60 * 1000;  // a firing that is later than this was missed
   // What each firing creates. The namespace is that of the schedule. No id, no idempotency key and no absolute times.
   CreateRequest execution{};
+  // Instead of `execution`: each firing creates this flow. No id, no idempotency key and no absolute times, and not open.
+  std::optional<FlowRequest> flow{};
 };
 
 struct ScheduleRequest : ScheduleSpec {
@@ -88,8 +91,9 @@ struct ScheduleFiring {
   FiringCause cause = FiringCause::timer;
   FiringOutcome outcome = FiringOutcome::fired;
   std::optional<ExecutionId> execution_id{};
-  Outcome ended = Outcome::none;  // how the execution ended, once it has
-  std::uint32_t count = 1;        // how many in a row this entry stands for: missed or backfilled ones
+  std::optional<FlowId> flow_id{};  // instead, of a schedule of flows
+  Outcome ended = Outcome::none;    // how the execution or flow ended, once it has
+  std::uint32_t count = 1;          // how many in a row this entry stands for: missed or backfilled ones
   std::string detail{};
 
   friend bool operator==(const ScheduleFiring&, const ScheduleFiring&) = default;
@@ -103,13 +107,14 @@ struct ScheduleSummary {
   std::int64_t every_ms = 0;
   std::string time_zone{};
   OverlapPolicy overlap = OverlapPolicy::skip;
-  std::string kind{};  // of the executions
-  std::string lane{};
+  std::string kind{};       // of the executions or flows
+  std::string lane{};       // of the executions
+  bool flow = false;        // it creates flows
   TimestampMs next_at = 0;  // the next firing, without jitter; 0: none
   TimestampMs last_fired_at = 0;
   std::optional<ScheduleFiring> last{};  // the newest entry of its history
   std::uint64_t fired = 0;
-  std::uint32_t running = 0;  // executions of it that have not ended
+  std::uint32_t running = 0;  // executions or flows of it that have not ended
   TimestampMs created_at = 0;
   std::optional<std::string> damage{};  // why the stored record cannot be decoded, in listings
 
@@ -122,15 +127,16 @@ struct ScheduleCounts {
   std::uint64_t skipped = 0;
   std::uint64_t missed = 0;
   std::uint64_t refused = 0;
-  std::uint64_t succeeded = 0;     // executions that ended in success
+  std::uint64_t succeeded = 0;     // executions or flows that ended in success
   std::uint64_t unsuccessful = 0;  // that ended otherwise
 
   friend bool operator==(const ScheduleCounts&, const ScheduleCounts&) = default;
 };
 
 struct RunningFiring {
-  ExecutionId execution_id{};
+  std::optional<ExecutionId> execution_id{};
   TimestampMs scheduled_at = 0;
+  std::optional<FlowId> flow_id{};  // instead, of a schedule of flows
 
   friend bool operator==(const RunningFiring&, const RunningFiring&) = default;
 };
@@ -176,8 +182,9 @@ struct NextRuns {
 
 // Fires now, also while the schedule is paused.
 struct TriggerRequest {
-  bool ignore_overlap = false;    // starts beside executions that run, whatever the policy
-  std::string idempotency_key{};  // repeating the call with the same key starts nothing new while the execution is kept
+  bool ignore_overlap = false;  // starts beside what runs, whatever the policy
+  std::string
+      idempotency_key{};  // repeating the call with the same key starts nothing new while what it started is kept
 };
 
 struct TriggerReply {
@@ -185,11 +192,12 @@ struct TriggerReply {
   TimestampMs scheduled_at = 0;
   std::optional<ExecutionId> execution_id{};
   bool duplicate = false;
+  std::optional<FlowId> flow_id{};  // instead, of a schedule of flows
 
   friend bool operator==(const TriggerReply&, const TriggerReply&) = default;
 };
 
-// Starts the firings of a past range that have no execution. They all start at once, whatever the overlap policy.
+// Starts the firings of a past range that have no execution or flow. They all start at once, whatever the overlap policy.
 struct BackfillRequest {
   TimestampMs from = 0;
   TimestampMs to = 0;  // exclusive; at most now
@@ -197,7 +205,7 @@ struct BackfillRequest {
 
 struct BackfillReply {
   std::uint32_t created = 0;
-  std::uint32_t existing = 0;               // scheduled times that have their execution already
+  std::uint32_t existing = 0;               // scheduled times that have theirs already
   std::vector<RunningFiring> executions{};  // that were created, by scheduled time
 
   friend bool operator==(const BackfillReply&, const BackfillReply&) = default;

@@ -293,9 +293,10 @@ enum class EventType : std::uint8_t {
   schedule_paused = 55,
   schedule_resumed = 56,
   schedule_deleted = 57,
-  schedule_fired = 58,     // `execution_id` was created, `reason` is the scheduled time, `next_at` the next one
-  schedule_skipped = 59,   // scheduled times without an execution; `reason` says which and why
-  schedule_buffered = 60,  // the firing of the time in `reason` waits for an execution to end
+  schedule_fired =
+      58,  // `execution_id` or `flow_id` was created, `reason` is the scheduled time, `next_at` the next one
+  schedule_skipped = 59,   // scheduled times without an execution or flow; `reason` says which and why
+  schedule_buffered = 60,  // the firing of the time in `reason` waits for an execution or a flow to end
   limited = 61,            // a limit holds it back; `reason` is its name
   limit_created = 62,
   limit_changed = 63,

@@ -1,4 +1,4 @@
-// Schedules: executions that are created at times.
+// Schedules: executions and flows that are created at times.
 #include "api/parameters.hpp"
 #include "base/check.hpp"
 #include "wire/schedule_shapes.hpp"
@@ -99,7 +99,8 @@ std::vector<Route> changing_schedule_routes() {
           blocking_route<ScheduleRequest, ScheduleSaved>(
               ApiRole::worker, "POST", "/v1/schedules", "Create a schedule.",
               [](Call& call, ScheduleRequest request) {
-                if (request.execution.creator.empty()) request.execution.creator = call.caller().name;
+                std::string& creator = request.flow ? request.flow->creator : request.execution.creator;
+                if (creator.empty()) creator = call.caller().name;
                 return call.engine().create_schedule(std::move(request));
               },
               {}, 201),
@@ -127,18 +128,19 @@ std::vector<Route> changing_schedule_routes() {
             return call.engine().trigger_schedule(body.name_space, schedule_name(call),
                                                   {body.ignore_overlap, body.idempotency_key}, std::move(by));
           }),
-      described(blocking_route<BackfillBody, BackfillReply>(ApiRole::operating, "POST", one_schedule + "/backfill",
-                                                            "Create the executions of a past range of times.",
-                                                            [](Call& call, BackfillBody body) {
-                                                              Operator by = call.as_operator(std::move(body.reason));
-                                                              return call.engine().backfill_schedule(
-                                                                  body.name_space, schedule_name(call),
-                                                                  {body.from, body.to}, std::move(by));
-                                                            }),
-                "A scheduled time that has its execution is left as it is, so the call can be repeated. All executions "
-                "start at once, whatever the overlap policy; at most 1,000 in one call."),
+      described(
+          blocking_route<BackfillBody, BackfillReply>(ApiRole::operating, "POST", one_schedule + "/backfill",
+                                                      "Create the executions or flows of a past range of times.",
+                                                      [](Call& call, BackfillBody body) {
+                                                        Operator by = call.as_operator(std::move(body.reason));
+                                                        return call.engine().backfill_schedule(
+                                                            body.name_space, schedule_name(call), {body.from, body.to},
+                                                            std::move(by));
+                                                      }),
+          "A scheduled time that has its execution or flow is left as it is, so the call can be repeated. They all "
+          "start at once, whatever the overlap policy; at most 1,000 in one call, with at most 10,000 nodes."),
       blocking_route<Nothing, ScheduleSaved>(
-          ApiRole::operating, "DELETE", one_schedule, "Delete a schedule. Executions that it has created go on.",
+          ApiRole::operating, "DELETE", one_schedule, "Delete a schedule. What it has created goes on.",
           [](Call& call, Nothing) {
             return call.engine().delete_schedule(namespace_of_schedule(call), schedule_name(call),
                                                  call.as_operator(call.query("reason").value_or("")));

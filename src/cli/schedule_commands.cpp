@@ -85,7 +85,7 @@ Result<void> read_schedule_policies(const Arguments& arguments, ScheduleSpec& sp
 
 Result<void> read_template(const Arguments& arguments, CreateRequest& request) {
   const auto kind = arguments.maybe("--kind");
-  if (!kind) return wrong_option("--kind", "is missing");
+  if (!kind) return wrong_option("--kind", "is missing, and so is --flow; give one of them");
   request.kind = *kind;
   request.lane = arguments.text("--lane", request.lane);
   request.payload = arguments.text("--payload", "");
@@ -112,12 +112,28 @@ Result<void> read_template(const Arguments& arguments, CreateRequest& request) {
   return {};
 }
 
+// The flow that each firing creates, from a file as `flows submit` reads it.
+Result<void> read_flow_template(const Arguments& arguments, ScheduleSpec& spec) {
+  for (const char* option : {"--kind", "--lane", "--payload", "--payload-encoding", "--priority", "--tag", "--require",
+                             "--deadline", "--policy"}) {
+    if (arguments.has(option)) return wrong_option("--flow", std::string("is given beside ") + option);
+  }
+  const std::string file = arguments.text("--flow", "");
+  const auto content = read_text_file(file);
+  if (!content) return wrong_option("--flow", content.error().message);
+  auto flow = wire::from_json<FlowRequest>(*content);
+  if (!flow) return fail(flow.error().code, file + ": " + flow.error().message, flow.error().field);
+  spec.flow = std::move(*flow);
+  if (const auto creator = arguments.maybe("--creator")) spec.flow->creator = *creator;
+  return {};
+}
+
 // From a file with the request of the HTTP API, or from the options.
 template <class Spec>
 Result<Spec> read_spec(const Arguments& arguments) {
   Spec spec;
   if (const auto file = arguments.maybe("--file")) {
-    for (const char* option : {"--cron", "--every", "--kind"}) {
+    for (const char* option : {"--cron", "--every", "--kind", "--flow"}) {
       if (arguments.has(option)) return wrong_option("--file", std::string("is given beside ") + option);
     }
     const auto content = read_text_file(*file);
@@ -129,7 +145,7 @@ Result<Spec> read_spec(const Arguments& arguments) {
   }
   FF_TRY_VOID(read_timing(arguments, spec));
   FF_TRY_VOID(read_schedule_policies(arguments, spec));
-  FF_TRY_VOID(read_template(arguments, spec.execution));
+  FF_TRY_VOID(arguments.has("--flow") ? read_flow_template(arguments, spec) : read_template(arguments, spec.execution));
   return spec;
 }
 
@@ -222,20 +238,21 @@ Result<int> run_schedules_list(const Arguments& arguments) {
   return 0;
 }
 
-std::string firing_execution(const ScheduleFiring& firing) {
+std::string created_by(const ScheduleFiring& firing) {
+  if (firing.flow_id) return "flow " + to_string(*firing.flow_id);
   if (firing.execution_id) return to_string(*firing.execution_id);
   return firing.count > 1 ? counted(firing.count, "firing") : "-";
 }
 
 Table firings_table(const std::vector<ScheduleFiring>& history) {
-  Table table({{"SCHEDULED"}, {"DECIDED"}, {"CAUSE"}, {"OUTCOME"}, {"EXECUTION"}, {"ENDED"}, {"DETAIL", false, true}});
+  Table table({{"SCHEDULED"}, {"DECIDED"}, {"CAUSE"}, {"OUTCOME"}, {"CREATED"}, {"ENDED"}, {"DETAIL", false, true}});
   for (const ScheduleFiring& firing : history) {
     const bool bad = firing.outcome == FiringOutcome::missed || firing.outcome == FiringOutcome::refused;
     table.add({time_cell(firing.scheduled_at),
                time_cell(firing.at),
                {std::string(to_string(firing.cause))},
                {std::string(to_string(firing.outcome)), bad ? Tone::bad : Tone::plain},
-               {firing_execution(firing)},
+               {created_by(firing)},
                {firing.ended == Outcome::none ? "-" : std::string(to_string(firing.ended))},
                {firing.detail.empty() ? "-" : firing.detail}});
   }
@@ -255,13 +272,14 @@ void print_schedule(const ScheduleDescription& schedule) {
   if (spec.jitter_ms != 0) add("jitter", format_duration(spec.jitter_ms));
   add("overlap", std::string(to_string(spec.overlap)));
   add("catch-up", std::string(to_string(spec.catch_up)) + ", window " + format_duration(spec.start_window_ms));
-  add("creates", spec.execution.kind + " on lane " + spec.execution.lane);
+  add("creates", spec.flow ? fmt::format("flow {} with {}", spec.flow->kind, counted(spec.flow->nodes.size(), "node"))
+                           : spec.execution.kind + " on lane " + spec.execution.lane);
   add("revision", std::to_string(schedule.revision));
   const ScheduleCounts& counts = schedule.counts;
   add("firings", fmt::format("{} fired, {} skipped, {} missed, {} refused", counts.fired, counts.skipped, counts.missed,
                              counts.refused));
-  add("executions", fmt::format("{} succeeded, {} did not, {} running", counts.succeeded, counts.unsuccessful,
-                                schedule.running.size()));
+  add(spec.flow ? "flows" : "executions", fmt::format("{} succeeded, {} did not, {} running", counts.succeeded,
+                                                      counts.unsuccessful, schedule.running.size()));
   for (const TimestampMs at : schedule.next) add("next", format_time(at));
   for (const Reason& reason : schedule.explain) add("waits", reason.sentence);
   fmt::print("{}", facts.render(stdout_look()));
@@ -307,10 +325,11 @@ Result<int> run_schedules_trigger(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(reply, target->schedules().trigger(schedule_operand(arguments), request, acting_operator(arguments)));
   if (printed_as_json(arguments, reply)) return 0;
-  if (reply.outcome == FiringOutcome::fired && reply.execution_id) {
-    fmt::print("{}\n", to_string(*reply.execution_id));
+  const std::optional<ExecutionId>& created = reply.flow_id ? reply.flow_id : reply.execution_id;
+  if (reply.outcome == FiringOutcome::fired && created) {
+    fmt::print("{}\n", to_string(*created));
   } else {
-    fmt::print("{}: an execution of an earlier firing has not ended\n", to_string(reply.outcome));
+    fmt::print("{}: what an earlier firing created has not ended\n", to_string(reply.outcome));
   }
   return 0;
 }
@@ -325,7 +344,8 @@ Result<int> run_schedules_backfill(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(reply, target->schedules().backfill(schedule_operand(arguments), request, acting_operator(arguments)));
   if (printed_as_json(arguments, reply)) return 0;
-  fmt::print("created {}, {} had theirs already\n", counted(reply.created, "execution"),
+  const bool flows = !reply.executions.empty() && reply.executions.front().flow_id;
+  fmt::print("created {}, {} had theirs already\n", counted(reply.created, flows ? "flow" : "execution"),
              counted(reply.existing, "scheduled time"));
   return 0;
 }
@@ -348,7 +368,8 @@ std::vector<OptionSpec> spec_options(std::vector<OptionSpec> more) {
       {"--catch-up", "POLICY", "of missed firings: none, last (default) or all"},
       {"--catch-up-limit", "N", "with all: only the last N (100)"},
       {"--start-window", "DURATION", "a firing that is later than this was missed (1m)"},
-      {"--kind", "NAME", "of the executions; required"},
+      {"--kind", "NAME", "of the executions; required, unless there is --flow"},
+      {"--flow", "FILE", "create flows instead, from a file with JSON as `flows submit` reads it"},
       {"--lane", "NAME", "of the executions (default)"},
       {"--payload", "TEXT", "of the executions"},
       {"--payload-encoding", "LABEL", "label of the payload"},
@@ -397,7 +418,7 @@ std::vector<Command> schedule_state_commands() {
       {{"schedules resume", one_schedule_name, "resume a paused schedule", "It goes on with the next time.",
         options_of_acting({schedule_namespace_option()})},
        [](const Arguments& arguments) { return change_schedule(arguments, ScheduleState::active, "is active"); }},
-      {{"schedules delete", one_schedule_name, "delete a schedule", "Executions that it has created go on.",
+      {{"schedules delete", one_schedule_name, "delete a schedule", "What it has created goes on.",
         options_of_acting({schedule_namespace_option(), yes_option()})},
        run_schedules_delete},
   };
@@ -408,7 +429,8 @@ std::vector<Command> schedule_state_commands() {
 std::vector<Command> schedule_commands() {
   std::vector<Command> all = {
       {{"schedules create", one_schedule_name, "create a schedule",
-        "Creates a schedule, which creates an execution at each of its times while an engine runs on the store.",
+        "Creates a schedule, which creates an execution or a flow at each of its times while an engine runs on the "
+        "store.",
         options_of_reading(spec_options({{"--paused", "", "it fires nothing until it is resumed"}}))},
        run_schedules_create},
       {{"schedules update", one_schedule_name, "replace the spec of a schedule",
@@ -416,13 +438,14 @@ std::vector<Command> schedule_commands() {
         options_of_acting(spec_options({{"--revision", "N", "only if it has this revision"}}))},
        run_schedules_update},
       {{"schedules trigger", one_schedule_name, "fire a schedule now",
-        "Creates an execution now, also if the schedule is paused, and prints its id.",
+        "Creates an execution or a flow now, also if the schedule is paused, and prints its id.",
         options_of_acting({schedule_namespace_option(),
-                           {"--ignore-overlap", "", "start beside executions that run, whatever the policy"},
+                           {"--ignore-overlap", "", "start beside what runs, whatever the policy"},
                            {"--idempotency-key", "KEY", "repeating the command with this key starts nothing new"}})},
        run_schedules_trigger},
-      {{"schedules backfill", one_schedule_name, "create the executions of a past range of times",
-        "Creates the executions of scheduled times that have none. They all start at once; at most 1,000 in one call.",
+      {{"schedules backfill", one_schedule_name, "create the executions or flows of a past range of times",
+        "Creates what scheduled times do not have yet. They all start at once; at most 1,000 in one call, and 10,000 "
+        "nodes.",
         options_of_acting({schedule_namespace_option(),
                            {"--from", "TIME", "the first scheduled time; required"},
                            {"--to", "TIME", "where the range ends, exclusive; required"}})},

@@ -25,6 +25,7 @@ enum class RecordKind : std::uint8_t {
   lane = 'l',
   flow_name = 'm',
   name_space = 'n',
+  schedule_flow = 'o',
   limit_pool = 'p',
   limits = 'q',
   schedule = 's',

@@ -116,12 +116,7 @@ void name_member(Workspace& workspace, Slot& flow, const std::string& node, std:
   workspace.tie(flow, slot);
 }
 
-Result<Reply> decide_one(Workspace& workspace, const SubmitFlowCommand& command, const Context& context) {
-  if (auto answer = earlier_flow(workspace, command, context.now)) return std::move(*answer);
-  for (const FlowNode& node : command.request.nodes) FF_TRY_VOID(check_accepts(workspace, node.request, context));
-  if (workspace.at(flow_key(command.id)).version != 0) {
-    return fail(Errc::contended, "the flow with this id is being removed; try again", "id");
-  }
+Slot& make_flow(Workspace& workspace, const SubmitFlowCommand& command, const Context& context) {
   Slot& flow = create_flow(workspace, command, context);
   for (const Membership& member : command.members) {
     const CreateRequest& request = command.request.nodes[member.ordinal].request;
@@ -131,8 +126,30 @@ Result<Reply> decide_one(Workspace& workspace, const SubmitFlowCommand& command,
     if (command.request.open) name_member(workspace, flow, member.node, member.ordinal);
     register_lane(workspace, request.lane, request.creator, context.now);
   }
+  return flow;
+}
+
+Result<Reply> decide_one(Workspace& workspace, const SubmitFlowCommand& command, const Context& context) {
+  if (auto answer = earlier_flow(workspace, command, context.now)) return std::move(*answer);
+  for (const FlowNode& node : command.request.nodes) FF_TRY_VOID(check_accepts(workspace, node.request, context));
+  if (workspace.at(flow_key(command.id)).version != 0) {
+    return fail(Errc::contended, "the flow with this id is being removed; try again", "id");
+  }
+  Slot& flow = make_flow(workspace, command, context);
   if (!command.request.idempotency_key.empty()) remember_flow_key(workspace, command, flow, context.now);
   return FlowCreated{command.id, flow.flow()->facts.state, false};
+}
+
+bool cancel_flow(Slot& slot, CancelOrder order, const Context& context) {
+  const FlowFacts& facts = slot.flow()->facts;
+  if (facts.cancel && !stronger(order.policy, *facts.cancel)) return false;
+  begin_cancel(slot, order, context);
+  if (order.policy == FlowCancelPolicy::flow_only) {
+    end_flow(slot, FlowState::cancelled, order.by, order.reason, context);
+  } else if (facts.ended() == facts.members) {
+    end_with_members(slot, context);  // it was open, and there is nobody to wait for
+  }
+  return true;
 }
 
 Result<Reply> decide_one(Workspace& workspace, const CancelFlowCommand& command, const Context& context) {
@@ -148,15 +165,9 @@ Result<Reply> decide_one(Workspace& workspace, const CancelFlowCommand& command,
     return Unexpected(std::move(error));
   }
   if (facts.replay) return fail(Errc::contended, "a replay of the flow is being prepared; try again in a moment");
-  if (facts.cancel && !stronger(wanted, *facts.cancel)) {
-    return FlowCancelReply{facts.state, facts.cancel->policy, true};
-  }
   CancelOrder order{wanted, CancelCause::by_operator, command.request.run_cleanup, command.by.name, command.by.reason};
-  begin_cancel(*slot, std::move(order), context);
-  if (wanted == FlowCancelPolicy::flow_only) {
-    end_flow(*slot, FlowState::cancelled, command.by.name, command.by.reason, context);
-  } else if (facts.ended() == facts.members) {
-    end_with_members(*slot, context);  // it was open, and there is nobody to wait for
+  if (!cancel_flow(*slot, std::move(order), context)) {
+    return FlowCancelReply{facts.state, facts.cancel->policy, true};
   }
   return FlowCancelReply{facts.state, wanted, false};
 }

@@ -20,6 +20,8 @@ void register_lane(Workspace& workspace, const std::string& lane, const std::str
 Result<Reply> decide_one(Workspace& workspace, const SubmitFlowCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const CancelFlowCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RemoveFlowCommand& command, const Context& context);
+// A new flow with its members. All its keys are known.
+Slot& make_flow(Workspace& workspace, const SubmitFlowCommand& command, const Context& context);
 // The slot of an existing flow; or `not_found`.
 Result<Slot*> existing_flow(Workspace& workspace, const FlowId& id);
 // The record that leads from the name of a node to the member.
@@ -65,6 +67,8 @@ struct CancelOrder {
 };
 // The members are cancelled by the clock, from the first one on.
 void begin_cancel(Slot& slot, CancelOrder order, const Context& context);
+// Of a flow that has not ended and is not being prepared for a replay; false: it is being cancelled at least as strongly.
+bool cancel_flow(Slot& slot, CancelOrder order, const Context& context);
 // The state follows from what became of the members, all of which have ended.
 void end_with_members(Slot& slot, const Context& context);
 // An edge that was added to a member after all its edges had been resolved: it is resolved at once.
@@ -177,7 +181,7 @@ std::vector<Key> schedule_work_keys(Workspace& workspace, const Key& key);
 // What the firings of a schedule need beside its record.
 std::vector<Key> firing_keys(Workspace& workspace, const Key& schedule);
 void schedule_due(Workspace& workspace, Slot& slot, const Context& context);
-// Tells its schedule that an execution has ended.
+// Tells its schedule that an execution or a flow has ended.
 void tell_schedule(Workspace& workspace, Slot& slot, const Context& context);
 
 // decide_limits.cpp

@@ -30,6 +30,28 @@ Result<Slot*> settled_schedule(Workspace& workspace, const std::string& name_spa
   return &slot;
 }
 
+// The record has what the spec says, except for the definition of a flow.
+Result<void> set_spec(Workspace& workspace, Slot& slot, const ScheduleSpec& spec) {
+  ScheduleRecord& schedule = *slot.schedule();
+  std::optional<ScheduledFlow> flow;
+  if (spec.flow) {
+    FF_TRY(scheduled, scheduled_flow(*spec.flow));
+    flow = std::move(scheduled);
+    keep_definition(workspace, slot, *spec.flow);
+  } else {
+    drop_definition(workspace, slot);
+  }
+  schedule.spec = spec;
+  schedule.spec.flow.reset();
+  schedule.spec.execution.name_space = schedule.name_space;
+  schedule.flow = std::move(flow);
+  return {};
+}
+
+const std::string& creator_of(const ScheduleSpec& spec) {
+  return spec.flow ? spec.flow->creator : spec.execution.creator;
+}
+
 // A schedule without a next time would do nothing, and nobody would notice.
 Result<TimestampMs> first_firing(const ScheduleSpec& spec, const Context& context) {
   FF_TRY(times, ScheduleTimes::of(spec, context.zones));
@@ -49,25 +71,58 @@ Reply trigger_reply(const ScheduleRecord& schedule, const ExecutionId& id, Times
   TriggerReply reply;
   reply.outcome = last.outcome;
   reply.scheduled_at = at;
-  if (last.outcome == FiringOutcome::fired || last.outcome == FiringOutcome::buffered) reply.execution_id = id;
+  if (last.outcome != FiringOutcome::fired && last.outcome != FiringOutcome::buffered) return reply;
+  (schedule.flow ? reply.flow_id : reply.execution_id) = id;
   return reply;
 }
 
 // The reply to a trigger with a key that has been used.
 std::optional<Reply> earlier_trigger(Workspace& workspace, const ScheduleRecord& schedule, const ExecutionId& id) {
   TriggerReply reply;
-  reply.execution_id = id;
   reply.duplicate = true;
-  if (schedule.buffered && schedule.buffered->execution_id == id) {
+  if (schedule.buffered && schedule.buffered->id == id) {
+    (schedule.flow ? reply.flow_id : reply.execution_id) = id;
     reply.outcome = FiringOutcome::buffered;
     reply.scheduled_at = schedule.buffered->scheduled_at;
     return reply;
   }
+  const Slot* flow = workspace.find(flow_key(id));
+  if (flow != nullptr && !flow->erased && flow->flow() != nullptr) {
+    const FlowSpec& spec = flow->flow()->spec;
+    reply.flow_id = id;
+    reply.scheduled_at = spec.schedule ? spec.schedule->scheduled_at : spec.created_at;
+    return reply;
+  }
   const Slot* slot = workspace.find(execution_key(id));
   if (slot == nullptr || slot->erased || slot->execution() == nullptr) return std::nullopt;
+  reply.execution_id = id;
   const auto& origin = slot->execution()->spec.schedule;
   reply.scheduled_at = origin ? origin->scheduled_at : slot->execution()->spec.created_at;
   return reply;
+}
+
+// The schedule may have created executions before an update, and flows since.
+void add_keys_of_firing(const ExecutionId& id, std::vector<Key>& keys) {
+  keys.push_back(execution_key(id));
+  keys.push_back(flow_key(id));
+}
+
+bool has_fired(Workspace& workspace, const ExecutionId& id) {
+  for (const Key& key : {execution_key(id), flow_key(id)}) {
+    const Slot& slot = workspace.at(key);
+    if (slot.version != 0 || slot.execution() != nullptr || slot.flow() != nullptr) return true;
+  }
+  return false;
+}
+
+// One commit creates them all.
+Result<void> check_backfill_nodes(const ScheduleRecord& schedule, std::size_t firings) {
+  if (!schedule.flow || firings * schedule.flow->nodes <= limits::max_backfill_nodes) return {};
+  return fail(Errc::invalid_argument,
+              "to: the range has " + std::to_string(firings) + " scheduled times, and each flow " +
+                  std::to_string(schedule.flow->nodes) +
+                  " nodes; allowed in one call: " + std::to_string(limits::max_backfill_nodes) + " nodes",
+              "to");
 }
 
 }  // namespace
@@ -91,14 +146,18 @@ std::vector<Key> schedule_command_needs(Workspace& workspace, const Command& com
   const Slot* slot = workspace.find(key);
   if (slot == nullptr) return {key};
   std::vector<Key> keys = firing_keys(workspace, key);
+  // A change may make or remove the definition of a flow.
+  Key flow = key;
+  flow.bytes.front() = static_cast<char>(RecordKind::schedule_flow);
+  keys.push_back(std::move(flow));
   const ScheduleRecord* schedule = slot->erased ? nullptr : slot->schedule();
   if (schedule == nullptr) return keys;
   if (const auto* trigger = std::get_if<TriggerScheduleCommand>(&command)) {
     const std::string& idempotency_key = trigger->request.idempotency_key;
-    if (!idempotency_key.empty()) keys.push_back(execution_key(trigger_id(*schedule, 0, idempotency_key)));
+    if (!idempotency_key.empty()) add_keys_of_firing(trigger_id(*schedule, 0, idempotency_key), keys);
   }
   if (const auto* backfill = std::get_if<BackfillScheduleCommand>(&command)) {
-    for (const TimestampMs at : backfill->times) keys.push_back(execution_key(firing_id(*schedule, at)));
+    for (const TimestampMs at : backfill->times) add_keys_of_firing(firing_id(*schedule, at), keys);
   }
   return keys;
 }
@@ -107,7 +166,7 @@ Result<Reply> decide_one(Workspace& workspace, const CreateScheduleCommand& comm
   const ScheduleRequest& request = command.request;
   Slot& slot = workspace.at(schedule_key(request.name_space, request.name));
   if (exists(slot)) {
-    if (spec_digest(slot.schedule()->spec) == spec_digest(request)) return saved(*slot.schedule(), true);
+    if (spec_digest(*slot.schedule()) == spec_digest(request)) return saved(*slot.schedule(), true);
     return fail(Errc::conflict,
                 "schedule \"" + request.name + "\" exists in namespace \"" + request.name_space +
                     "\" with another spec; update it instead",
@@ -124,16 +183,15 @@ Result<Reply> decide_one(Workspace& workspace, const CreateScheduleCommand& comm
   schedule->first_created_at =
       slot.schedule() != nullptr && !slot.erased ? slot.schedule()->first_created_at : context.now;
   schedule->incarnation = context.entropy();
-  schedule->spec = request;
-  schedule->spec.execution.name_space = request.name_space;
-  schedule->creator = request.execution.creator;
+  schedule->creator = creator_of(request);
   schedule->created_at = schedule->changed_at = context.now;
-  schedule->changed_by = request.execution.creator;
+  schedule->changed_by = schedule->creator;
   schedule->state = request.paused ? ScheduleState::paused : ScheduleState::active;
   if (!request.paused) schedule->next_at = next;
   slot.record = std::move(schedule);
   slot.erased = false;
-  log_schedule({workspace, slot, context}, EventType::schedule_created, {}, request.execution.creator);
+  FF_TRY_VOID(set_spec(workspace, slot, request));
+  log_schedule({workspace, slot, context}, EventType::schedule_created, {}, creator_of(request));
   return saved(*slot.schedule());
 }
 
@@ -146,12 +204,11 @@ Result<Reply> decide_one(Workspace& workspace, const UpdateScheduleCommand& comm
                     std::to_string(*command.expected_revision),
                 "revision");
   }
-  if (spec_digest(command.spec) == spec_digest(schedule.spec)) return saved(schedule, true);
+  if (spec_digest(command.spec) == spec_digest(schedule)) return saved(schedule, true);
   FF_TRY(next, first_firing(command.spec, context));
   if (schedule.state == ScheduleState::active) schedule.next_at = next_after_change(schedule, next, context.now);
   schedule.retry_at = 0;
-  schedule.spec = command.spec;
-  schedule.spec.execution.name_space = schedule.name_space;
+  FF_TRY_VOID(set_spec(workspace, *slot, command.spec));
   ++schedule.revision;
   schedule.changed_at = context.now;
   schedule.changed_by = command.by.name;
@@ -194,11 +251,11 @@ Result<Reply> decide_one(Workspace& workspace, const TriggerScheduleCommand& com
   if (!key.empty()) {
     if (auto answer = earlier_trigger(workspace, schedule, id)) return std::move(*answer);
     // Removed within the same batch: the old record must be deleted before a new one can replace it.
-    if (workspace.at(execution_key(id)).version != 0) {
-      return fail(Errc::contended, "the execution of this idempotency key is being removed; try again");
+    if (has_fired(workspace, id)) {
+      return fail(Errc::contended, "the execution or flow of this idempotency key is being removed; try again");
     }
   }
-  FF_TRY_VOID(check_accepts(workspace, schedule.spec.execution, context));
+  FF_TRY_VOID(check_target({workspace, *slot, context}));
   ++schedule.triggers;
   fire({workspace, *slot, context}, {id, context.now, FiringCause::trigger}, command.request.ignore_overlap);
   slot->events.back().actor = command.by.name;
@@ -212,20 +269,20 @@ Result<Reply> decide_one(Workspace& workspace, const BackfillScheduleCommand& co
     return fail(Errc::contended, "the schedule was changed meanwhile; try again");
   }
   const ScheduleChange change = {workspace, *slot, context};
+  FF_TRY_VOID(check_backfill_nodes(schedule, command.times.size()));
   BackfillReply reply;
   for (const TimestampMs at : command.times) {
     // What the clock has not decided yet it will.
     if (at > context.now || (schedule.next_at != 0 && at >= schedule.next_at)) break;
     const BufferedFiring firing = {firing_id(schedule, at), at, FiringCause::backfill};
-    const Slot& found = workspace.at(execution_key(firing.execution_id));
-    const bool waits = schedule.buffered && schedule.buffered->execution_id == firing.execution_id;
-    if (waits || found.version != 0 || found.execution() != nullptr) {
+    const bool waits = schedule.buffered && schedule.buffered->id == firing.id;
+    if (waits || has_fired(workspace, firing.id)) {
       ++reply.existing;
       continue;
     }
     FF_TRY_VOID(create_firing(change, firing));
-    log_schedule(change, EventType::schedule_fired, format_utc(at), command.by.name).execution_id = firing.execution_id;
-    reply.executions.push_back({firing.execution_id, at});
+    log_firing(change, firing, command.by.name);
+    reply.executions.push_back(named_firing(schedule, firing));
   }
   reply.created = static_cast<std::uint32_t>(reply.executions.size());
   if (reply.created == 0) return reply;

@@ -95,7 +95,8 @@ void get_growth(Decoder& in, FlowFacts& facts) {
 
 Result<FlowSpec> decode_flow_spec(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return fail(Errc::corruption, unknown_layout("a flow's spec").message);
+  const std::uint8_t layout = layout_of(in, layout_2);
+  if (layout == 0) return fail(Errc::corruption, unknown_layout("a flow's spec").message);
   FlowSpec spec;
   spec.name_space = in.text();
   spec.kind = in.text();
@@ -110,12 +111,13 @@ Result<FlowSpec> decode_flow_spec(std::string_view bytes) {
   spec.sinks.resize(in.count());
   for (std::uint32_t& ordinal : spec.sinks) ordinal = in.u32();
   spec.traceparent = in.text();
+  if (layout >= layout_2) spec.schedule = get_origin_as<ScheduleOrigin>(in);
   return finished(in, std::move(spec), "a flow's spec");
 }
 
 Result<FlowFacts> decode_flow_facts(std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint8_t layout = layout_of(in, layout_3);
+  const std::uint8_t layout = layout_of(in, layout_4);
   if (layout == 0) return fail(Errc::corruption, unknown_layout("a flow's facts").message);
   FlowFacts facts;
   facts.state = in.enumerator(FlowState::cancelled);
@@ -137,7 +139,9 @@ Result<FlowFacts> decode_flow_facts(std::string_view bytes) {
   facts.armed_due = in.number();
   facts.tags = get_tags(in);
   if (layout >= layout_2) get_growth(in, facts);
-  if (layout >= layout_3) facts.replay = get_replay(in);
+  if (layout == layout_3) facts.replay = get_replay(in);
+  if (layout >= layout_4) facts.replay = get_optional(in, get_replay);
+  facts.untold_schedule = layout >= layout_4;
   return finished(in, std::move(facts), "a flow's facts");
 }
 
@@ -145,7 +149,7 @@ Result<FlowFacts> decode_flow_facts(std::string_view bytes) {
 
 std::string encode(const FlowSpec& spec) {
   Encoder out;
-  out.u8(layout_1);
+  out.u8(spec.schedule ? layout_2 : layout_1);
   out.text(spec.name_space);
   out.text(spec.kind);
   out.text(spec.creator);
@@ -159,12 +163,13 @@ std::string encode(const FlowSpec& spec) {
   out.unsigned_number(spec.sinks.size());
   for (const std::uint32_t ordinal : spec.sinks) out.unsigned_number(ordinal);
   out.text(spec.traceparent);
+  if (spec.schedule) put_origin(out, *spec.schedule);
   return out.take();
 }
 
 std::string encode(const FlowFacts& facts) {
   Encoder out;
-  out.u8(facts.replay ? layout_3 : has_growth(facts) ? layout_2 : layout_1);
+  out.u8(facts.untold_schedule ? layout_4 : facts.replay ? layout_3 : has_growth(facts) ? layout_2 : layout_1);
   out.enumerator(facts.state);
   out.unsigned_number(facts.revision);
   out.unsigned_number(facts.members);
@@ -181,8 +186,12 @@ std::string encode(const FlowFacts& facts) {
   out.number(facts.last_mutation_at);
   out.number(facts.armed_due);
   put_tags(out, facts.tags);
-  if (has_growth(facts) || facts.replay) put_growth(out, facts);
-  if (facts.replay) put_replay(out, *facts.replay);
+  if (has_growth(facts) || facts.replay || facts.untold_schedule) put_growth(out, facts);
+  if (facts.untold_schedule) {
+    put_optional(out, facts.replay, put_replay);
+  } else if (facts.replay) {
+    put_replay(out, *facts.replay);
+  }
   return out.take();
 }
 

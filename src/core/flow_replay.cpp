@@ -338,6 +338,7 @@ Result<Reply> decide_one(Workspace& workspace, const ReplayFlowCommand& command,
     replay.stage = command.descendants ? Stage::spread : Stage::take_back;
   }
   facts.replay = std::move(replay);
+  facts.untold_schedule = false;  // it has not ended after all
   facts.state = FlowState::running;
   facts.finished_at = 0;
   facts.retain_until = 0;

@@ -262,6 +262,7 @@ std::vector<Key> members_from(const FlowRecord& flow, std::uint32_t first) {
 
 std::vector<Key> flow_keys(Workspace& workspace, const FlowRecord& flow) {
   const FlowFacts& facts = flow.facts;
+  if (facts.untold_schedule) return {};  // see schedule_work_keys
   if (facts.replay) return replay_keys(workspace, flow);
   if (is_cancelling(facts)) return members_from(flow, facts.cancel->next);
   if (!has_ended(facts.state) || facts.retain_until == 0) return {};
@@ -558,6 +559,7 @@ void end_flow(Slot& slot, FlowState state, const std::string& actor, const std::
   FF_CHECK(!has_ended(flow.facts.state));
   flow.facts.state = state;
   flow.facts.finished_at = context.now;
+  flow.facts.untold_schedule = flow.spec.schedule.has_value();
   if (flow.facts.cancel) flow.facts.cancel->done = true;
   if (flow.facts.ended() == flow.facts.members) start_retention(flow, context);
   const EventType type = state == FlowState::completed ? EventType::flow_completed
@@ -618,6 +620,7 @@ void member_due(Workspace& workspace, Slot& slot, const Context& context) {
 void flow_due(Workspace& workspace, Slot& slot, const Context& context) {
   slot.changed = true;  // moves the due entry
   FlowFacts& facts = slot.flow()->facts;
+  if (facts.untold_schedule) return tell_schedule(workspace, slot, context);
   if (facts.replay) return prepare_replay(workspace, slot, context);
   if (is_cancelling(facts)) return cancel_members(workspace, slot, context);
   if (is_to_be_removed(facts, context.now)) return remove_members(workspace, slot, context);

@@ -337,7 +337,7 @@ Result<void> admit_node(CreateRequest& request, const FlowRequest& flow, const I
 
 }  // namespace
 
-Result<void> admit(FlowRequest& request, const IngressLimits& limits) {
+Result<void> admit_folded(FlowRequest& request, const IngressLimits& limits) {
   FF_TRY_VOID(admit_namespace(request.name_space));
   FF_TRY_VOID(admit_path_segment(request.name_space, "namespace"));
   FF_TRY_VOID(admit_text(request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
@@ -359,7 +359,11 @@ Result<void> admit(FlowRequest& request, const IngressLimits& limits) {
   std::size_t bytes = 0;
   FF_TRY_VOID(
       admit_nodes(request.nodes, [&](CreateRequest& node) { return admit_node(node, request, limits); }, bytes));
-  FF_TRY_VOID(admit_bytes_of_flow(bytes));
+  return admit_bytes_of_flow(bytes);
+}
+
+Result<void> admit(FlowRequest& request, const IngressLimits& limits) {
+  FF_TRY_VOID(admit_folded(request, limits));
   return unfold_flows(request);
 }
 

@@ -19,6 +19,8 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits);
 // The texts and numbers of a flow; its nodes get the namespace, the creator and the trace of the flow. The graph is
 // checked by plan_flow.
 Result<void> admit(FlowRequest& request, const IngressLimits& limits);
+// The same, with nodes that are flows left as they were given.
+Result<void> admit_folded(FlowRequest& request, const IngressLimits& limits);
 // What is added to a flow. Its namespace is not known here; core/flow_growth.hpp checks and fills in what depends on it.
 Result<void> admit(FlowAddition& addition, const IngressLimits& limits);
 Result<void> admit_node_names(const std::vector<std::string>& names);

@@ -279,6 +279,13 @@ std::string name_of_record(const Key& key) {
       if (is_printable(name)) return "schedule " + name + " of namespace " + id.substr(0, id.find('\0'));
       break;
     }
+    case RecordKind::schedule_flow: {
+      const std::size_t zero = id.find('\0');
+      if (zero != std::string::npos && is_printable(id.substr(zero + 1))) {
+        return "flow of schedule " + id.substr(zero + 1) + " of namespace " + id.substr(0, zero);
+      }
+      break;
+    }
     case RecordKind::idempotency: return "idempotency key " + to_hex(id);
     case RecordKind::keyring: return "the signing keys";
     case RecordKind::api_keys: return "the API keys";

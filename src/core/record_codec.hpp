@@ -166,4 +166,22 @@ inline Error unknown_layout(const char* what) {
   return Error{Errc::corruption, std::string("stored bytes of ") + what + " have an unknown layout", {}, {}};
 }
 
+// What the spec of an execution or a flow of a schedule has more.
+template <class Origin>
+void put_origin(Encoder& out, const Origin& origin) {
+  out.text(origin.name);
+  out.unsigned_number(origin.incarnation);
+  out.number(origin.scheduled_at);
+  out.boolean(origin.tells);
+}
+template <class Origin>
+Origin get_origin_as(Decoder& in) {
+  Origin origin;
+  origin.name = in.text();
+  origin.incarnation = in.unsigned_number();
+  origin.scheduled_at = in.number();
+  origin.tells = in.boolean();
+  return origin;
+}
+
 }  // namespace flowfabric::record_codec

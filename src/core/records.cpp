@@ -296,23 +296,6 @@ std::uint32_t parts_of_facts(std::uint8_t layout) {
   return facts_steps | (layout >= layout_5 ? facts_member : 0U) | (layout >= layout_6 ? facts_growth : 0U);
 }
 
-// What layout 4 of a spec adds.
-void put_origin(Encoder& out, const ScheduleOrigin& origin) {
-  out.text(origin.name);
-  out.unsigned_number(origin.incarnation);
-  out.number(origin.scheduled_at);
-  out.boolean(origin.tells);
-}
-
-ScheduleOrigin get_origin(Decoder& in) {
-  ScheduleOrigin origin;
-  origin.name = in.text();
-  origin.incarnation = in.unsigned_number();
-  origin.scheduled_at = in.number();
-  origin.tells = in.boolean();
-  return origin;
-}
-
 }  // namespace
 
 KeyringRecord::SigningKey make_signing_key(std::uint32_t key_id, TimestampMs created_at, const Entropy& entropy) {
@@ -374,7 +357,7 @@ static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   if (layout >= layout_2) spec.traceparent = in.text();
   const std::uint32_t parts = parts_of_spec(in, layout);
   if ((parts & spec_member) != 0) spec.member = decode_membership(in);
-  if ((parts & spec_schedule) != 0) spec.schedule = get_origin(in);
+  if ((parts & spec_schedule) != 0) spec.schedule = get_origin_as<ScheduleOrigin>(in);
   return finished(in, "an execution's spec");
 }
 

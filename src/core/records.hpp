@@ -30,7 +30,7 @@ enum class SatelliteKind : std::uint8_t {
   approval_context = 7  // by the number of the waitpoint
 };
 
-// The firing of a schedule of the same namespace that has created an execution.
+// The firing of a schedule of the same namespace that has created an execution or a flow.
 struct ScheduleOrigin {
   std::string name;
   std::uint64_t incarnation = 0;
@@ -196,6 +196,7 @@ struct FlowSpec {
   std::uint32_t edge_count = 0;
   std::vector<std::uint32_t> sinks;  // members without outgoing edges, the first `limits::max_flow_outputs`
   std::string traceparent;
+  std::optional<ScheduleOrigin> schedule{};
 
   friend bool operator==(const FlowSpec&, const FlowSpec&) = default;
 };
@@ -272,6 +273,7 @@ struct FlowFacts {
   std::uint32_t added_edges = 0;                    // beside those of the spec
   std::optional<std::vector<std::uint32_t>> sinks;  // instead of those of the spec
   std::optional<FlowReplay> replay;                 // while it is being prepared
+  bool untold_schedule = false;                     // it has ended, and its schedule has not been told
 
   std::uint32_t ended() const { return succeeded + failed + cancelled + expired + skipped; }
   friend bool operator==(const FlowFacts&, const FlowFacts&) = default;

@@ -2,6 +2,8 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "core/records.hpp"
+#include "core/schedule_records.hpp"
 #include "core/schedule_times.hpp"
 #include "core/schedule_work.hpp"
 
@@ -18,14 +20,23 @@ Result<void> admit_schedule_number(std::int64_t value, const std::string& field,
       field, "is " + std::to_string(value) + "; allowed: " + std::to_string(min) + " to " + std::to_string(max));
 }
 
-// The names of fields of the execution begin with this.
-Result<void> of_execution(Result<void> admitted) {
+// The names of fields of what each firing creates begin with this.
+Result<void> placed_in(const std::string& prefix, Result<void> admitted) {
   if (admitted) return admitted;
   Error error = admitted.error();
-  const std::string prefix = "execution.";
   error.message = prefix + error.message;
   error.field = prefix + error.field;
   return Unexpected(std::move(error));
+}
+
+Result<void> admit_own_tags(const Tags& tags) {
+  for (const char* tag : {schedule_name_tag, schedule_time_tag}) {
+    if (tags.contains(tag)) return refuse_schedule("tags", std::string(tag) + " is set by the schedule itself");
+  }
+  constexpr std::size_t own_tags = 2;
+  if (tags.size() + own_tags <= limits::max_tags) return {};
+  return refuse_schedule("tags", "has " + std::to_string(tags.size()) + " entries; allowed: at most " +
+                                     std::to_string(limits::max_tags - own_tags) + " beside the two of the schedule");
 }
 
 // Each firing computes them, so a request cannot have them.
@@ -42,15 +53,77 @@ Result<void> admit_template(const CreateRequest& request) {
                     std::to_string(limits::max_schedule_payload_bytes),
                 "payload");
   }
-  for (const char* tag : {schedule_name_tag, schedule_time_tag}) {
-    if (request.tags.contains(tag)) return refuse_schedule("tags", std::string(tag) + " is set by the schedule itself");
-  }
-  constexpr std::size_t own_tags = 2;
-  if (request.tags.size() + own_tags > limits::max_tags) {
-    return refuse_schedule("tags", "has " + std::to_string(request.tags.size()) + " entries; allowed: at most " +
-                                       std::to_string(limits::max_tags - own_tags) + " beside the two of the schedule");
+  return admit_own_tags(request.tags);
+}
+
+Result<void> admit_node_template(const CreateRequest& request) {
+  if (request.delay_until != 0) return refuse_schedule("delay_until", "is given; use delay_ms, from each firing on");
+  if (request.deadline_at != 0) return refuse_schedule("deadline_at", "is given; use deadline_ms, from each firing on");
+  return admit_own_tags(request.tags);
+}
+
+Result<void> admit_node_templates(const std::vector<FlowNode>& nodes, std::size_t depth = 0) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::string place = "nodes[" + std::to_string(i) + "].";
+    FF_TRY_VOID(placed_in(place, admit_node_template(nodes[i].request)));
+    if (!nodes[i].flow || depth > limits::max_flow_depth) continue;
+    FF_TRY_VOID(placed_in(place + "flow.", admit_node_templates(nodes[i].flow->nodes, depth + 1)));
   }
   return {};
+}
+
+Result<void> admit_flow_size(const FlowRequest& flow) {
+  FF_TRY(scheduled, scheduled_flow(flow));
+  if (scheduled.nodes > limits::max_schedule_flow_nodes) {
+    return refuse_schedule("nodes", "has " + std::to_string(scheduled.nodes) +
+                                        " entries with those of flows in it; allowed in a schedule: at most " +
+                                        std::to_string(limits::max_schedule_flow_nodes));
+  }
+  const std::size_t bytes = encode(ScheduleFlowRecord{flow, {}}).size();
+  if (bytes <= limits::max_schedule_flow_bytes) return {};
+  return fail(Errc::payload_too_large,
+              "nodes: the definition has " + std::to_string(bytes) +
+                  " bytes as stored; allowed in a schedule: at most " + std::to_string(limits::max_schedule_flow_bytes),
+              "nodes");
+}
+
+// Each firing computes ids and times, so a definition cannot have them.
+Result<void> admit_flow_template(FlowRequest& flow, const std::string& name_space, const IngressLimits& limits) {
+  if (flow.name_space != name_space && flow.name_space != default_namespace) {
+    return refuse_schedule("namespace", "is \"" + flow.name_space +
+                                            "\"; the flow is in the namespace of its schedule, \"" + name_space + "\"");
+  }
+  flow.name_space = name_space;
+  if (flow.id) return refuse_schedule("id", "is given; the ids of flows are computed");
+  if (!flow.idempotency_key.empty()) {
+    return refuse_schedule("idempotency_key", "is given; each scheduled time has one flow without it");
+  }
+  if (flow.open) return refuse_schedule("open", "is true; nobody would seal the flows of a schedule");
+  if (flow.deadline_at != 0) return refuse_schedule("deadline_at", "is given; use deadline_ms, from each firing on");
+  FF_TRY_VOID(admit_own_tags(flow.tags));
+  FF_TRY_VOID(admit_node_templates(flow.nodes));
+  FF_TRY_VOID(admit_folded(flow, limits));
+  return admit_flow_size(flow);
+}
+
+// As it is when nobody has set anything. The creator may have been filled in.
+bool is_untouched(const CreateRequest& request) {
+  CreateRequest untouched;
+  untouched.name_space = request.name_space;
+  untouched.creator = request.creator;
+  return request_digest(request) == request_digest(untouched) && !request.id && request.idempotency_key.empty() &&
+         request.delay_until == 0 && !request.delay_ms && request.deadline_at == 0 && !request.deadline_ms;
+}
+
+Result<void> admit_target(ScheduleSpec& spec, const IngressLimits& limits) {
+  if (spec.flow) {
+    if (!is_untouched(spec.execution) || !spec.execution.creator.empty())
+      return refuse_schedule("flow", "is given beside execution; give one of them");
+    return placed_in("flow.", admit_flow_template(*spec.flow, spec.execution.name_space, limits));
+  }
+  if (is_untouched(spec.execution)) return refuse_schedule("execution", "is missing, and so is flow; give one of them");
+  FF_TRY_VOID(placed_in("execution.", admit_template(spec.execution)));
+  return placed_in("execution.", admit(spec.execution, limits));
 }
 
 Result<void> admit_exceptions(const std::vector<std::string>& exceptions) {
@@ -97,8 +170,7 @@ Result<void> admit_schedule_times(const ScheduleSpec& spec, const TimeZones* zon
 Result<void> admit(ScheduleSpec& spec, const IngressLimits& limits, const TimeZones* zones) {
   FF_TRY_VOID(admit_schedule_times(spec, zones));
   FF_TRY_VOID(admit_lateness(spec));
-  FF_TRY_VOID(of_execution(admit_template(spec.execution)));
-  return of_execution(admit(spec.execution, limits));
+  return admit_target(spec, limits);
 }
 
 Result<void> admit(ScheduleRequest& request, const IngressLimits& limits, const TimeZones* zones) {

@@ -32,6 +32,67 @@ TEST(ScheduleIngress, WhatIsGoodIsAdmitted) {
   EXPECT_EQ(request.execution.required_capabilities, (std::vector<std::string>{"a", "b"}));
 }
 
+ScheduleRequest good_flow() {
+  ScheduleRequest request = good();
+  request.execution = {};
+  request.flow.emplace();
+  request.flow->kind = "report";
+  FlowNode& node = request.flow->nodes.emplace_back();
+  node.name = "a";
+  node.request.kind = "job";
+  return request;
+}
+
+TEST(ScheduleIngress, AFlowInsteadOfAnExecution) {
+  ScheduleRequest request = good_flow();
+  request.name_space = "tenant";
+  EXPECT_TRUE(admit(request, IngressLimits{}, nullptr));
+  EXPECT_EQ(request.flow->name_space, "tenant");
+  EXPECT_EQ(request.flow->nodes[0].request.name_space, "tenant");
+}
+
+TEST(ScheduleIngress, EveryRefusalOfAFlowNamesItsField) {
+  using R = ScheduleRequest;
+  struct Row {
+    const char* field;
+    void (*change)(R&);
+  };
+  const Row rows[] = {
+      {"flow", [](R& r) { r.execution.kind = "job"; }},
+      {"execution", [](R& r) { r.flow.reset(); }},
+      {"flow.id", [](R& r) { r.flow->id.emplace(); }},
+      {"flow.idempotency_key", [](R& r) { r.flow->idempotency_key = "k"; }},
+      {"flow.open", [](R& r) { r.flow->open = true; }},
+      {"flow.deadline_at", [](R& r) { r.flow->deadline_at = limits::max_timestamp_ms; }},
+      {"flow.namespace", [](R& r) { r.flow->name_space = "another"; }},
+      {"flow.kind", [](R& r) { r.flow->kind = ""; }},
+      {"flow.nodes", [](R& r) { r.flow->nodes.clear(); }},
+      {"flow.tags", [](R& r) { r.flow->tags["schedule.at"] = "x"; }},
+      {"flow.nodes[0].tags", [](R& r) { r.flow->nodes[0].request.tags["schedule.name"] = "x"; }},
+      {"flow.nodes[0].delay_until", [](R& r) { r.flow->nodes[0].request.delay_until = limits::max_timestamp_ms; }},
+      {"flow.nodes[0].deadline_at", [](R& r) { r.flow->nodes[0].request.deadline_at = limits::max_timestamp_ms; }},
+      {"flow.nodes[0].kind", [](R& r) { r.flow->nodes[0].request.kind = ""; }},
+      {"flow.edges[0].to", [](R& r) { r.flow->edges = {{"a", "b"}}; }},
+      {"flow.nodes",
+       [](R& r) {
+         const FlowNode node = r.flow->nodes[0];
+         for (std::size_t i = 0; i < limits::max_schedule_flow_nodes; ++i) {
+           r.flow->nodes.push_back(node);
+           r.flow->nodes.back().name = "n" + std::to_string(i);
+         }
+       }},
+      {"flow.nodes",
+       [](R& r) { r.flow->nodes[0].request.payload = std::string(limits::max_schedule_flow_bytes, 'x'); }},
+  };
+  for (const Row& row : rows) {
+    ScheduleRequest request = good_flow();
+    row.change(request);
+    const auto admitted = admit(request, IngressLimits{}, nullptr);
+    ASSERT_FALSE(admitted) << row.field;
+    EXPECT_EQ(admitted.error().field, row.field) << admitted.error().message;
+  }
+}
+
 TEST(ScheduleIngress, EveryRefusalNamesItsField) {
   using R = ScheduleRequest;
   struct Row {
@@ -64,7 +125,7 @@ TEST(ScheduleIngress, EveryRefusalNamesItsField) {
       {"start_window_ms", [](R& r) { r.start_window_ms = INT64_MAX; }},
       {"catch_up_limit", [](R& r) { r.catch_up_limit = 0; }},
       {"catch_up_limit", [](R& r) { r.catch_up_limit = 1001; }},
-      {"execution.kind", [](R& r) { r.execution.kind = ""; }},
+      {"execution", [](R& r) { r.execution.kind = ""; }},
       {"execution.lane", [](R& r) { r.execution.lane = ""; }},
       {"execution.id", [](R& r) { r.execution.id = Uuid{}; }},
       {"execution.idempotency_key", [](R& r) { r.execution.idempotency_key = "k"; }},

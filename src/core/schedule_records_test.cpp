@@ -57,7 +57,7 @@ ScheduleRecord full_schedule() {
   schedule.running = {{firing_id(schedule, 26), 26}};
   schedule.buffered = BufferedFiring{firing_id(schedule, 27), 27, FiringCause::trigger};
   schedule.history = {
-      {28, 29, FiringCause::backfill, FiringOutcome::fired, firing_id(schedule, 28), Outcome::failed, 30, "x"}};
+      {28, 29, FiringCause::backfill, FiringOutcome::fired, firing_id(schedule, 28), {}, Outcome::failed, 30, "x"}};
   schedule.armed_due = 31;
   return schedule;
 }
@@ -139,6 +139,87 @@ TEST(ScheduleRecord, AnExecutionKnowsItsSchedule) {
   EXPECT_EQ(decode_spec(encode(spec))->schedule, spec.schedule);
   spec.schedule.reset();
   EXPECT_EQ(encode(spec).front(), 1) << "others are written as before";
+}
+
+FlowRequest scheduled_flow_of_test() {
+  FlowRequest flow;
+  flow.kind = "flow-kind";
+  flow.nodes.push_back({"a", {}, {}});
+  flow.nodes[0].request.kind = "job";
+  flow.nodes[0].request.payload = "payload";
+  InnerFlow inner;
+  inner.nodes.push_back({"b", {}, {}});
+  inner.nodes[0].request.kind = "job";
+  inner.nodes[0].request.lane = "inside";
+  inner.failure_policy = FailurePolicy::continue_others;
+  flow.nodes.push_back({"whole", {}, inner});
+  flow.edges = {{"a", "whole", EdgeKind::on_finish, "g"}};
+  flow.groups = {{"whole", "g", GroupPolicy::quorum, 1, GroupRest::cancel_remaining}};
+  flow.failure_policy = FailurePolicy::continue_others;
+  flow.deadline_ms = 5;
+  flow.retention.failed_ms = 6;
+  flow.tags = {{"app.x", "y"}};
+  flow.creator = "somebody";
+  return flow;
+}
+
+TEST(ScheduleRecord, AFlowIsReadAsItWasWritten) {
+  const ScheduleFlowRecord record{scheduled_flow_of_test(), {}};
+  Record stored_flow;
+  stored_flow.key = schedule_flow_key("tenant", "s");
+  stored_flow.body = encode(record);
+  const auto read = decode_schedule_flow(stored_flow);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(encode(*read), stored_flow.body);
+  EXPECT_EQ(read->lanes, (std::vector<std::string>{"default", "inside"}));
+  EXPECT_EQ(read->request.nodes.at(1).flow->nodes.at(0).name, "b");
+  EXPECT_EQ(read->request.edges.at(0).group, "g");
+  EXPECT_EQ(read->request.groups.at(0).k, 1U);
+  EXPECT_EQ(read->request.deadline_ms, 5);
+  EXPECT_EQ(read->request.nodes.at(0).request.payload, "payload");
+  for (std::size_t n = 0; n < stored_flow.body.size(); ++n) {
+    Record cut = stored_flow;
+    cut.body.resize(n);
+    EXPECT_FALSE(decode_schedule_flow(cut)) << n;
+  }
+}
+
+TEST(ScheduleRecord, FlowsHaveALayoutOfTheirOwn) {
+  ScheduleRecord schedule = full_schedule();
+  EXPECT_EQ(encode(schedule).front(), 1) << "without flows it is written as before";
+  const std::uint64_t before = spec_digest(schedule);
+  schedule.flow = ScheduledFlow{"flow-kind", 3, 7};
+  EXPECT_NE(spec_digest(schedule), before);
+  schedule.running.push_back({{}, 31, firing_id(schedule, 31)});
+  schedule.history.back().flow_id.swap(schedule.history.back().execution_id);
+  const auto read = decode_schedule(stored(schedule));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(encode(*read), encode(schedule));
+  EXPECT_EQ(read->flow, schedule.flow);
+  EXPECT_EQ(read->running, schedule.running);
+  EXPECT_EQ(read->history, schedule.history);
+  schedule.flow.reset();
+  EXPECT_EQ(encode(schedule).front(), 2) << "what runs is a flow still";
+}
+
+TEST(ScheduleRecord, AFlowKnowsItsSchedule) {
+  FlowRecord flow;
+  flow.id = firing_id(full_schedule(), 5);
+  flow.spec.kind = "k";
+  EXPECT_EQ(encode(flow.spec).front(), 1) << "others are written as before";
+  EXPECT_EQ(encode(flow.facts).front(), 1);
+  flow.spec.schedule = ScheduleOrigin{"s", 7, 8, true};
+  flow.facts.untold_schedule = true;
+  flow.facts.state = FlowState::completed;
+  flow.facts.finished_at = 9;
+  Record stored_flow;
+  stored_flow.key = flow_key(flow.id);
+  stored_flow.fixed = encode(flow.spec);
+  stored_flow.body = encode(flow.facts);
+  const auto read = decode_flow(stored_flow);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->spec, flow.spec);
+  EXPECT_EQ(read->facts, flow.facts);
 }
 
 TEST(ScheduleRecord, WhenItIsDue) {

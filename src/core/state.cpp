@@ -393,6 +393,7 @@ TimestampMs next_due(const Facts& facts) {
 }
 
 TimestampMs next_due(const FlowFacts& facts) {
+  if (facts.untold_schedule) return facts.finished_at;
   if (facts.replay) return facts.replay->at;
   if (facts.cancel && !facts.cancel->done) return facts.cancel->at;
   return has_ended(facts.state) ? facts.retain_until : facts.deadline_at;

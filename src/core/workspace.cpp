@@ -54,6 +54,7 @@ Result<void> decode_into(Slot& slot, const Record& record) {
     case RecordKind::api_keys: return keep(slot, decode_api_keys(record.body));
     case RecordKind::worker: return keep(slot, decode_worker(record.body));
     case RecordKind::schedule: return keep(slot, decode_schedule(record));
+    case RecordKind::schedule_flow: return keep(slot, decode_schedule_flow(record));
     case RecordKind::limit_pool: {
       FF_TRY(pool, decode_pool(record));
       slot.indexed_due = armed_entry(record.key, pool.armed_due, grouping(pool));
@@ -133,6 +134,8 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     if (slot.version == 0) change.fixed = encode_fixed(*schedule);
     change.body = encode(*schedule);
     change.listing = listing_of(*schedule);
+  } else if (const ScheduleFlowRecord* scheduled = slot.schedule_flow()) {
+    change.body = encode(*scheduled);
   } else if (const PoolRecord* pool = slot.pool()) {
     if (slot.version == 0) change.fixed = encode_fixed(*pool);
     change.body = encode(*pool);

@@ -44,7 +44,8 @@ struct Slot {
   // every slot as large.
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
                KeyringRecord, ApiKeysRecord, HooksRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord,
-               std::unique_ptr<ScheduleRecord>, std::unique_ptr<PoolRecord>, std::unique_ptr<LimitsRecord>>
+               std::unique_ptr<ScheduleRecord>, std::unique_ptr<ScheduleFlowRecord>, std::unique_ptr<PoolRecord>,
+               std::unique_ptr<LimitsRecord>>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;
@@ -80,6 +81,10 @@ struct Slot {
     return held == nullptr ? nullptr : held->get();
   }
   ScheduleRecord* schedule() { return const_cast<ScheduleRecord*>(std::as_const(*this).schedule()); }
+  const ScheduleFlowRecord* schedule_flow() const {
+    const auto* held = std::get_if<std::unique_ptr<ScheduleFlowRecord>>(&record);
+    return held == nullptr ? nullptr : held->get();
+  }
   const PoolRecord* pool() const {
     const auto* held = std::get_if<std::unique_ptr<PoolRecord>>(&record);
     return held == nullptr ? nullptr : held->get();

@@ -1,6 +1,7 @@
 #include "engine/schedule_reads.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
@@ -39,8 +40,9 @@ ScheduleSummary summarize_schedule(const ScheduleRecord& schedule) {
   summary.every_ms = schedule.spec.every_ms;
   summary.time_zone = schedule.spec.time_zone;
   summary.overlap = schedule.spec.overlap;
-  summary.kind = schedule.spec.execution.kind;
-  summary.lane = schedule.spec.execution.lane;
+  summary.flow = schedule.flow.has_value();
+  summary.kind = schedule.flow ? schedule.flow->kind : schedule.spec.execution.kind;
+  if (!schedule.flow) summary.lane = schedule.spec.execution.lane;
   summary.next_at = schedule.next_at;
   summary.last_fired_at = schedule.last_fired_at;
   if (!schedule.history.empty()) summary.last = schedule.history.back();
@@ -95,7 +97,47 @@ bool is_wanted(const ScheduleSummary& summary, const ListSchedulesRequest& reque
   return states.empty() || std::find(states.begin(), states.end(), summary.state) != states.end();
 }
 
-std::vector<Reason> explain_schedule(const ScheduleRecord& schedule, LaneState lane, TimestampMs now) {
+using LaneStates = std::map<std::string, LaneState>;
+
+// The definition of the flow, from its own record.
+Result<void> add_flow(Store& store, ScheduleRecord& schedule) {
+  if (!schedule.flow) return {};
+  FF_TRY(records, store.load({schedule_flow_key(schedule.name_space, schedule.name)}));
+  if (records.empty())
+    return fail(Errc::corruption, "the definition of the flow of the schedule is missing in the store");
+  FF_TRY(definition, decode_schedule_flow(records.front()));
+  schedule.spec.flow = std::move(definition.request);
+  schedule.spec.flow->name_space = schedule.name_space;
+  return {};
+}
+
+Result<LaneStates> lanes_of_schedule(Store& store, const ScheduleRecord& schedule) {
+  const std::vector<std::string> names =
+      schedule.spec.flow ? lanes_of(*schedule.spec.flow) : std::vector<std::string>{schedule.spec.execution.lane};
+  std::vector<Key> keys;
+  for (const std::string& name : names) keys.push_back(lane_key(name));
+  FF_TRY(records, store.load(keys));
+  LaneStates lanes;
+  for (const Record& stored : records) {
+    FF_TRY(lane, decode_lane(stored.body));
+    lanes[lane.info.lane] = lane.info.state;
+  }
+  return lanes;
+}
+
+void explain_lanes(const LaneStates& lanes, std::vector<Reason>& reasons) {
+  for (const auto& [name, state] : lanes) {
+    if (state == LaneState::draining || state == LaneState::disabled) {
+      reasons.push_back(
+          {"lane_closed", "Lane \"" + name + "\" is " + std::string(to_string(state)) + ": firings are refused.", 0});
+    }
+    if (state == LaneState::paused) {
+      reasons.push_back({"lane_paused", "Lane \"" + name + "\" is paused: executions are created and wait.", 0});
+    }
+  }
+}
+
+std::vector<Reason> explain_schedule(const ScheduleRecord& schedule, const LaneStates& lanes, TimestampMs now) {
   std::vector<Reason> reasons;
   if (schedule.state == ScheduleState::paused) {
     std::string sentence = "It was paused at " + format_utc(schedule.changed_at) + " by " + schedule.changed_by;
@@ -116,19 +158,11 @@ std::vector<Reason> explain_schedule(const ScheduleRecord& schedule, LaneState l
   if (schedule.buffered) {
     reasons.push_back({"buffered",
                        "The firing of " + format_utc(schedule.buffered->scheduled_at) + " waits for " +
-                           std::to_string(schedule.running.size()) + " executions to end.",
+                           std::to_string(schedule.running.size()) +
+                           (schedule.flow ? " flows to end." : " executions to end."),
                        0});
   }
-  if (lane == LaneState::draining || lane == LaneState::disabled) {
-    reasons.push_back(
-        {"lane_closed",
-         "Lane \"" + schedule.spec.execution.lane + "\" is " + std::string(to_string(lane)) + ": firings are refused.",
-         0});
-  }
-  if (lane == LaneState::paused) {
-    reasons.push_back({"lane_paused",
-                       "Lane \"" + schedule.spec.execution.lane + "\" is paused: executions are created and wait.", 0});
-  }
+  explain_lanes(lanes, reasons);
   return reasons;
 }
 
@@ -144,16 +178,12 @@ Result<NextRuns> runs_of(Store& store, const TimeZones* zones, const ScheduleSpe
 Result<ScheduleDescription> describe_schedule(Store& store, const TimeZones* zones, const std::string& name_space,
                                               const std::string& name) {
   FF_TRY(schedule, load_schedule(store, name_space, name));
-  FF_TRY(lanes, store.load({lane_key(schedule.spec.execution.lane)}));
-  LaneState lane = LaneState::active;
-  if (!lanes.empty()) {
-    FF_TRY(record, decode_lane(lanes.front().body));
-    lane = record.info.state;
-  }
+  FF_TRY_VOID(add_flow(store, schedule));
+  FF_TRY(lanes, lanes_of_schedule(store, schedule));
   FF_TRY(now_us, store.now_us());
   ScheduleDescription out;
   out.summary = summarize_schedule(schedule);
-  out.explain = explain_schedule(schedule, lane, now_us / 1000);
+  out.explain = explain_schedule(schedule, lanes, now_us / 1000);
   // The next one may have come already.
   const auto times = ScheduleTimes::of(schedule.spec, zones);
   if (times && schedule.next_at != 0) out.next = times->next(schedule.next_at - 1, limits::described_next_runs);

@@ -4,6 +4,7 @@
 #include <flowfabric/schedules.hpp>
 
 #include "wire/bodies.hpp"
+#include "wire/flow_shapes.hpp"
 #include "wire/shapes.hpp"
 
 namespace flowfabric::bodies {
@@ -64,6 +65,16 @@ inline constexpr auto schedule_time_fields = std::tuple{
     moment("end_at", &ScheduleSpec::end_at, "No firings from this time on.").up_to(limits::max_timestamp_ms),
 };
 
+// Left out if each firing creates a flow.
+struct ScheduledExecution {
+  static bool present(const ScheduleSpec& spec) { return !spec.flow; }
+  static Result<void> read(const Value& value, const At& at, ScheduleSpec& spec) {
+    return Codec<CreateRequest>::read(value, at, spec.execution);
+  }
+  static void write(Writer& writer, const ScheduleSpec& spec) { Codec<CreateRequest>::write(writer, spec.execution); }
+  static std::string schema(Schemas& schemas) { return Codec<CreateRequest>::schema(schemas); }
+};
+
 template <>
 struct Shape<ScheduleSpec> {
   using S = ScheduleSpec;
@@ -74,15 +85,20 @@ struct Shape<ScheduleSpec> {
           field("jitter_ms", &S::jitter_ms, "Each firing is late by a part of this, the same on every server (0).")
               .up_to(limits::max_duration_ms),
           field("overlap", &S::overlap,
-                "What a firing does while an execution of an earlier one has not ended (skip)."),
+                "What a firing does while the execution or flow of an earlier one has not ended (skip)."),
           field("catch_up", &S::catch_up, "Which of the firings that were missed are made up for (last)."),
           field("catch_up_limit", &S::catch_up_limit, "With `catch_up` all: only the last so many (100).")
               .within(1, limits::max_catch_up),
           field("start_window_ms", &S::start_window_ms, "A firing that is later than this was missed (a minute).")
               .up_to(limits::max_duration_ms),
-          required("execution", &S::execution,
-                   "What each firing creates. The namespace is that of the schedule; it can have neither an id nor an "
-                   "idempotency key, and no absolute times."),
+          Special<ScheduledExecution>{"execution",
+                                      "What each firing creates, unless `flow` is given. The namespace is that of the "
+                                      "schedule; it can have neither an "
+                                      "id nor an idempotency key, and no absolute times."},
+          field("flow", &S::flow,
+                "Instead of `execution`: the flow that each firing creates. The same holds for its times and ids; it "
+                "cannot be "
+                "open, and has at most 1,000 nodes."),
       });
 };
 
@@ -130,9 +146,9 @@ FF_SHAPE(bodies::ScheduleBody, "ScheduleBody",
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(bodies::TriggerBody, "TriggerBody",
          field("namespace", &T::name_space, about_schedule_namespace).within(1, limits::max_namespace_bytes),
-         field("ignore_overlap", &T::ignore_overlap, "Start beside executions that run, whatever the policy (false)."),
+         field("ignore_overlap", &T::ignore_overlap, "Start beside what runs, whatever the policy (false)."),
          field("idempotency_key", &T::idempotency_key,
-               "Repeating the call with the same key starts nothing new while the execution is kept.")
+               "Repeating the call with the same key starts nothing new while the execution or flow is kept.")
              .up_to(limits::max_idempotency_key_bytes),
          field("reason", &T::reason, about_reason).up_to(limits::max_reason_bytes))
 FF_SHAPE(bodies::BackfillBody, "BackfillBody",
@@ -152,28 +168,31 @@ FF_SHAPE(ScheduleFiring, "ScheduleFiring", moment("scheduled_at", &T::scheduled_
          moment("at", &T::at, "When it was decided."), field("cause", &T::cause, "What made it fire."),
          field("outcome", &T::outcome, "What became of it."),
          field("execution_id", &T::execution_id, "The execution, if there is one."),
-         field("ended", &T::ended, "How that execution ended; none: it has not."),
+         field("flow_id", &T::flow_id, "The flow, if there is one."),
+         field("ended", &T::ended, "How that execution or flow ended; none: it has not."),
          field("count", &T::count, "How many in a row this entry stands for."),
          if_set("detail", &T::detail, "Why it was skipped or refused."))
 FF_SHAPE(ScheduleSummary, "ScheduleSummary", field("namespace", &T::name_space, "Its namespace."),
          field("name", &T::name, "Its name."), field("state", &T::state, "Its state."),
          if_set("cron", &T::cron, "Its expression."), if_set("every_ms", &T::every_ms, "Its interval."),
          if_set("time_zone", &T::time_zone, "Its time zone."), field("overlap", &T::overlap, "Its overlap policy."),
-         if_set("kind", &T::kind, "Of its executions."), if_set("lane", &T::lane, "Of its executions."),
+         if_set("kind", &T::kind, "Of its executions or flows."), if_set("lane", &T::lane, "Of its executions."),
+         field("flow", &T::flow, "It creates flows, not executions."),
          moment("next_at", &T::next_at, "The next firing, without jitter; absent: none."),
-         moment("last_fired_at", &T::last_fired_at, "When it last created an execution."),
+         moment("last_fired_at", &T::last_fired_at, "When it last created an execution or a flow."),
          field("last", &T::last, "What became of its last firing."),
-         field("fired", &T::fired, "How many executions it has created."),
+         field("fired", &T::fired, "How many of them it has created."),
          field("running", &T::running, "How many of them have not ended, as far as the overlap policy counts them."),
          moment("created_at", &T::created_at, "When it was created."),
          field("damage", &T::damage, "Why the stored record cannot be decoded."))
-FF_SHAPE(ScheduleCounts, "ScheduleCounts", field("fired", &T::fired, "Executions that were created."),
+FF_SHAPE(ScheduleCounts, "ScheduleCounts", field("fired", &T::fired, "Executions or flows that were created."),
          field("skipped", &T::skipped, "Firings that the overlap policy skipped."),
          field("missed", &T::missed, "Firings that were missed and not made up for."),
-         field("refused", &T::refused, "Firings whose execution could not be created."),
-         field("succeeded", &T::succeeded, "Executions that ended in success."),
-         field("unsuccessful", &T::unsuccessful, "Executions that ended otherwise."))
-FF_SHAPE(RunningFiring, "RunningFiring", field("execution_id", &T::execution_id, "The execution."),
+         field("refused", &T::refused, "Firings whose execution or flow could not be created."),
+         field("succeeded", &T::succeeded, "Executions or flows that ended in success."),
+         field("unsuccessful", &T::unsuccessful, "Executions or flows that ended otherwise."))
+FF_SHAPE(RunningFiring, "RunningFiring", field("execution_id", &T::execution_id, "The execution, if it is one."),
+         field("flow_id", &T::flow_id, "The flow, if it is one."),
          moment("scheduled_at", &T::scheduled_at, "The time for which it was created."))
 FF_SHAPE(ScheduleDescription, "ScheduleDescription", field("summary", &T::summary, "What listings show."),
          field("spec", &T::spec, "When it fires, and what it creates."),
@@ -183,7 +202,7 @@ FF_SHAPE(ScheduleDescription, "ScheduleDescription", field("summary", &T::summar
          if_set("changed_by", &T::changed_by, "Who made it."),
          if_set("reason", &T::reason, "Why it was paused or resumed."),
          field("counts", &T::counts, "Since it was created."),
-         field("running", &T::running, "Executions that the overlap policy counts as running."),
+         field("running", &T::running, "Executions or flows that the overlap policy counts as running."),
          moment("buffered_at", &T::buffered_at, "The scheduled time of the firing that waits."),
          field("history", &T::history, "The last hundred firings, newest first."),
          field("next", &T::next, "The next ten times, in milliseconds since the epoch, without jitter."),
@@ -195,8 +214,9 @@ FF_SHAPE(TriggerReply, "TriggerReply",
          field("outcome", &T::outcome, "fired, or what the overlap policy did: skipped, buffered."),
          moment("scheduled_at", &T::scheduled_at, "The time of the call."),
          field("execution_id", &T::execution_id, "The execution that was or will be created."),
+         field("flow_id", &T::flow_id, "The flow that was or will be created."),
          field("duplicate", &T::duplicate, "An earlier call with this idempotency key did it."))
-FF_SHAPE(BackfillReply, "BackfillReply", field("created", &T::created, "How many executions it created."),
+FF_SHAPE(BackfillReply, "BackfillReply", field("created", &T::created, "How many executions or flows it created."),
          field("existing", &T::existing, "How many scheduled times had theirs already."),
          field("executions", &T::executions, "The new ones, by scheduled time."))
 

@@ -99,6 +99,34 @@ TEST_F(SchedulesApi, times_are_previewed_without_a_schedule) {
   EXPECT_EQ(client.get("/v1/schedules").json.at("schedules").as_array().size(), 0u);
 }
 
+TEST_F(SchedulesApi, schedule_creates_flows_instead_of_executions) {
+  const std::string flow = R"({"kind":"import","nodes":[{"name":"a","kind":"job"},{"name":"b","kind":"job"}],)"
+                           R"("edges":[{"from":"a","to":"b"}]})";
+  const std::string spec = R"({"name":"report","every_ms":3600000,"flow":)" + flow + "}";
+  const Reply made = client.post("/v1/schedules", spec);
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_TRUE(client.post("/v1/schedules", spec).json.at("duplicate").as_bool());
+  const Reply fired = client.post(one + "/trigger", R"({"idempotency_key":"now"})");
+  ASSERT_EQ(fired.status, 200) << fired.body;
+  EXPECT_FALSE(fired.json.as_object().contains("execution_id")) << fired.body;
+  const Reply shown = client.get(one);
+  EXPECT_TRUE(shown.json.at("summary").at("flow").as_bool()) << shown.body;
+  EXPECT_EQ(text(shown.json.at("summary").at("kind")), "import");
+  EXPECT_FALSE(shown.json.at("spec").as_object().contains("execution")) << shown.body;
+  EXPECT_EQ(shown.json.at("spec").at("flow").at("nodes").as_array().size(), 2u);
+  EXPECT_EQ(shown.json.at("history").as_array().at(0).at("flow_id"), fired.json.at("flow_id"));
+  EXPECT_EQ(client.get("/v1/flows/" + text(fired.json.at("flow_id"))).status, 200);
+  EXPECT_EQ(client.get("/v1/flows?kind=import").json.at("flows").as_array().size(), 1u);
+  const auto events = client.get(one + "/history").json.at("events").as_array();
+  EXPECT_EQ(events.back().at("flow_id"), fired.json.at("flow_id"));
+  refuses(client.post("/v1/schedules", R"({"name":"x","every_ms":3600000})"), 400, "invalid_argument", "execution");
+  refuses(
+      client.post("/v1/schedules", R"({"name":"x","every_ms":3600000,"execution":{"kind":"k"},"flow":)" + flow + "}"),
+      400, "invalid_argument", "flow");
+  refuses(client.post("/v1/schedules", R"({"name":"x","every_ms":3600000,"flow":{"kind":"k","open":true}})"), 400,
+          "invalid_argument", "flow.open");
+}
+
 TEST_F(SchedulesApi, schedule_is_changed_paused_resumed_and_deleted) {
   make_schedule(R"("every_ms":3600000)");
   const Reply changed = client.send("PUT", one, R"({"every_ms":7200000,"execution":{"kind":"report"}})");

@@ -105,6 +105,18 @@ void check_schedule(std::string_view bytes) {
   FF_CHECK(expected_entries(record).has_value());
 }
 
+void check_schedule_flow(std::string_view bytes) {
+  Record record;
+  record.key = schedule_flow_key("n", "s");
+  record.version = 1;
+  record.body = bytes;
+  const auto flow = decode_schedule_flow(record);
+  if (!flow) return FF_CHECK(flow.error().code == Errc::corruption);
+  record.body = encode(*flow);
+  FF_CHECK(encode(*decode_schedule_flow(record)) == record.body);
+  (void)scheduled_flow(flow->request);
+}
+
 // Not stored bytes, but a spec has the text too.
 void check_cron(std::string_view text) {
   const auto cron = parse_cron(text);
@@ -116,7 +128,7 @@ void check_cron(std::string_view text) {
   FF_CHECK(next_local(*cron, {}, *next) == next);
 }
 
-constexpr std::array<void (*)(std::string_view), 24> decoders = {
+constexpr std::array<void (*)(std::string_view), 25> decoders = {
     [](std::string_view bytes) { check_record(bytes, decode_spec); },
     [](std::string_view bytes) { check_record(bytes, decode_facts); },
     [](std::string_view bytes) { check_record(bytes, decode_attempt); },
@@ -141,6 +153,7 @@ constexpr std::array<void (*)(std::string_view), 24> decoders = {
     [](std::string_view bytes) { check_record(bytes, decode_ended_wait); },
     [](std::string_view bytes) { check_record(bytes, decode_approval_context); },
     [](std::string_view bytes) { check_record(bytes, decode_hooks); },
+    check_schedule_flow,
 };
 
 }  // namespace

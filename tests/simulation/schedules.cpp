@@ -19,9 +19,26 @@ ScheduleRequest World::random_schedule() {
   request.start_window_ms = random_.between(0, 120) * 1000;
   // It ends by itself: an hour later there would be too much to do.
   request.end_at = now_ms() + random_.between(1, 20) * 60 * 1000;
+  if (random_.chance(300)) {
+    request.flow = scheduled_flow_request();
+    return request;
+  }
   request.execution.kind = "scheduled";
   request.execution.lane = random_.pick(lane_names);
   return request;
+}
+
+FlowRequest World::scheduled_flow_request() {
+  FlowRequest flow;
+  flow.kind = "scheduled-flow";
+  for (const char* name : {"first", "second"}) {
+    FlowNode& node = flow.nodes.emplace_back();
+    node.name = name;
+    node.request.kind = "scheduled";
+    node.request.lane = random_.pick(lane_names);
+  }
+  flow.edges = {{"first", "second"}};
+  return flow;
 }
 
 void World::operate_on_schedule() {

@@ -416,7 +416,7 @@ void Watcher::check_everything() {
   std::size_t seen = 0;
   for (const RecordKind kind :
        {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency, RecordKind::keyring,
-        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule,
+        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule, RecordKind::schedule_flow,
         RecordKind::limits, RecordKind::limit_pool}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;

@@ -62,6 +62,7 @@ struct ScheduleShadow {
   ScheduleRecord record;
   std::string position;  // of its newest event
   std::set<ExecutionId> fired;
+  std::set<FlowId> fired_flows;
   bool removed = false;
 };
 
@@ -151,6 +152,7 @@ class Watcher {
   void check_rate(const LimitInfo& limit, const StartsOf& starts) const;
   void check_held() const;
   std::size_t check_due_entries_of_limits(const std::map<Key, DueEntry>& due);
+  void check_fired_flow(ScheduleShadow& shadow, const FlowId& flow);
   void flow_changed(const Key& key);
   void flow_removed(const Key& key);
   void check_removed_flows();

@@ -47,10 +47,17 @@ void Watcher::schedule_changed(const Key& key) {
   const bool is_new = shadow.position.empty();
   const std::vector<Event> events = new_events(key, shadow.position);
   if (!is_new && shadow.record.incarnation == now.incarnation) check_firings(shadow, now, events);
-  if (is_new || shadow.record.incarnation != now.incarnation) shadow.fired.clear();
+  if (is_new || shadow.record.incarnation != now.incarnation) {
+    shadow.fired.clear();
+    shadow.fired_flows.clear();
+  }
   for (const Event& event : events) {
     if (event.type != EventType::schedule_fired) continue;
-    if (!event.execution_id) violated("a firing names its execution", "{}", now.name);
+    if (!event.execution_id && !event.flow_id) violated("a firing names its execution or flow", "{}", now.name);
+    if (event.flow_id) {
+      check_fired_flow(shadow, *event.flow_id);
+      continue;
+    }
     // The execution of a trigger with a key, or of a backfill, may come again once retention has removed it.
     const Shadow* known = find(*event.execution_id);
     const bool kept = known == nullptr || (known->incarnation == 0 && !known->removed);
@@ -59,6 +66,15 @@ void Watcher::schedule_changed(const Key& key) {
     }
   }
   shadow.record = std::move(now);
+}
+
+// Retention may have removed the flow of a backfill or of a trigger with a key; then it may come again.
+void Watcher::check_fired_flow(ScheduleShadow& shadow, const FlowId& flow) {
+  const auto known = flows_.find(flow_key(flow));
+  if (shadow.fired_flows.insert(flow).second || known == flows_.end()) return;
+  if (known->second.ends > 0 && !known->second.removed) {
+    violated("a firing happens once", "{} created {} again", shadow.record.name, to_string(flow));
+  }
 }
 
 void Watcher::check_firings(const ScheduleShadow& shadow, const ScheduleRecord& now, const std::vector<Event>& events) {

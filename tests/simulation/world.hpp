@@ -201,6 +201,7 @@ class World final : public Environment {
   Command random_growth(const Held& held);
   void operate_on_flow();
   ScheduleRequest random_schedule();
+  FlowRequest scheduled_flow_request();
   void operate_on_schedule();
   void delete_all_schedules();
   LimitRequest random_limit();

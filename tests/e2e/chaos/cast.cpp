@@ -88,7 +88,7 @@ void Role::look_after() {
 // ---- All of them
 
 Cast::Cast(std::filesystem::path folder, StoreChoice store, std::uint64_t executions, std::uint64_t seconds,
-           std::uint64_t seed)
+           std::uint64_t seed, const std::function<void(const std::string& store_url)>& prepare)
     : folder_(std::move(folder)), executions_(executions), seconds_(seconds), random_(seed) {
   if (store == StoreChoice::postgres) {
     // A restarting server first flushes its whole directory, file by file by default.
@@ -97,6 +97,7 @@ Cast::Cast(std::filesystem::path folder, StoreChoice store, std::uint64_t execut
   } else {
     store_url_ = "sqlite:" + (folder_ / "store.db").string();
   }
+  if (prepare) prepare(store_url_);
   add_servers();
   add_workers();
   look_after_all();
@@ -214,9 +215,13 @@ bool Cast::settle() {
   return false;
 }
 
-void Cast::start_over_for_reading() {
+void Cast::kill_clients_and_servers() {
   for (Role& worker : workers_) worker.kill_now();
   for (Role& server : servers_) server.kill_now();
+}
+
+void Cast::start_over_for_reading() {
+  kill_clients_and_servers();
   if (postgres_) {
     postgres_->kill();
     postgres_->start_again();

@@ -67,7 +67,7 @@ struct Kills {
 class Cast {
  public:
   Cast(std::filesystem::path folder, StoreChoice store, std::uint64_t executions, std::uint64_t seconds,
-       std::uint64_t seed);
+       std::uint64_t seed, const std::function<void(const std::string& store_url)>& prepare = {});
 
   // Kills at random for this time, and until each kind has been killed at least once.
   Kills rage();
@@ -76,6 +76,10 @@ class Cast {
   // Kills everything, and starts what is needed to examine the result.
   void start_over_for_reading();
 
+  // Nobody but the database runs any more.
+  void kill_clients_and_servers();
+
+  const std::string& store_url() const { return store_url_; }
   const std::vector<std::string>& urls() const { return urls_; }
   int worker_lives() const;
   // A sanitizer that only warns does not end its process; here its output is a test failure.

@@ -1313,7 +1313,8 @@ export interface RotateHookBody {
 }
 
 export interface RunningFiring {
-  execution_id: string;
+  execution_id?: string;
+  flow_id?: string;
   scheduled_at?: number;
 }
 
@@ -1353,6 +1354,7 @@ export interface ScheduleFiring {
   cause: 'timer' | 'trigger' | 'backfill';
   outcome: 'fired' | 'skipped' | 'buffered' | 'missed' | 'refused';
   execution_id?: string;
+  flow_id?: string;
   ended: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   count: number;
   detail?: string;
@@ -1374,7 +1376,8 @@ export interface ScheduleRequest {
   catch_up?: 'none' | 'last' | 'all';
   catch_up_limit?: number;
   start_window_ms?: number;
-  execution: CreateRequest;
+  execution?: CreateRequest;
+  flow?: FlowRequest;
 }
 
 export interface ScheduleSaved {
@@ -1399,7 +1402,8 @@ export interface ScheduleSpec {
   catch_up: 'none' | 'last' | 'all';
   catch_up_limit: number;
   start_window_ms: number;
-  execution: CreateRequest;
+  execution?: CreateRequest;
+  flow?: FlowRequest;
 }
 
 export interface ScheduleSummary {
@@ -1412,6 +1416,7 @@ export interface ScheduleSummary {
   overlap: 'skip' | 'buffer_one' | 'allow' | 'cancel_running';
   kind?: string;
   lane?: string;
+  flow: boolean;
   next_at?: number;
   last_fired_at?: number;
   last?: ScheduleFiring;
@@ -1437,7 +1442,8 @@ export interface ScheduleUpdateBody {
   catch_up?: 'none' | 'last' | 'all';
   catch_up_limit?: number;
   start_window_ms?: number;
-  execution: CreateRequest;
+  execution?: CreateRequest;
+  flow?: FlowRequest;
 }
 
 export interface Session {
@@ -1629,6 +1635,7 @@ export interface TriggerReply {
   outcome: 'fired' | 'skipped' | 'buffered' | 'missed' | 'refused';
   scheduled_at?: number;
   execution_id?: string;
+  flow_id?: string;
   duplicate: boolean;
 }
 

@@ -13,7 +13,7 @@ const moment = (at: number | undefined): string => (at ? toLocalInput(at) : '');
 
 /** `payload` is the JSON text of the payload, if it is JSON. */
 export function formOf(spec: ScheduleSpec, payload: string | undefined): FormValues {
-  const { execution } = spec;
+  const execution = spec.execution ?? { kind: '' };
   return {
     timing: spec.cron ? 'cron' : 'every', cron: spec.cron ?? '', every: compactDuration(spec.every_ms ?? 3_600_000), time_zone: spec.time_zone, exceptions: spec.exceptions.join('\n'),
     anchor_at: moment(spec.anchor_at), start_at: moment(spec.start_at), end_at: moment(spec.end_at), jitter: compactDuration(spec.jitter_ms).replace('0ms', '0s'), overlap: spec.overlap,

@@ -105,13 +105,13 @@ const outcomes: Record<Exclude<ScheduleFiring['outcome'], 'fired'>, FiringState>
 };
 
 /** What became of a firing, or of its execution. */
-export function firingState(firing: Pick<ScheduleFiring, 'outcome' | 'ended' | 'execution_id' | 'count'>): FiringState {
+export function firingState(firing: Pick<ScheduleFiring, 'outcome' | 'ended' | 'execution_id' | 'flow_id' | 'count'>): FiringState {
   if (firing.outcome !== 'fired') {
     const state = outcomes[firing.outcome];
     return firing.count > 1 ? { ...state, text: `${count(firing.count)} ${state.text}` } : state;
   }
   // Executions of a backfill are not followed one by one.
-  if (firing.execution_id === undefined) return { tone: 'quiet', text: `${count(firing.count)} created` };
+  if (firing.execution_id === undefined && firing.flow_id === undefined) return { tone: 'quiet', text: `${count(firing.count)} created` };
   return endings[firing.ended];
 }
 

@@ -46,7 +46,9 @@ function trigger({ about, done }: Props): void {
   const beside = (values: Record<string, string>): boolean => values['ignore_overlap'] === 'yes';
   confirm({
     title: `Fire ${visibleLine(about.summary.name)} now`,
-    text: <>An execution of kind <b>{visibleLine(about.spec.execution.kind)}</b> starts in lane <b>{visibleLine(about.spec.execution.lane ?? 'default')}</b>. The next time stays as it is.</>,
+    text: <>{about.spec.execution
+      ? <>An execution of kind <b>{visibleLine(about.spec.execution.kind)}</b> starts in lane <b>{visibleLine(about.spec.execution.lane ?? 'default')}</b>.</>
+      : <>A flow of kind <b>{visibleLine(about.summary.kind ?? '')}</b> starts.</>} The next time stays as it is.</>,
     action: 'Fire now', reason: true,
     fields: (values, set) => (about.spec.overlap === 'allow' ? null : (
       <label class="fl-check"><input type="checkbox" name="ignore_overlap" checked={beside(values)} onChange={(event) => set('ignore_overlap', event.currentTarget.checked ? 'yes' : '')} /><span>Also beside an execution that runs <span class="muted">whatever the overlap policy says</span></span></label>
@@ -132,6 +134,7 @@ export function ScheduleActions({ loaded, done, showRaw }: { loaded: LoadedSched
   const { about } = loaded;
   const props: Props = { about, done };
   const operator = allows(session.value, 'operator');
+  // The form has no fields for flows: `flowfabric schedules update --file` changes their schedules.
   const worker = allows(session.value, 'worker');
   const curl = { method: 'GET', path: withQuery(pathOf(about), { namespace: about.summary.namespace }) };
   return (
@@ -139,7 +142,7 @@ export function ScheduleActions({ loaded, done, showRaw }: { loaded: LoadedSched
       {worker ? <button type="button" class="button primary" onClick={() => trigger(props)}>Fire now …</button> : null}
       {operator ? <button type="button" class="button" onClick={() => pauseOrResume(props)}>{about.summary.state === 'paused' ? 'Resume …' : 'Pause …'}</button> : null}
       {operator ? <button type="button" class="button" onClick={() => backfill(props)}>Backfill …</button> : null}
-      {worker ? <button type="button" class="button" onClick={() => editSchedule(loaded, undefined, done)}>Edit …</button> : null}
+      {worker && about.spec.execution ? <button type="button" class="button" onClick={() => editSchedule(loaded, undefined, done)}>Edit …</button> : null}
       {operator ? <button type="button" class="button danger" onClick={() => remove(props)}>Delete …</button> : null}
       <Menu label={<Icon name="more" />} name="More">
         <button type="button" onClick={showRaw}>Raw JSON</button>

@@ -95,7 +95,7 @@ function ScheduleForm({ loaded, namespace, done, close }: { loaded: LoadedSchedu
           <Times form={form} />
           <Preview values={values} preview={preview} />
         </div>
-        <Executions form={form} other={loaded !== undefined && loaded.payload === undefined && loaded.about.spec.execution.payload_base64 !== undefined} />
+        <Executions form={form} other={loaded !== undefined && loaded.payload === undefined && loaded.about.spec.execution?.payload_base64 !== undefined} />
         <Behaviour form={form} fresh={!loaded} />
         {error ? <Problem error={error} /> : null}
         <div class="dialog-actions">

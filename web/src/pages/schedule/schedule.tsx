@@ -4,8 +4,9 @@ import './schedule.css';
 import { getWithText, type ApiError, get } from '../../api/client';
 import type { Event, EventPage, ScheduleDescription, ScheduleFiring } from '../../api/types';
 import { filterLink } from '../../core/filters';
+import { flowLink, flowsLink } from '../../core/flows';
 import { rawAt } from '../../core/raw-json';
-import { compactDuration, count, duration, plural, relative } from '../../core/format';
+import { compactDuration, count, duration, plural, relative, shortId } from '../../core/format';
 import { catchUpWords, causeWords, exceptionWords, firingState, overlapWords, scheduleEvents, schedulePath, timesWords } from '../../core/schedules';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { place } from '../../live/router';
@@ -95,17 +96,23 @@ function View({ loaded, changes, reload, problem }: { loaded: LoadedSchedule; ch
           <Panel title="Definition"><Definition about={about} /></Panel>
           {about.running.length > 0 ? <Panel title={`Not ended (${count(about.running.length)})`} flush><Running about={about} /></Panel> : null}
           <Panel title={`Firings (${about.history.length}${about.history.length >= 100 ? ', the last' : ''})`} flush
-            actions={<a href={filterLink({ namespace: summary.namespace, tag: `schedule.name=${summary.name}` })}>All executions</a>}><Firings history={about.history} /></Panel>
+            actions={<AllLink about={about} />}><Firings history={about.history} /></Panel>
           {changes && changes.events.length > 0 ? <Panel title={`Changes (${changes.events.length}${changes.more ? ', the first' : ''})`} flush><ChangeTable changes={changes} /></Panel> : null}
         </div>
         <div class="stack">
           <Panel title="Next times"><NextTimes about={about} /></Panel>
           <Panel title="Facts"><Facts about={about} /></Panel>
-          <Panel title="Executions"><Creates loaded={loaded} /></Panel>
+          <Panel title={about.spec.flow ? 'Flows' : 'Executions'}><Creates loaded={loaded} /></Panel>
         </div>
       </div>
     </div>
   );
+}
+
+/** What it has created is tagged with its name. */
+function AllLink({ about: { summary, spec } }: { about: ScheduleDescription }) {
+  const filter = { namespace: summary.namespace, tag: `schedule.name=${summary.name}` };
+  return spec.flow ? <a href={flowsLink(filter)}>All flows</a> : <a href={filterLink(filter)}>All executions</a>;
 }
 
 /** What it waits for; that it waits for its next time is said by the list of times. */
@@ -138,7 +145,16 @@ function Definition({ about: { spec } }: { about: ScheduleDescription }) {
 }
 
 function Creates({ loaded: { about: { spec, summary }, payload } }: { loaded: LoadedSchedule }) {
-  const { execution } = spec;
+  const { execution, flow } = spec;
+  if (!execution) {
+    return (
+      <dl class="run-facts">
+        {fact('kind', <a href={flowsLink({ kind: flow?.kind, namespace: summary.namespace })}><Text>{flow?.kind}</Text></a>)}
+        {fact('nodes', count(flow?.nodes?.length ?? 0))}
+        {fact('edges', count(flow?.edges?.length ?? 0))}
+      </dl>
+    );
+  }
   const retry = execution.policy?.retry;
   return (
     <div class="stack">
@@ -188,11 +204,17 @@ function Facts({ about }: { about: ScheduleDescription }) {
   );
 }
 
+/** The execution or the flow of a firing. */
+function Created({ execution, flow }: { execution: string | undefined; flow: string | undefined }) {
+  if (execution) return <ExecutionLink id={execution} />;
+  return flow ? <a class="mono" href={flowLink(flow)} title={flow}>{shortId(flow)}</a> : <span class="muted">–</span>;
+}
+
 const Running = ({ about }: { about: ScheduleDescription }) => (
   <div class="scroll-x sc-running" tabIndex={0}>
     <table class="grid">
-      <thead><tr><th>execution</th><th>scheduled for</th></tr></thead>
-      <tbody>{about.running.map((one) => <tr key={one.execution_id}><td class="nowrap"><ExecutionLink id={one.execution_id} /></td><td class="nowrap"><Time at={one.scheduled_at} /></td></tr>)}</tbody>
+      <thead><tr><th>{about.spec.flow ? 'flow' : 'execution'}</th><th>scheduled for</th></tr></thead>
+      <tbody>{about.running.map((one) => <tr key={one.execution_id ?? one.flow_id}><td class="nowrap"><Created execution={one.execution_id} flow={one.flow_id} /></td><td class="nowrap"><Time at={one.scheduled_at} /></td></tr>)}</tbody>
     </table>
   </div>
 );
@@ -202,7 +224,7 @@ function Firings({ history }: { history: ScheduleFiring[] }) {
   return (
     <div class="scroll-x" tabIndex={0}>
       <table class="grid">
-        <thead><tr><th>scheduled for</th><th>outcome</th><th>execution</th><th class="right">late by</th><th>cause</th><th>reason</th></tr></thead>
+        <thead><tr><th>scheduled for</th><th>outcome</th><th>execution or flow</th><th class="right">late by</th><th>cause</th><th>reason</th></tr></thead>
         <tbody>{history.map((firing, index) => <FiringRow key={`${firing.scheduled_at} ${index}`} firing={firing} />)}</tbody>
       </table>
     </div>
@@ -216,7 +238,7 @@ function FiringRow({ firing }: { firing: ScheduleFiring }) {
     <tr>
       <td class="nowrap"><Time at={firing.scheduled_at} /></td>
       <td><span class="badge" data-state={state.tone}>{state.text}</span></td>
-      <td class="nowrap">{firing.execution_id ? <ExecutionLink id={firing.execution_id} /> : <span class="muted">–</span>}</td>
+      <td class="nowrap"><Created execution={firing.execution_id} flow={firing.flow_id} /></td>
       <td class="right nowrap">{late === undefined ? <span class="muted">–</span> : duration(Math.max(0, late))}</td>
       <td class="nowrap">{causeWords[firing.cause]}</td>
       <td><Sentence>{firing.detail}</Sentence></td>

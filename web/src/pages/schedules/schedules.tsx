@@ -4,6 +4,7 @@ import { get, session, withQuery } from '../../api/client';
 import { allows } from '../../api/contract';
 import type { ListSchedulesReply, ScheduleSummary } from '../../api/types';
 import { asCli, asCurl } from '../../core/commands';
+import { flowLink } from '../../core/flows';
 import { count, exact, plural, relative } from '../../core/format';
 import { firingState, matchesText, noScheduleFilter, parseScheduleFilter, scheduleEvents, scheduleKey, scheduleLink, scheduleQuery, schedulesLink, scheduleStates, timesText, timesWords, type ScheduleFilter } from '../../core/schedules';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
@@ -46,8 +47,9 @@ function useSchedules(filter: ScheduleFilter) {
 function LastFiring({ row }: { row: ScheduleSummary }) {
   if (!row.last) return <span class="muted">never</span>;
   const state = firingState(row.last);
+  const link = row.last.execution_id ? `/ui/executions/${encodeURIComponent(row.last.execution_id)}` : row.last.flow_id ? flowLink(row.last.flow_id) : undefined;
   const badge = <span class="badge" data-state={state.tone} title={row.last.detail}>{state.text}</span>;
-  return <>{row.last.execution_id ? <a href={`/ui/executions/${encodeURIComponent(row.last.execution_id)}`}>{badge}</a> : badge}{narrow.value ? null : <> <span class="muted"><Ago at={row.last.at} /></span></>}</>;
+  return <>{link ? <a href={link}>{badge}</a> : badge}{narrow.value ? null : <> <span class="muted"><Ago at={row.last.at} /></span></>}</>;
 }
 
 function Next({ row }: { row: ScheduleSummary }) {
