@@ -346,7 +346,7 @@ describe('many schedules, hostile ones, and every screen', () => {
     await makeSchedule(here.api, hostile, { execution: { kind: markup, lane: 'hostile', payload: { [markup]: markup }, tags: { 'app.note': markup }, creator: markup } });
     await fire(here.api, hostile, { reason: markup });
     await here.api.post(`/v1/schedules/${encodeURIComponent(hostile)}/pause`, { reason: markup });
-    for (const path of ['/ui/schedules', `/ui/schedules/${encodeURIComponent(hostile)}`, '/ui/events?type=schedule_fired']) {
+    for (const path of ['/ui/schedules?namespace=default', `/ui/schedules/${encodeURIComponent(hostile)}`, '/ui/events?type=schedule_fired']) {
       await go(path);
       await page.locator('h1').first().waitFor();
       await live(page).waitFor();
