@@ -54,6 +54,11 @@ struct SubmitOptions {
   TimestampMs delay_until = 0;
   TimestampMs deadline_at = 0;
   std::string traceparent{};
+  // At most one of these (docs/submitting.md).
+  std::optional<UniqueKey> unique{};
+  std::optional<Debounce> debounce{};
+  std::optional<Throttle> throttle{};
+  Amounts reserve{};  // of its budgets, instead of their defaults
 };
 
 // What a signal may say besides its waitpoint and payload.
@@ -124,7 +129,7 @@ class Client {
                              const NextRunsRequest& request = {});
 
   // ---- Limits: how many executions run at the same time, and how many start in a period
-  // Makes the limit, or changes its concurrency or rate. Repeating the call changes nothing.
+  // Makes the limit, or changes its concurrency, rate or budget. Repeating the call changes nothing.
   Result<LimitSaved> set_limit(LimitRequest request, std::string reason = {});
   // What it holds back may start.
   Result<LimitSaved> remove_limit(const LimitName& limit, std::string reason = {});
@@ -133,6 +138,8 @@ class Client {
   Result<ListLimitUseReply> list_limit_use(const ListLimitUseRequest& request);
   // What would happen to an execution that is created now.
   Result<LimitCheck> check_limits(const LimitCheckRequest& request);
+  // Changes what counts as spent of a budget, or lets an account go on that is paused.
+  Result<BudgetUse> change_budget(ChangeBudgetRequest request, std::string reason = {});
 
   // ---- Looking
   Result<ExecutionDescription> get(const ExecutionId& id);

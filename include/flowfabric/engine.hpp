@@ -138,7 +138,7 @@ class Engine {
                                      const std::string& cursor = {}, std::uint32_t limit = 100);
 
   // ---- Limits: how many executions run at the same time, and how many start in a period
-  // Makes the limit, or changes its concurrency or rate. Lowering it lets what runs finish.
+  // Makes the limit, or changes its concurrency, rate or budget. Lowering it lets what runs finish.
   Result<LimitSaved> set_limit(LimitRequest request, Operator by = {});
   // What it holds back may start.
   Result<LimitSaved> remove_limit(const LimitName& limit, Operator by = {});
@@ -147,6 +147,8 @@ class Engine {
   Result<ListLimitUseReply> list_limit_use(const ListLimitUseRequest& request);
   // What would happen to an execution that is created now.
   Result<LimitCheck> check_limits(const LimitCheckRequest& request);
+  // Changes what counts as spent of a budget, or lets an account go on that is paused.
+  Result<BudgetUse> change_budget(ChangeBudgetRequest request, Operator by = {});
 
   // ---- Working
   // Up to `max_executions`, best first; empty when there is nothing within `wait_ms`. Fewer when their payloads would be
@@ -155,6 +157,9 @@ class Engine {
   Result<RenewVerdict> renew(const Handle& handle);
   std::vector<Result<RenewVerdict>> renew_many(const std::vector<Handle>& handles);
   Result<void> report_progress(const Handle& handle, ProgressReport report);
+  // Counts what the execution has spent in every budget that it is under, or in none: `budget_exceeded` if a hard limit does
+  // not allow it. docs/budgets.md says what the budget does then.
+  Result<SpendReply> spend(const Handle& handle, SpendRequest request);
   Result<void> complete(const Handle& handle, CompleteRequest request = {});
   Result<FailReply> fail(const Handle& handle, FailRequest request);
   // Adds nodes and edges to the flow of the execution, all or nothing. What exists with equal content is left as it is.

@@ -1,4 +1,5 @@
-// Limits: how many executions may run at the same time, and how many may start in a period. docs/limits.md has the rules.
+// Limits: how many executions may run at the same time, how many may start in a period, and how much they may spend.
+// docs/limits.md and docs/budgets.md have the rules.
 //
 // Plain values; validated once, when they enter the engine.
 #pragma once
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <flowfabric/budgets.hpp>
 #include <flowfabric/operations.hpp>
 
 namespace flowfabric {
@@ -23,15 +25,16 @@ struct RateLimit {
   friend bool operator==(const RateLimit&, const RateLimit&) = default;
 };
 
-// What a limit is for, and how much it allows. It has a concurrency, a rate, or both.
+// What a limit is for, and how much it allows. It has a concurrency, a rate, a budget, or several of them.
 struct LimitSpec {
   std::optional<std::string> lane{};  // only executions of this lane
   std::optional<std::string> kind{};  // only executions of this kind
-  // Counted apart for each value: "tags.NAME", "namespace", "lane", "kind", "creator", "flow". Empty: all together. An
-  // execution that has no such value is not limited.
+  // Counted apart for each value: "tags.NAME", "namespace", "lane", "kind", "creator", "flow", "execution". Empty: all
+  // together. An execution that has no such value is not limited.
   std::vector<std::string> per{};
   std::optional<std::uint32_t> concurrency{};
   std::optional<RateLimit> rate{};
+  std::optional<BudgetSpec> budget{};
 
   friend bool operator==(const LimitSpec&, const LimitSpec&) = default;
 };
@@ -80,6 +83,7 @@ struct LimitUse {
   TimestampMs next_start_at = 0;
   std::uint32_t held_back = 0;         // executions that wait for this key; counted up to 1000
   std::vector<ExecutionId> holders{};  // that have the slots; at most 100
+  std::optional<BudgetUse> budget{};
 
   friend bool operator==(const LimitUse&, const LimitUse&) = default;
 };
@@ -110,6 +114,7 @@ struct LimitCheckRequest {
   std::string kind{};
   std::string creator{};
   Tags tags{};
+  Amounts reserve{};
 };
 
 // One limit that it would be under.
@@ -124,6 +129,13 @@ struct LimitCheck {
   std::vector<LimitChecked> limits{};
   bool could_start = true;         // as far as limits are concerned
   TimestampMs could_start_at = 0;  // if only time is missing
+};
+
+// A change of one account of a budget by an operator.
+struct ChangeBudgetRequest : LimitName {
+  std::vector<std::string> account{};  // the values of `per`; empty: the budget has one account
+  BudgetChange change = BudgetChange::reset;
+  Amounts amounts{};  // of `adjust`
 };
 
 }  // namespace flowfabric

@@ -9,6 +9,7 @@
 
 #include <flowfabric/ids.hpp>
 #include <flowfabric/signals.hpp>
+#include <flowfabric/submit_keys.hpp>
 #include <flowfabric/types.hpp>
 
 namespace flowfabric {
@@ -34,13 +35,21 @@ struct CreateRequest {
   std::string idempotency_key{};
   std::optional<Uuid> id{};   // generated (UUIDv7) if absent
   std::string traceparent{};  // W3C trace context of the submitter; passed to the worker that claims it
+  // At most one of these.
+  std::optional<UniqueKey> unique{};
+  std::optional<Debounce> debounce{};
+  std::optional<Throttle> throttle{};
+  // Of each budget that it is under: what a lease reserves, instead of the default of the budget.
+  Amounts reserve{};
 };
 
 struct Created {
   ExecutionId execution_id{};
   // Absent for a duplicate whose execution has ended and been removed by retention since.
   std::optional<PublicState> public_state{};
-  bool duplicate = false;  // it was created by an earlier request with this idempotency key or id
+  bool duplicate = false;  // this call has created nothing; `outcome` says why
+  CreateOutcome outcome = CreateOutcome::created;
+  std::optional<ExecutionId> replaced{};  // the execution that had the unique key and was cancelled
 
   friend bool operator==(const Created&, const Created&) = default;
 };
@@ -575,6 +584,7 @@ struct ExecutionDescription {
   std::uint64_t payload_bytes = 0;
   std::vector<std::string> required_capabilities{};
   Policy policy{};
+  std::optional<SubmitKey> submit_key{};
   std::optional<Lease> lease{};
   std::uint64_t lease_epoch = 0;
   std::optional<GrantInfo> grant{};  // while one reserves it

@@ -39,9 +39,11 @@ enum class Errc : std::uint8_t {
   claim_grant_expired,    // the grant was not redeemed in time
   invalid_token,          // not a token of an open waitpoint of this store, or it has expired
   waitpoint_closed,       // the waitpoint of the token or the approval takes no more signals
+  budget_exceeded,        // spending would go over a hard limit; details name budget, dimension, spent and limit
   cursor_expired,         // this cursor is of another log, or ahead of this one after a restore
   contended,              // too many conflicts on the record; try again
   overloaded,             // a bounded queue is full; try again later
+  throttled,              // the throttle of a create lets no more in; details say when it does
   shutting_down,          // the engine is stopping
   timed_out,              // the wait of the caller ended first; waiting changed nothing
   unavailable,            // the store cannot be reached; nothing was written

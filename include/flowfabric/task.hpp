@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include <flowfabric/budgets.hpp>
 #include <flowfabric/convert.hpp>
 #include <flowfabric/operations.hpp>
 
@@ -76,6 +77,34 @@ class HandlerChanged : public std::runtime_error {
 
  private:
   std::string step_;
+};
+
+// What a task wanted to spend is over a hard limit; nothing was counted. If the handler lets it pass, the attempt fails with the
+// category `budget_exceeded`; a retry starts when the budget has room.
+class BudgetExceeded : public std::runtime_error {
+ public:
+  BudgetExceeded(const std::string& message, std::string budget, std::string dimension, std::int64_t spent,
+                 std::int64_t limit)
+      : std::runtime_error(message),
+        budget_(std::move(budget)),
+        dimension_(std::move(dimension)),
+        spent_(spent),
+        limit_(limit) {}
+  const std::string& budget() const { return budget_; }
+  const std::string& dimension() const { return dimension_; }
+  std::int64_t spent() const { return spent_; }
+  std::int64_t limit() const { return limit_; }
+
+ private:
+  std::string budget_, dimension_;
+  std::int64_t spent_, limit_;
+};
+
+struct SpendOptions {
+  // The same key counts once. Empty: inside of a durable step it is made of the execution, the step and the number of the call
+  // in the step, so that a step that runs again does not count twice; outside, every call counts.
+  std::string key{};
+  bool force = false;  // it is spent already: count it also over a hard limit
 };
 
 // How often and how long a step tries. The first failure that is not retried is recorded.
@@ -265,6 +294,12 @@ class Task {
   // Sets tags of the execution, and removes those with the keys in `remove`. People see and search them at once; `tags()` is
   // what the claim brought. Throws TaskStopped when the lease is lost, std::invalid_argument for keys that are not allowed.
   void tag(Tags set, std::vector<std::string> remove = {});
+  // Counts what the task has spent, in every budget that it is under or in none (docs/budgets.md). Throws BudgetExceeded when a
+  // hard limit does not allow it, TaskStopped when the lease is lost, std::invalid_argument for a dimension that no budget has.
+  SpendReply spend(Amounts amounts, SpendOptions options = {});
+  SpendReply spend(std::string dimension, std::int64_t amount, SpendOptions options = {}) {
+    return spend(Amounts{{std::move(dimension), amount}}, std::move(options));
+  }
   // Ends the execution as cancelled. Throws, so that the handler ends too.
   [[noreturn]] void cancel(std::string reason);
 

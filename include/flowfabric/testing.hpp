@@ -77,6 +77,12 @@ class Engine {
   void resume(const ExecutionId& id, std::string reason = {});
   ExecutionWaits waits(const ExecutionId& id);
 
+  // ---- Limits and budgets
+  LimitSaved set_limit(LimitRequest request);
+  // What is in use of each of its keys.
+  std::vector<LimitUse> limit_use(const LimitName& limit);
+  BudgetUse change_budget(ChangeBudgetRequest request);
+
   // ---- Time
   // Runs handlers until nothing can run now. Time passes only as far as it takes to notice crashed workers.
   void run();

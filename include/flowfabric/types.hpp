@@ -41,6 +41,7 @@ enum class BlockingReason : std::uint8_t {
   waiting_for_signal,
   waiting_for_approval,
   waiting_for_limit,
+  waiting_for_budget,
 };
 enum class AttemptPhase : std::uint8_t {
   pending_first_attempt,
@@ -168,6 +169,8 @@ Result<Policy> parse_policy_json(std::string_view json);
 std::string policy_to_json(const Policy& policy);
 
 using Tags = std::map<std::string, std::string>;
+// Numbers of a budget by dimension, like {"tokens": 1200}.
+using Amounts = std::map<std::string, std::int64_t>;
 
 // ---- Leases, attempts, failures. -----------------------------------------------------------------------------------
 
@@ -301,6 +304,13 @@ enum class EventType : std::uint8_t {
   limit_created = 62,
   limit_changed = 63,
   limit_removed = 64,
+  debounced = 65,  // it took the input of a later create with the debounce key in `reason`; `next_at` is its start
+  budget_warning = 75,   // an execution has taken a budget over its soft limit; `reason` names budget and dimension
+  budget_exceeded = 76,  // what it wanted to spend, or has spent, is over a hard limit; `reason` as above
+  budget_paused = 77,    // because a hard limit was reached; `reason` is the name of the budget
+  budget_resumed = 78,   // by an operator, or because the budget was changed
+  budget_reset = 79,     // a new period has begun, or an operator has set what was spent back to zero
+  budget_adjusted = 80,  // an operator has changed what counts as spent
 };
 
 std::string_view to_string(EventType type);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -14,6 +15,14 @@ namespace {
 // Errors repeat the input of the caller, but not a megabyte of it.
 constexpr std::size_t max_message_bytes = 1000;
 constexpr std::size_t max_field_bytes = 200;
+
+// A throttle knows when the next one is let in; else the pause is a guess. Whole seconds, rounded up.
+std::string seconds_to_pause(const Error& error) {
+  const auto known = std::find_if(error.details.begin(), error.details.end(),
+                                  [](const auto& detail) { return detail.first == "retry_after_ms"; });
+  if (known == error.details.end()) return "1";
+  return std::to_string((std::strtoll(known->second.c_str(), nullptr, 10) + 999) / 1000);
+}
 
 }  // namespace
 
@@ -35,8 +44,7 @@ net::Response error_response(const Error& error) {
   response.status = describe(error.code).http_status;
   response.body = error_json(error);
   if (response.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
-  // The pause is a guess.
-  if (response.status == 429 || response.status == 503) response.headers.add("Retry-After", "1");
+  if (response.status == 429 || response.status == 503) response.headers.add("Retry-After", seconds_to_pause(error));
   return response;
 }
 

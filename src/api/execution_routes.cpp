@@ -22,7 +22,7 @@ void carry_trace(Call& call, CreateRequest& request) {
   if (header && is_traceparent(*header)) request.traceparent = *header;
 }
 
-// 201 with the place of the new execution, 200 when an earlier request has made it.
+// 201 with the place of the new execution, 200 when there is no new one.
 void answer_created(Call& call, const Result<Created>& created) {
   if (!created) return call.refuse(created.error());
   if (created->duplicate) return call.answer(200, wire::to_json(*created));
@@ -103,7 +103,7 @@ Route creating_route() {
       "path of the "
       "execution.");
   route.headers = {{"Idempotency-Key", "The same as `idempotency_key`."}};
-  route.also = {{200, "It was created by an earlier request with this idempotency key or id."}};
+  route.also = {{200, "Nothing was created; `outcome` says why the execution that is named is the answer."}};
   return route;
 }
 

@@ -78,8 +78,9 @@ Result<LimitSaved> set_limit(Call& call, LimitBody body) {
 Route setting_route() {
   Route route = described(
       blocking_route<LimitBody, LimitSaved>(ApiRole::operating, "PUT", one_limit,
-                                            "Create a limit, or change its concurrency or rate.", set_limit),
-      "It has a concurrency, a rate, or both. Repeating the call changes nothing and answers `unchanged`. A changed "
+                                            "Create a limit, or change its concurrency, rate or budget.", set_limit),
+      "It has a concurrency, a rate, a budget, or several of them. Repeating the call changes nothing and answers "
+      "`unchanged`. A changed "
       "limit holds at once: lowering it lets what runs finish. `lane`, `kind` and `per` cannot be changed.");
   route.also = {{201, "It was created."}};
   route.body_required = true;  // it has a concurrency or a rate

@@ -256,6 +256,7 @@ std::vector<Route> bulk_routes();
 std::vector<Route> worker_routes();
 std::vector<Route> wait_routes();  // waits, signals and approvals
 std::vector<Route> hook_routes();
+std::vector<Route> budget_routes();
 std::vector<Route> fleet_routes();
 std::vector<Route> care_routes();  // lanes, namespaces, counts, signing keys, retention
 std::vector<Route> api_key_routes();

@@ -3,6 +3,7 @@
 #include "api/parameters.hpp"
 #include "base/check.hpp"
 #include "wire/bodies.hpp"
+#include "wire/budget_shapes.hpp"
 
 namespace flowfabric::api {
 namespace {
@@ -147,6 +148,15 @@ std::vector<Route> worker_routes() {
                                                   body.handle, {body.percent, std::move(body.message)}));
                                               return Nothing{};
                                             }),
+      described(
+          blocking_route<SpendBody, SpendReply>(ApiRole::worker, "POST", "/v1/leases/spend",
+                                                "Report what the execution has spent.",
+                                                [](Call& call, SpendBody body) -> Result<SpendReply> {
+                                                  const Handle handle = std::move(body.handle);
+                                                  return call.engine().spend(handle, std::move(body));
+                                                }),
+          "Counts in every budget that the execution is under, or in none: `budget_exceeded` if a hard limit does not "
+          "allow it."),
       async_route<StepBody, StepReply>(ApiRole::worker, "POST", "/v1/leases/steps",
                                        "Record the outcome of a durable step.",
                                        [](const CallPtr& call, StepBody body, Engine::Done<StepReply> done) {

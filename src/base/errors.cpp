@@ -8,7 +8,7 @@ namespace flowfabric {
 namespace {
 
 // The table of errors, in the order of the enum.
-constexpr std::array<ErrcInfo, 36> table = {{
+constexpr std::array<ErrcInfo, 37> table = {{
     {Errc::invalid_argument, "invalid_argument", 400, false, 2},
     {Errc::payload_too_large, "payload_too_large", 413, false, 2},
     {Errc::invalid_handle, "invalid_handle", 400, false, 2},
@@ -30,9 +30,11 @@ constexpr std::array<ErrcInfo, 36> table = {{
     {Errc::claim_grant_expired, "claim_grant_expired", 409, false, 4},
     {Errc::invalid_token, "invalid_token", 403, false, 4},
     {Errc::waitpoint_closed, "waitpoint_closed", 409, false, 4},
+    {Errc::budget_exceeded, "budget_exceeded", 409, false, 4},
     {Errc::cursor_expired, "cursor_expired", 410, false, 4},
     {Errc::contended, "contended", 409, true, 5},
     {Errc::overloaded, "overloaded", 429, true, 5},
+    {Errc::throttled, "throttled", 429, true, 5},
     {Errc::shutting_down, "shutting_down", 503, true, 5},
     {Errc::timed_out, "timed_out", 504, true, 5},
     {Errc::unavailable, "unavailable", 503, true, 5},

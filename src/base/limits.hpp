@@ -18,6 +18,7 @@ inline constexpr std::size_t max_message_bytes = 4096;
 inline constexpr std::size_t max_category_bytes = 128;
 inline constexpr std::size_t max_encoding_bytes = 128;
 inline constexpr std::size_t max_idempotency_key_bytes = 256;
+inline constexpr std::size_t max_submit_key_bytes = 256;  // of unique, debounce, throttle
 inline constexpr std::size_t max_step_name_bytes = 128;
 inline constexpr std::uint32_t max_steps = 10000;                  // of one execution
 inline constexpr std::uint32_t max_claimed_steps = 100;            // that a claim brings along
@@ -56,6 +57,21 @@ inline constexpr std::uint32_t max_counted_held =
 inline constexpr std::size_t max_shown_holders = 100;
 inline constexpr std::size_t max_explained_holders = 3;
 inline constexpr std::uint32_t max_measured_pools = 5000;  // of all limits together, that metrics of one moment count
+
+// Budgets (docs/budgets.md).
+inline constexpr std::size_t max_dimensions = 8;  // of one budget, and of one call
+inline constexpr std::size_t max_dimension_name_bytes = 64;
+inline constexpr std::int64_t max_amount = 1'000'000'000'000'000;        // of one limit, and of one call
+inline constexpr std::int64_t max_total_amount = 9'000'000'000'000'000;  // that counts as spent; more is not counted
+inline constexpr std::size_t max_spend_key_bytes = 256;
+inline constexpr std::size_t max_spend_keys = 512;                // that one account remembers,
+inline constexpr std::int64_t spend_key_ms = 24LL * 3600 * 1000;  // and for how long
+inline constexpr std::size_t max_usage_buckets = 48;              // of usage over time
+inline constexpr std::size_t forecast_buckets = 12;               // from which a forecast is made
+inline constexpr std::int64_t lifetime_bucket_ms = 3600LL * 1000;
+inline constexpr std::int64_t min_budget_period_ms = 1000;
+inline constexpr std::int64_t account_visit_ms = 3600LL * 1000;  // after which an account that nobody needs is removed
+inline constexpr std::int64_t large_need_look_ms = 10'000;  // between two looks at one that reserves more than others
 
 // Numbers of callers.
 inline constexpr std::int32_t min_priority = -32768;

@@ -63,6 +63,63 @@ Result<void> read_moment(const Arguments& arguments, const std::string& option, 
   return {};
 }
 
+// Options that mean nothing without another one.
+Result<void> only_beside(const Arguments& arguments, const std::string& key, const std::vector<std::string>& options) {
+  if (arguments.has(key)) return {};
+  for (const std::string& option : options) {
+    if (arguments.has(option)) return wrong(option, "is given without " + key);
+  }
+  return {};
+}
+
+Result<void> read_unique(const Arguments& arguments, CreateRequest& request) {
+  FF_TRY_VOID(only_beside(arguments, "--unique", {"--on-conflict"}));
+  const auto key = arguments.maybe("--unique");
+  if (!key) return {};
+  request.unique = UniqueKey{*key};
+  const auto rule = arguments.maybe("--on-conflict");
+  if (!rule) return {};
+  auto parsed = parse_on_conflict(*rule);
+  if (!parsed) return wrong("--on-conflict", parsed.error().message);
+  request.unique->on_conflict = *parsed;
+  return {};
+}
+
+Result<void> read_debounce(const Arguments& arguments, CreateRequest& request) {
+  FF_TRY_VOID(only_beside(arguments, "--debounce", {"--debounce-delay", "--debounce-max-wait"}));
+  const auto key = arguments.maybe("--debounce");
+  if (!key) return {};
+  const auto delay = arguments.maybe("--debounce-delay");
+  if (!delay) return wrong("--debounce-delay", "is missing; --debounce needs it");
+  request.debounce = Debounce{*key};
+  FF_TRY(delay_ms, parse_duration(*delay, "--debounce-delay"));
+  request.debounce->delay_ms = delay_ms;
+  const auto max_wait = arguments.maybe("--debounce-max-wait");
+  if (!max_wait) return {};
+  FF_TRY(max_wait_ms, parse_duration(*max_wait, "--debounce-max-wait"));
+  request.debounce->max_wait_ms = max_wait_ms;
+  return {};
+}
+
+Result<void> read_throttle(const Arguments& arguments, CreateRequest& request) {
+  FF_TRY_VOID(only_beside(arguments, "--throttle", {"--throttle-count", "--throttle-period", "--on-throttle"}));
+  const auto key = arguments.maybe("--throttle");
+  if (!key) return {};
+  const auto period = arguments.maybe("--throttle-period");
+  if (!period) return wrong("--throttle-period", "is missing; --throttle needs it");
+  request.throttle = Throttle{*key};
+  FF_TRY(period_ms, parse_duration(*period, "--throttle-period"));
+  request.throttle->period_ms = period_ms;
+  FF_TRY(count, arguments.signed_number("--throttle-count", 1, 1, limits::max_rate_count));
+  request.throttle->count = static_cast<std::uint32_t>(count);
+  const auto rule = arguments.maybe("--on-throttle");
+  if (!rule) return {};
+  auto parsed = parse_on_throttle(*rule);
+  if (!parsed) return wrong("--on-throttle", parsed.error().message);
+  request.throttle->on_limit = *parsed;
+  return {};
+}
+
 Result<CreateRequest> read_request(const Arguments& arguments) {
   CreateRequest request;
   const auto kind = arguments.maybe("--kind");
@@ -87,6 +144,9 @@ Result<CreateRequest> read_request(const Arguments& arguments) {
     request.policy = std::move(*parsed);
   }
   request.idempotency_key = arguments.text("--idempotency-key", "");
+  FF_TRY_VOID(read_unique(arguments, request));
+  FF_TRY_VOID(read_debounce(arguments, request));
+  FF_TRY_VOID(read_throttle(arguments, request));
   request.creator = arguments.text("--creator", "");
   if (const auto id = arguments.maybe("--id")) {
     auto uuid = parse_uuid(*id);
@@ -94,6 +154,19 @@ Result<CreateRequest> read_request(const Arguments& arguments) {
     request.id = *uuid;
   }
   return request;
+}
+
+// What the id alone does not tell.
+std::string note_on(const Created& created) {
+  switch (created.outcome) {
+    case CreateOutcome::created: return {};
+    case CreateOutcome::duplicate: return "nothing new, an earlier request with this key or id created it";
+    case CreateOutcome::returned: return "nothing new, this execution has the unique key";
+    case CreateOutcome::replaced: return "created; cancelled " + to_string(*created.replaced) + ", which had the key";
+    case CreateOutcome::debounced: return "nothing new, this execution waits and has the new input now";
+    case CreateOutcome::throttled: return "nothing new, the throttle lets no more in; this is the last one created";
+  }
+  return {};
 }
 
 Result<int> run_create(const Arguments& arguments) {
@@ -105,10 +178,8 @@ Result<int> run_create(const Arguments& arguments) {
     return 0;
   }
   fmt::print("{}\n", to_string(created.execution_id));
-  if (created.duplicate) {
-    fmt::print(stderr,
-               "flowfabric executions create: nothing new, an earlier request with this key or id created it\n");
-  }
+  const std::string note = note_on(created);
+  if (!note.empty()) fmt::print(stderr, "flowfabric executions create: {}\n", note);
   return 0;
 }
 
@@ -134,6 +205,15 @@ std::vector<Command> create_commands() {
                             {"--deadline", "TIME", "must have ended by then: 2h, or 2026-01-02T03:04:05Z"},
                             {"--policy", "JSON", "retries, timeouts, retention, like {\"retry\":{\"max_retries\":3}}"},
                             {"--idempotency-key", "KEY", "repeating the command with this key creates nothing new"},
+                            {"--unique", "KEY", "at most one execution that has not ended has this key"},
+                            {"--on-conflict", "RULE", "if another has it: reject (default), return it, or replace it"},
+                            {"--debounce", "KEY", "one execution for creates that come shortly after each other"},
+                            {"--debounce-delay", "TIME", "it starts when none has come for so long, like 10s"},
+                            {"--debounce-max-wait", "TIME", "it starts so long after the first at the latest"},
+                            {"--throttle", "KEY", "create only so many with this key in a period"},
+                            {"--throttle-count", "N", "how many (1)"},
+                            {"--throttle-period", "TIME", "the period, like 1m"},
+                            {"--on-throttle", "RULE", "others: reject (default), or return the last one created"},
                             {"--creator", "NAME", "who asked for it"},
                             {"--id", "UUID", "the UUID of its id; generated by default"}})},
        run_create}};

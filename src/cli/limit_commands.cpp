@@ -236,9 +236,19 @@ int print_saved_limit(const Arguments& arguments, const LimitSaved& saved) {
   return 0;
 }
 
+// The budget of a limit is set by `budgets set`.
+Result<void> keep_budget(sdk::LimitCalls& limits, LimitRequest& request) {
+  FF_TRY(all, limits.list({request.name_space}));
+  for (const LimitInfo& one : all) {
+    if (static_cast<const LimitName&>(one) == static_cast<const LimitName&>(request)) request.budget = one.budget;
+  }
+  return {};
+}
+
 Result<int> run_limits_set(const Arguments& arguments) {
   FF_TRY(request, read_limit_options(arguments));
   FF_TRY(target, find_target(arguments));
+  FF_TRY_VOID(keep_budget(target->limits(), request));
   FF_TRY(saved, target->limits().set(std::move(request), acting_operator(arguments)));
   return print_saved_limit(arguments, saved);
 }

@@ -126,7 +126,8 @@ Result<PlannedLimit> plan_one(const FiledLimit& wanted, const LimitInfo* present
   PlannedLimit planned{LimitChange::created, wanted.request};
   planned.request.expected_revision = present == nullptr ? 0 : present->revision;
   if (present == nullptr) return planned;
-  const LimitSpec& spec = wanted.request;
+  planned.request.budget = present->budget;  // it stays
+  const LimitSpec& spec = planned.request;
   planned.outcome = static_cast<const LimitSpec&>(*present) == spec ? LimitChange::unchanged : LimitChange::changed;
   if (const auto may = admit_change(*present, spec); !may) return refuse_line(wanted, may.error());
   return planned;
@@ -165,7 +166,9 @@ Result<std::vector<PlannedLimit>> plan_limits(const std::vector<FiledLimit>& wan
   std::set<LimitName> kept;
   for (const FiledLimit& limit : wanted) kept.insert(limit.request);
   for (const LimitInfo& limit : present) {
-    const bool concerned = !plan.name_space || limit.name_space == plan.name_space;
+    // Files have no budgets, so what is only a budget is not theirs.
+    const bool is_budget = limit.budget && !limit.concurrency && !limit.rate;
+    const bool concerned = !is_budget && (!plan.name_space || limit.name_space == plan.name_space);
     if (!plan.prune || !concerned || kept.contains(limit)) continue;
     PlannedLimit& removal = planned.emplace_back();
     removal.outcome = LimitChange::removed;

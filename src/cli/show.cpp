@@ -58,6 +58,10 @@ void add_summary(const ExecutionDescription& description, Table& to) {
   to.add({{"tags"}, {tags_text(summary.tags)}});
   to.add({{"creator"}, {dash_if_empty(description.creator)}});
   to.add({{"payload"}, {fmt::format("{} bytes {}", description.payload_bytes, description.payload_encoding)}});
+  if (const auto& key = description.submit_key) {
+    const std::string held = key->held ? "" : key->kind == SubmitKeyKind::throttle ? "" : " (free)";
+    to.add({{fmt::format("{} key", to_string(key->kind))}, {key->key + held}});
+  }
   to.add({{"capabilities"}, {dash_if_empty(join(description.required_capabilities, ", "))}});
   to.add({{"created"}, time_cell(summary.created_at)});
   to.add({{"started"}, time_cell(summary.started_at)});

@@ -35,6 +35,10 @@ class StoreLimits final : public sdk::LimitCalls {
     FF_TRY(store, opened_store_());
     return reads::check_limits(*store, request);
   }
+  Result<BudgetUse> change_budget(ChangeBudgetRequest request, const Operator& by) override {
+    FF_TRY(engine, opened_engine_());
+    return engine->change_budget(std::move(request), by);
+  }
 
  private:
   std::function<Result<Store*>()> opened_store_;

@@ -29,6 +29,7 @@ enum class RecordKind : std::uint8_t {
   limit_pool = 'p',
   limits = 'q',
   schedule = 's',
+  submit_key = 'u',
   worker = 'w',
 };
 

@@ -47,6 +47,10 @@ struct ProgressCommand {
   Fence fence;
   ProgressReport report;
 };
+struct SpendCommand {
+  Fence fence;
+  SpendRequest request;
+};
 struct CompleteCommand {
   Fence fence;
   CompleteRequest request;
@@ -325,6 +329,10 @@ struct RemoveLimitCommand {
   LimitName limit;
   Operator by;
 };
+struct ChangeBudgetCommand {
+  ChangeBudgetRequest request;
+  Operator by;
+};
 
 using Command =
     std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand, DelayCommand,
@@ -337,7 +345,7 @@ using Command =
                  SignalCommand, ResumeCommand, CloseWaitpointCommand, ReissueTokenCommand, CreateHookCommand,
                  RemoveHookCommand, RotateHookCommand, CreateScheduleCommand, UpdateScheduleCommand,
                  ScheduleStateCommand, TriggerScheduleCommand, BackfillScheduleCommand, SetLimitCommand,
-                 RemoveLimitCommand>;
+                 RemoveLimitCommand, SpendCommand, ChangeBudgetCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -347,12 +355,12 @@ struct RemoveReply {
   bool removed = false;
 };
 
-using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply,
-                           RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
-                           ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
-                           DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply, StepReply, FlowCreated,
-                           FlowCancelReply, FlowReplayReply, FlowAdded, FlowSealed, FlowJoinReply, SuspendReply,
-                           WaitpointToken, SignalReply, NewHook, HookInfo, ScheduleSaved, TriggerReply, BackfillReply,
-                           LimitSaved>;
+using Reply =
+    std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply, RevokeReply,
+                 ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome, ReclaimExecutionOutcome,
+                 RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome, DrainWorkerOutcome, KeyRotation, NewApiKey,
+                 ApiKeyInfo, RemoveReply, StepReply, FlowCreated, FlowCancelReply, FlowReplayReply, FlowAdded,
+                 FlowSealed, FlowJoinReply, SuspendReply, WaitpointToken, SignalReply, NewHook, HookInfo, ScheduleSaved,
+                 TriggerReply, BackfillReply, LimitSaved, SpendReply, BudgetUse>;
 
 }  // namespace flowfabric

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "core/decide_parts.hpp"
 #include "core/limiting.hpp"
+#include "core/submitting.hpp"
 
 namespace flowfabric {
 namespace {
@@ -17,18 +18,27 @@ struct Overloaded : Ts... {
 std::vector<Key> create_keys(const CreateCommand& command) {
   const CreateRequest& request = command.request;
   std::vector<Key> keys = {lane_key(request.lane), execution_key(command.id)};
-  if (!request.idempotency_key.empty()) keys.push_back(idempotency_key(request.name_space, request.idempotency_key));
+  if (!request.idempotency_key.empty()) keys.push_back(idempotency_key_of(request));
+  if (auto key = submit_key_of(request)) keys.push_back(std::move(*key));
   return keys;
 }
 
-// A live idempotency key returns the state of the execution that it created.
+// A live idempotency key returns the state of the execution that it created; a key at submission decides by that of its
+// holder.
 std::vector<Key> create_needs(Workspace& workspace, const CreateCommand& command) {
   std::vector<Key> keys = create_keys(command);
   keys.push_back(namespace_key(command.request.name_space));
+  add_submit_keys(workspace, command.request, keys);
   if (command.request.idempotency_key.empty()) return keys;
-  Slot* slot = workspace.find(idempotency_key(command.request.name_space, command.request.idempotency_key));
+  Slot* slot = workspace.find(idempotency_key_of(command.request));
   const auto* record = slot == nullptr ? nullptr : std::get_if<IdempotencyRecord>(&slot->record);
   if (record != nullptr) keys.push_back(execution_key(record->execution_id));
+  return keys;
+}
+
+std::vector<Key> replay_needs(Workspace& workspace, const ReplayCommand& command) {
+  std::vector<Key> keys = {execution_key(command.id)};
+  add_replay_keys(workspace, command.id, keys);
   return keys;
 }
 
@@ -101,10 +111,27 @@ std::vector<Key> lease_needs(Workspace& workspace, const LeaseCommand& command) 
   return keys;
 }
 
+std::vector<Key> spend_needs(Workspace& workspace, const SpendCommand& command) {
+  std::vector<Key> keys = {execution_key(command.fence.execution_id)};
+  const Execution* execution = known_execution(workspace, keys.front());
+  if (execution == nullptr) return keys;
+  for (Key& more : spend_keys(workspace, *execution)) keys.push_back(std::move(more));
+  return keys;
+}
+
 std::vector<Key> replay_flow_needs(const ReplayFlowCommand& command) {
   std::vector<Key> keys = {flow_key(command.id)};
   if (command.ordinal) keys.push_back(execution_key(member_id(command.id, *command.ordinal)));
   return keys;
+}
+
+// What the pool of a budget is for, if that is one execution or one flow: the pool is removed after it.
+std::optional<Key> owner_of_pool(Workspace& workspace, const Key& key) {
+  const Slot* slot = workspace.find(key);
+  const PoolRecord* pool = slot == nullptr ? nullptr : slot->pool();
+  const LimitsRecord* limits = limits_of(workspace);
+  const LimitDefinition* limit = pool == nullptr || limits == nullptr ? nullptr : limits->find(pool->limit);
+  return limit == nullptr || !limit->info.budget ? std::nullopt : owner_of(limit->info, *pool);
 }
 
 std::vector<Key> due_needs(Workspace& workspace, const Key& key) {
@@ -112,7 +139,10 @@ std::vector<Key> due_needs(Workspace& workspace, const Key& key) {
   if (!workspace.knows(key)) return keys;
   for (Key& more : flow_work_keys(workspace, key)) keys.push_back(std::move(more));
   for (Key& more : schedule_work_keys(workspace, key)) keys.push_back(std::move(more));
-  if (key.kind() == RecordKind::limit_pool) keys.push_back(limits_key());
+  if (key.kind() == RecordKind::limit_pool) {
+    keys.push_back(limits_key());
+    if (auto owner = owner_of_pool(workspace, key)) keys.push_back(std::move(*owner));
+  }
   return keys;
 }
 
@@ -149,9 +179,12 @@ std::vector<Key> keys_read(Workspace& workspace, const Command& command) {
   }
   if (const auto* redeem = std::get_if<RedeemCommand>(&command)) return redeem_needs(workspace, redeem->request);
   if (const auto* replay = std::get_if<ReplayFlowCommand>(&command)) return replay_flow_needs(*replay);
+  if (const auto* replay = std::get_if<ReplayCommand>(&command)) return replay_needs(workspace, *replay);
   if (const auto* lease = std::get_if<LeaseCommand>(&command)) return lease_needs(workspace, *lease);
   if (const auto* growing = std::get_if<GrowFlowCommand>(&command)) return grow_flow_needs(workspace, *growing);
   if (const auto* join = std::get_if<JoinNodesCommand>(&command)) return join_nodes_needs(workspace, *join);
+  if (const auto* spent = std::get_if<SpendCommand>(&command)) return spend_needs(workspace, *spent);
+  if (const auto* change = std::get_if<ChangeBudgetCommand>(&command)) return change_budget_keys(workspace, *change);
   if (schedule_key_of(command)) return schedule_command_needs(workspace, command);
   return keys_touched(command);
 }
@@ -163,14 +196,16 @@ void add_edges_at_once(Workspace& workspace, const CompleteCommand& command, std
   for (Key& key : at_once_keys(*execution)) keys.push_back(std::move(key));
 }
 
-// Whatever is decided may end a lease. Nothing rests on these either: slots that are not given back with the decision are
-// given back by the clock.
+// Whatever is decided may end a lease, or an execution. Nothing rests on these either: slots and keys that are not given back
+// with the decision are given back by the clock.
 void add_owed_keys(Workspace& workspace, std::vector<Key>& keys) {
   const std::size_t count = keys.size();
   for (std::size_t i = 0; i < count; ++i) {
     if (keys[i].kind() != RecordKind::execution) continue;
     const Execution* execution = known_execution(workspace, keys[i]);
-    if (execution == nullptr || execution->facts.limits.empty()) continue;
+    if (execution == nullptr) continue;
+    if (execution->facts.submit.holds != SubmitKeyKind::none) keys.push_back(submit_key_of(*execution));
+    if (execution->facts.limits.empty()) continue;
     for (Key& more : owed_keys(execution->facts)) keys.push_back(std::move(more));
   }
 }
@@ -199,6 +234,7 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const RotateHookCommand&) { return std::vector<Key>{hooks_key()}; },
                  [](const SetLimitCommand&) { return std::vector<Key>{limits_key()}; },
                  [](const RemoveLimitCommand&) { return std::vector<Key>{limits_key()}; },
+                 [](const ChangeBudgetCommand&) { return std::vector<Key>{limits_key()}; },
                  [](const NoteRetentionCommand& c) {
                    return std::vector<Key>{namespace_key(c.run.name_space.value_or("default"))};
                  },
@@ -225,10 +261,19 @@ std::vector<Key> keys_touched(const Command& command) {
 }
 
 bool may_need_more(const Command& command) {
-  return std::holds_alternative<GrowFlowCommand>(command) || schedule_key_of(command).has_value();
+  const auto* create = std::get_if<CreateCommand>(&command);
+  const bool has_key = create != nullptr && requested_key(create->request).kind != SubmitKeyKind::none;
+  return has_key || std::holds_alternative<ReplayCommand>(command) ||
+         std::holds_alternative<GrowFlowCommand>(command) || std::holds_alternative<SpendCommand>(command) ||
+         std::holds_alternative<ChangeBudgetCommand>(command) || schedule_key_of(command).has_value();
 }
 
 void add_keys_touched(Workspace& workspace, const Command& command, std::vector<Key>& keys) {
+  if (const auto* create = std::get_if<CreateCommand>(&command)) add_submit_keys(workspace, create->request, keys);
+  if (const auto* replay = std::get_if<ReplayCommand>(&command)) add_replay_keys(workspace, replay->id, keys);
+  if (const auto* change = std::get_if<ChangeBudgetCommand>(&command)) {
+    for (Key& key : change_budget_keys(workspace, *change)) keys.push_back(std::move(key));
+  }
   const auto* growing = std::get_if<GrowFlowCommand>(&command);
   if (growing == nullptr || !growing->held_under) return;
   add_flow_key(known_execution(workspace, execution_key(growing->held_under->execution_id)), keys);
@@ -240,6 +285,7 @@ bool others_decide_by(const Command& command) {
 }
 
 std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
+  if (const auto* due = std::get_if<DueCommand>(&command)) return keys_needed(workspace, *due);
   if (const auto* create = std::get_if<CreateCommand>(&command)) {
     // A generated id is new by construction, so looking it up would only cost a read. The insert is guarded anyway.
     if (!create->id_is_supplied) workspace.note_looked_up(execution_key(create->id));

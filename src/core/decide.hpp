@@ -22,11 +22,15 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command);
 // Whether a command that was decided earlier in the batch may make this one need more records than were loaded. Then
 // `keys_needed` is asked again, and if there are any, the command is left to another batch.
 bool may_need_more(const Command& command);
-// The slots that belong to `keys_touched` and are only known once the command has been decided.
+// The slots that belong to `keys_touched` and are only known once all records that it needs are. To be asked before the
+// decision, which may put others in their place.
 void add_keys_touched(Workspace& workspace, const Command& command, std::vector<Key>& keys);
 
 // After the decision of a command: slots of executions that it has touched are given back, if their leases have ended.
 void return_slots(Workspace& workspace, const std::vector<Key>& touched, const Context& context);
+
+// The same for keys at submission of executions that have ended.
+void release_keys(Workspace& workspace, const std::vector<Key>& touched, const Context& context);
 
 // Whether the command changes a record that decisions about other records read: a lane, or a namespace. Those decisions
 // must not see a change that may yet turn out stale, so such a command is the last of its batch.

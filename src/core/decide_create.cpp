@@ -3,13 +3,14 @@
 #include "core/decide_parts.hpp"
 #include "core/route.hpp"
 #include "core/state.hpp"
+#include "core/submitting.hpp"
 
 namespace flowfabric {
 namespace {
 
 // The idempotency key may be remembered for longer than the execution is kept.
 Reply duplicate_of(Workspace& workspace, const ExecutionId& id) {
-  Created reply{id, std::nullopt, true};
+  Created reply{id, std::nullopt, true, CreateOutcome::duplicate, std::nullopt};
   const Slot* slot = workspace.find(execution_key(id));
   const Execution* execution = slot == nullptr || slot->erased ? nullptr : slot->execution();
   if (execution != nullptr) reply.public_state = public_state(execution->facts);
@@ -18,6 +19,7 @@ Reply duplicate_of(Workspace& workspace, const ExecutionId& id) {
 
 // The times of a request, absolute; 0: none.
 TimestampMs delay_until_of(const CreateRequest& request, TimestampMs now) {
+  if (request.debounce) return now + request.debounce->delay_ms;
   return request.delay_ms ? now + *request.delay_ms : request.delay_until;
 }
 TimestampMs deadline_of(const CreateRequest& request, TimestampMs now) {
@@ -37,32 +39,39 @@ Spec make_spec(Workspace& workspace, const CreateRequest& request, std::uint64_t
   spec.required_capabilities = request.required_capabilities;
   spec.route = route_of(request.lane, request.required_capabilities);
   spec.policy = request.policy;
+  spec.reserve = request.reserve;
   spec.namespace_retention = namespace_retention(workspace, request.name_space);
   const TimestampMs deadline_at = deadline_of(request, now);
   if (deadline_at != 0) spec.deadline_span_ms = std::max<std::int64_t>(deadline_at - now, 1);
   spec.created_at = now;
   spec.request_digest = request_digest;
+  const RequestedKey key = requested_key(request);
+  spec.submit_key_kind = key.kind;
+  spec.submit_key = key.key;
   return spec;
 }
 
-void remember_key(Workspace& workspace, const CreateCommand& command, Slot& made, TimestampMs now) {
+// The answer commits with the execution, if that is new or was changed.
+void remember_answer(Workspace& workspace, const CreateCommand& command, const ExecutionId& id, const Slot* changed,
+                     TimestampMs now) {
   const CreateRequest& request = command.request;
-  Slot& slot = workspace.at(idempotency_key(request.name_space, request.idempotency_key));
+  if (request.idempotency_key.empty()) return;
+  Slot& slot = workspace.at(idempotency_key_of(request));
   IdempotencyRecord record;
-  record.execution_id = command.id;
+  record.execution_id = id;
   record.request_digest = command.request_digest;
   record.expires_at = now + request.policy.dedup_window_ms;
   slot.record = record;
   slot.changed = true;
   slot.erased = false;
-  workspace.tie(made, slot);
+  if (changed != nullptr) workspace.tie(*changed, slot);
 }
 
 // The reply to a repeated request, if it is one.
 std::optional<Result<Reply>> earlier_answer(Workspace& workspace, const CreateCommand& command, TimestampMs now) {
   const CreateRequest& request = command.request;
   if (!request.idempotency_key.empty()) {
-    Slot& slot = workspace.at(idempotency_key(request.name_space, request.idempotency_key));
+    Slot& slot = workspace.at(idempotency_key_of(request));
     const auto* record = std::get_if<IdempotencyRecord>(&slot.record);
     if (record != nullptr && !slot.erased && record->expires_at > now) {
       if (record->request_digest == command.request_digest) return duplicate_of(workspace, record->execution_id);
@@ -145,10 +154,21 @@ Result<Reply> decide_one(Workspace& workspace, const CreateCommand& command, con
   if (workspace.at(execution_key(command.id)).version != 0) {
     return fail(Errc::contended, "the execution with this id is being removed; try again", "id");
   }
+  FF_TRY(verdict, judge_key(workspace, command, context));
+  if (verdict.answer) {
+    remember_answer(workspace, command, verdict.answer->execution_id, verdict.changed, context.now);
+    return *verdict.answer;
+  }
   Slot& slot = create_execution(workspace, command.id, request, command.request_digest, context);
-  if (!request.idempotency_key.empty()) remember_key(workspace, command, slot, context.now);
+  Created reply{command.id, public_state(slot.execution()->facts), false};
+  if (verdict.in_the_way != nullptr) {
+    reply.outcome = CreateOutcome::replaced;
+    reply.replaced = verdict.in_the_way->execution()->id;
+  }
+  take_key(workspace, request, slot, verdict.in_the_way, context);
+  remember_answer(workspace, command, command.id, &slot, context.now);
   register_lane(workspace, request.lane, request.creator, context.now);
-  return Created{command.id, public_state(slot.execution()->facts), false};
+  return reply;
 }
 
 }  // namespace flowfabric

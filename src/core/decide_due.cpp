@@ -4,6 +4,7 @@
 #include "core/decide_parts.hpp"
 #include "core/limiting.hpp"
 #include "core/state.hpp"
+#include "core/submitting.hpp"
 
 namespace flowfabric {
 
@@ -28,6 +29,11 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
   if (const auto* idempotency = std::get_if<IdempotencyRecord>(&slot.record)) {
     slot.changed = true;
     slot.erased = idempotency->expires_at <= context.now;
+    return Done{};
+  }
+  if (const SubmitKeyRecord* submit_key = slot.erased ? nullptr : slot.submit_key()) {
+    slot.changed = true;
+    slot.erased = submit_key->expires_at != 0 && submit_key->expires_at <= context.now;
     return Done{};
   }
   if (slot.worker() != nullptr && !slot.erased) {
@@ -56,6 +62,7 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
   const bool was_terminal = execution->facts.phase == Phase::terminal;
   settle(slot, context);
   return_slots(workspace, slot, context);
+  release_key(workspace, slot, context);
   if (was_terminal && (execution->facts.gates & untold_schedule) != 0) tell_schedule(workspace, slot, context);
   // The entry may have an outdated time: writing the record corrects the entry.
   slot.changed = true;
@@ -64,7 +71,8 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
     return Done{};
   }
   const bool is_told = (execution->facts.gates & untold_schedule) == 0;
-  if (was_terminal && is_told && !owes_slots(execution->facts) && execution->facts.retain_until <= context.now) {
+  const bool owes = owes_slots(execution->facts) || owes_key(execution->facts);
+  if (was_terminal && is_told && !owes && execution->facts.retain_until <= context.now) {
     retire(workspace, slot, context);
   }
   return Done{};

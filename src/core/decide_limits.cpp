@@ -3,6 +3,7 @@
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "base/text.hpp"
 #include "core/decide_parts.hpp"
 #include "core/limit_ingress.hpp"
 
@@ -33,6 +34,14 @@ Result<void> check_revision(const LimitRequest& request, const LimitDefinition* 
               "expected_revision");
 }
 
+Result<void> check_zone(const LimitSpec& spec, const Context& context) {
+  if (!spec.budget || find_zone(context.zones, spec.budget->time_zone) != nullptr) return {};
+  return fail(Errc::invalid_argument,
+              "budget.time_zone: \"" + clipped(spec.budget->time_zone, limits::max_time_zone_bytes) +
+                  "\" is not a time zone that this server knows; give a name of the IANA database, like Europe/Berlin",
+              "budget.time_zone");
+}
+
 // The clock looks at its pools: more may start now.
 void visit_pools(LimitsRecord& limits, std::uint64_t number) {
   auto& to_visit = limits.to_visit;
@@ -56,6 +65,7 @@ LimitSaved make_limit(LimitsRecord& limits, const SetLimitCommand& command, cons
 }  // namespace
 
 Result<Reply> decide_one(Workspace& workspace, const SetLimitCommand& command, const Context& context) {
+  FF_TRY_VOID(check_zone(command.request, context));
   Slot& slot = workspace.at(limits_key());
   const LimitsRecord* stored = slot.limits();
   const LimitDefinition* present = stored == nullptr ? nullptr : stored->find(command.request);

@@ -6,6 +6,7 @@
 #include "core/decide_parts.hpp"
 #include "core/limiting.hpp"
 #include "core/state.hpp"
+#include "core/submitting.hpp"
 
 namespace flowfabric {
 namespace {
@@ -47,7 +48,7 @@ void start_over(Transition& transition, const Operator& by, std::optional<std::u
   facts.cancelled_by.clear();
   facts.progress.reset();
   if (facts.waits) facts.waits->has_outcome = false;
-  const std::int64_t span = transition.spec().deadline_span_ms;
+  const std::int64_t span = transition.execution().deadline_span_ms();
   facts.deadline_at = span == 0 ? 0 : transition.now() + span;
   facts.gates &= ~untold_schedule;  // it has not ended after all
   facts.pending = PendingAttempt{AttemptType::replay, {}, by.reason, by.name};
@@ -109,6 +110,7 @@ Result<Reply> decide_one(Workspace& workspace, const ReplayCommand& command, con
   if (command.from_position && command.replay_count != facts.replay_count) {
     return fail(Errc::contended, "the execution was replayed meanwhile; look at its steps again");
   }
+  FF_TRY_VOID(retake_key(workspace, *slot, context));
   start_over(transition, command.by, command.from_position);
   transition.record(EventType::replayed, command.by.name, command.by.reason);
   return ReplayReply{facts.replay_count, public_state(facts)};
@@ -220,8 +222,8 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveCommand& command, con
                 "only an ended execution can be removed; this one is " + std::string(to_string(public_state(facts))));
   }
   // An execution that ended in this command is removed later, so that its end is logged. A member goes with its flow.
-  // So is one whose schedule has to be told of its end first, or that has slots to give back.
-  if (slot->changed || facts.member || (facts.gates & untold_schedule) != 0 || owes_slots(facts)) {
+  // So is one whose schedule has to be told of its end first, or that has slots or a key to give back.
+  if (slot->changed || facts.member || (facts.gates & untold_schedule) != 0 || owes_slots(facts) || owes_key(facts)) {
     return RemoveReply{false};
   }
   // Tags may have changed since the execution was found by one.

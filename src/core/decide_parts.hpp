@@ -184,6 +184,13 @@ void schedule_due(Workspace& workspace, Slot& slot, const Context& context);
 // Tells its schedule that an execution or a flow has ended.
 void tell_schedule(Workspace& workspace, Slot& slot, const Context& context);
 
+// decide_budgets.cpp
+Result<Reply> decide_one(Workspace& workspace, const SpendCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const ChangeBudgetCommand& command, const Context& context);
+// What they need, as far as it is known yet.
+std::vector<Key> spend_keys(const Workspace& workspace, const Execution& execution);
+std::vector<Key> change_budget_keys(const Workspace& workspace, const ChangeBudgetCommand& command);
+
 // decide_limits.cpp
 Result<Reply> decide_one(Workspace& workspace, const SetLimitCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RemoveLimitCommand& command, const Context& context);

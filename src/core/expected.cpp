@@ -11,7 +11,7 @@ void expect_satellites(const Execution& execution, const Key& key, ExpectedEntri
     expected.satellites.push_back({key, static_cast<std::uint8_t>(kind), n});
   };
   const Facts& facts = execution.facts;
-  if (!execution.spec.payload_is_inline()) expect(SatelliteKind::payload, 0);
+  if (!execution.payload_is_inline()) expect(SatelliteKind::payload, 0);
   // An attempt becomes a satellite when the next one starts.
   expected.ended_attempts = facts.attempt ? facts.attempt->attempt_index : facts.attempt_count;
   for (std::uint32_t n = 0; n < expected.ended_attempts; ++n) expect(SatelliteKind::attempt, n);

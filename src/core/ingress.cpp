@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "core/admit_parts.hpp"
+#include "core/budget_ingress.hpp"
 #include "core/changes.hpp"
 #include "core/flow_nesting.hpp"
 #include "core/membership.hpp"
@@ -237,6 +238,38 @@ Result<void> admit_times(const CreateRequest& request) {
   return {};
 }
 
+Result<void> admit_submit_key(std::string_view key, const std::string& field) {
+  return admit_text(key, field, 1, limits::max_submit_key_bytes, Content::no_controls);
+}
+
+Result<void> admit_debounce(const CreateRequest& request) {
+  const Debounce& debounce = *request.debounce;
+  FF_TRY_VOID(admit_submit_key(debounce.key, "debounce.key"));
+  FF_TRY_VOID(admit_duration(debounce.delay_ms, "debounce.delay_ms", 1));
+  if (debounce.max_wait_ms) {
+    FF_TRY_VOID(admit_duration(*debounce.max_wait_ms, "debounce.max_wait_ms", debounce.delay_ms));
+  }
+  if (request.delay_ms) return refuse("is given beside debounce, which says when it starts", "delay_ms");
+  if (request.delay_until != 0) return refuse("is given beside debounce, which says when it starts", "delay_until");
+  return {};
+}
+
+Result<void> admit_throttle(const Throttle& throttle) {
+  FF_TRY_VOID(admit_submit_key(throttle.key, "throttle.key"));
+  FF_TRY_VOID(admit_range<std::uint32_t>(throttle.count, "throttle.count", 1, limits::max_rate_count));
+  return admit_duration(throttle.period_ms, "throttle.period_ms", 1);
+}
+
+Result<void> admit_submit_keys(const CreateRequest& request) {
+  if (request.debounce && request.unique) return refuse("is given beside unique; give one of them", "debounce");
+  if (request.throttle && request.unique) return refuse("is given beside unique; give one of them", "throttle");
+  if (request.throttle && request.debounce) return refuse("is given beside debounce; give one of them", "throttle");
+  if (request.unique) FF_TRY_VOID(admit_submit_key(request.unique->key, "unique.key"));
+  if (request.debounce) FF_TRY_VOID(admit_debounce(request));
+  if (request.throttle) FF_TRY_VOID(admit_throttle(*request.throttle));
+  return {};
+}
+
 }  // namespace
 
 Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
@@ -256,6 +289,8 @@ Result<void> admit(CreateRequest& request, const IngressLimits& limits) {
   }
   FF_TRY_VOID(admit(request.policy));
   FF_TRY_VOID(admit_times(request));
+  FF_TRY_VOID(admit_submit_keys(request));
+  FF_TRY_VOID(admit_reserve(request.reserve));
   FF_TRY_VOID(admit_text(request.creator, "creator", 0, limits::max_creator_bytes, Content::no_controls));
   return admit_text(request.idempotency_key, "idempotency_key", 0, limits::max_idempotency_key_bytes,
                     Content::any_text);
@@ -271,10 +306,22 @@ Result<void> admit_bytes_of_flow(std::size_t bytes) {
               "nodes");
 }
 
+}  // namespace
+
+// Its record would have to be in the partition of the execution, which something else decides.
+Result<void> admit_without_submit_key(const CreateRequest& request, const std::string& why) {
+  if (request.unique) return refuse("is given; " + why, "unique");
+  if (request.debounce) return refuse("is given; " + why, "debounce");
+  if (request.throttle) return refuse("is given; " + why, "throttle");
+  return {};
+}
+
+namespace {
+
 Result<void> admit_without_id(const CreateRequest& request) {
   if (!request.idempotency_key.empty()) return refuse("is given; only the flow has one", "idempotency_key");
   if (request.id) return refuse("is given; ids of nodes are computed from that of the flow", "id");
-  return {};
+  return admit_without_submit_key(request, "a node of a flow has none");
 }
 
 // The engine makes nodes that are flows run without a worker, so nothing that concerns workers can be given.

@@ -54,6 +54,8 @@ Result<void> admit_worker_name(std::string_view name_space, std::string_view wor
 Result<void> admit_death(const Operator& by);
 Result<void> admit_grace(std::int64_t grace_ms);
 
+// Refuses keys at submission, for what cannot have one.
+Result<void> admit_without_submit_key(const CreateRequest& request, const std::string& why);
 Result<void> admit_lane(std::string_view lane, const std::string& field = "lane");
 Result<void> admit_namespace(std::string_view name_space, const char* field = "namespace");
 Result<void> admit_execution_id(const ExecutionId& id);

@@ -65,8 +65,8 @@ ClaimedExecution claimed(const Execution& execution, const TokenSigner* signer) 
   claim.name_space = execution.spec.name_space;
   claim.lane = execution.spec.lane;
   claim.kind = execution.spec.kind;
-  claim.payload = execution.spec.payload;
-  claim.payload_encoding = execution.spec.payload_encoding;
+  claim.payload = execution.inline_payload();
+  claim.payload_encoding = execution.payload_encoding();
   claim.priority = execution.facts.priority;
   claim.tags = execution.facts.tags;
   claim.attempt = *execution.facts.attempt;

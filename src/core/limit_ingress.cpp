@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/admit_parts.hpp"
+#include "core/budget_ingress.hpp"
 #include "core/ingress.hpp"
 
 namespace flowfabric {
@@ -13,11 +14,11 @@ using namespace admit_parts;
 namespace {
 
 constexpr std::string_view per_tag = "tags.";
-constexpr const char* per_names = "tags.NAME, namespace, lane, kind, creator, flow";
+constexpr const char* per_names = "tags.NAME, namespace, lane, kind, creator, flow, execution";
 
 Result<void> admit_per(const std::vector<std::string>& per) {
   FF_TRY_VOID(admit_count(per.size(), "per", 0, limits::max_limit_keys));
-  const std::set<std::string> plain = {"namespace", "lane", "kind", "creator", "flow"};
+  const std::set<std::string> plain = {"namespace", "lane", "kind", "creator", "flow", "execution"};
   std::set<std::string> seen;
   for (std::size_t i = 0; i < per.size(); ++i) {
     const std::string field = "per[" + std::to_string(i) + "]";
@@ -70,8 +71,8 @@ Result<void> admit_change(const LimitSpec& before, const LimitSpec& now) {
   const char* field = before.lane != now.lane ? "lane" : before.kind != now.kind ? "kind" : "per";
   return fail(Errc::conflict,
               std::string(field) +
-                  ": cannot be changed; allowed are changes of concurrency and rate (remove the limit and "
-                  "make it anew)",
+                  ": cannot be changed; allowed are changes of concurrency, rate and budget (remove the "
+                  "limit and make it anew)",
               field);
 }
 
@@ -82,8 +83,8 @@ Result<void> admit(LimitRequest& request) {
     FF_TRY_VOID(admit_text(*request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
   }
   FF_TRY_VOID(admit_per(request.per));
-  if (!request.concurrency && !request.rate) {
-    return refuse("is missing; a limit has a concurrency, a rate, or both", "concurrency");
+  if (!request.concurrency && !request.rate && !request.budget) {
+    return refuse("is missing; a limit has a concurrency, a rate, a budget, or several of them", "concurrency");
   }
   if (request.concurrency == 0U) {
     return refuse("is 0, which would hold back everything for ever; allowed: 1 to " +
@@ -93,6 +94,7 @@ Result<void> admit(LimitRequest& request) {
   if (request.concurrency) {
     FF_TRY_VOID(admit_range<std::uint32_t>(*request.concurrency, "concurrency", 1, limits::max_concurrency));
   }
+  if (request.budget) FF_TRY_VOID(admit(*request.budget, "budget"));
   return request.rate ? admit_rate(*request.rate) : Result<void>{};
 }
 
@@ -111,6 +113,7 @@ Result<void> admit(const LimitCheckRequest& request) {
   FF_TRY_VOID(admit_lane(request.lane, "lane"));
   FF_TRY_VOID(admit_text(request.kind, "kind", 0, limits::max_kind_bytes, Content::no_controls));
   FF_TRY_VOID(admit_text(request.creator, "creator", 0, limits::max_creator_bytes, Content::no_controls));
+  FF_TRY_VOID(admit_reserve(request.reserve));
   return request.tags.empty() ? Result<void>{} : admit_tags_of_check(request.tags);
 }
 

@@ -35,6 +35,93 @@ RateLimit get_rate_limit(Decoder& in) {
   return rate;
 }
 
+void put_budget(Encoder& out, const BudgetSpec& budget) {
+  out.unsigned_number(budget.dimensions.size());
+  for (const BudgetDimension& dimension : budget.dimensions) {
+    out.text(dimension.name);
+    put_optional(out, dimension.hard, put_number);
+    put_optional(out, dimension.soft, put_number);
+    out.number(dimension.reserve);
+  }
+  out.text(budget.period);
+  out.text(budget.time_zone);
+  out.enumerator(budget.on_hard_limit);
+}
+
+BudgetSpec get_budget(Decoder& in) {
+  BudgetSpec budget;
+  budget.dimensions.resize(in.count());
+  for (BudgetDimension& dimension : budget.dimensions) {
+    dimension.name = in.text();
+    dimension.hard = get_optional(in, get_number);
+    dimension.soft = get_optional(in, get_number);
+    dimension.reserve = in.number();
+  }
+  budget.period = in.text();
+  budget.time_zone = in.text();
+  budget.on_hard_limit = in.enumerator(BreachAction::notify);
+  if (!parse_period(budget.period)) in.refuse();
+  return budget;
+}
+
+void put_account(Encoder& out, const Account& account) {
+  out.number(account.opened_at);
+  out.number(account.period_start);
+  out.number(account.period_end);
+  out.unsigned_number(account.resets);
+  out.unsigned_number(account.breaches);
+  out.boolean(account.paused);
+  out.unsigned_number(account.dimensions.size());
+  for (const DimensionAccount& dimension : account.dimensions) {
+    out.text(dimension.name);
+    out.number(dimension.spent);
+    out.number(dimension.reserved);
+    out.boolean(dimension.warned);
+    out.boolean(dimension.exceeded);
+  }
+  out.unsigned_number(account.buckets.size());
+  for (const UsageBucket& bucket : account.buckets) {
+    out.number(bucket.from);
+    put_amounts(out, bucket.spent);
+  }
+  out.unsigned_number(account.kept.size());
+  for (const KeptSpend& kept : account.kept) {
+    out.unsigned_number(kept.key);
+    out.number(kept.at);
+    put_amounts(out, kept.spent);
+  }
+}
+
+Account get_account(Decoder& in) {
+  Account account;
+  account.opened_at = in.number();
+  account.period_start = in.number();
+  account.period_end = in.number();
+  account.resets = in.unsigned_number();
+  account.breaches = in.unsigned_number();
+  account.paused = in.boolean();
+  account.dimensions.resize(in.count());
+  for (DimensionAccount& dimension : account.dimensions) {
+    dimension.name = in.text();
+    dimension.spent = in.number();
+    dimension.reserved = in.number();
+    dimension.warned = in.boolean();
+    dimension.exceeded = in.boolean();
+  }
+  account.buckets.resize(in.count());
+  for (UsageBucket& bucket : account.buckets) {
+    bucket.from = in.number();
+    bucket.spent = get_amounts(in);
+  }
+  account.kept.resize(in.count());
+  for (KeptSpend& kept : account.kept) {
+    kept.key = in.unsigned_number();
+    kept.at = in.number();
+    kept.spent = get_amounts(in);
+  }
+  return account;
+}
+
 void put_definition(Encoder& out, const LimitDefinition& limit) {
   const LimitInfo& info = limit.info;
   out.unsigned_number(limit.number);
@@ -45,6 +132,7 @@ void put_definition(Encoder& out, const LimitDefinition& limit) {
   put_strings(out, info.per);
   put_optional(out, info.concurrency, put_u32);
   put_optional(out, info.rate, put_rate_limit);
+  put_optional(out, info.budget, put_budget);
   out.unsigned_number(info.revision);
   out.number(info.created_at);
   out.text(info.created_by);
@@ -63,6 +151,7 @@ LimitDefinition get_definition(Decoder& in) {
   info.per = get_strings(in);
   info.concurrency = get_optional(in, get_u32);
   info.rate = get_optional(in, get_rate_limit);
+  info.budget = get_optional(in, get_budget);
   info.revision = in.unsigned_number();
   info.created_at = in.number();
   info.created_by = in.text();
@@ -193,11 +282,14 @@ std::string encode(const PoolRecord& pool) {
     out.unsigned_number(holder.lease_epoch);
   }
   put_rate_state(out, pool.rate);
+  put_optional(out, pool.account, put_account);
   out.unsigned_number(pool.lines.size());
   for (const PoolLine& line : pool.lines) {
     out.unsigned_number(line.route);
     out.boolean(line.waiting);
     out.unsigned_number(line.called);
+    put_amounts(out, line.need);
+    out.number(line.look_at);
   }
   out.number(pool.call_at);
   out.number(pool.visit_at);
@@ -221,11 +313,14 @@ Result<PoolRecord> decode_pool(const Record& record) {
     holder.lease_epoch = in.unsigned_number();
   }
   pool.rate = get_rate_state(in);
+  pool.account = get_optional(in, get_account);
   pool.lines.resize(in.count());
   for (PoolLine& line : pool.lines) {
     line.route = in.unsigned_number();
     line.waiting = in.boolean();
     line.called = in.u32();
+    line.need = get_amounts(in);
+    line.look_at = in.number();
   }
   pool.call_at = in.number();
   pool.visit_at = in.number();
@@ -236,11 +331,17 @@ Result<PoolRecord> decode_pool(const Record& record) {
 void encode_into(Encoder& out, const LimitFacts& facts) {
   out.unsigned_number(facts.slots.size());
   for (const Key& pool : facts.slots) out.text(pool.bytes);
-  if (!facts.slots.empty()) out.unsigned_number(facts.slots_epoch);
+  out.unsigned_number(facts.reserved.size());
+  for (const Reservation& one : facts.reserved) {
+    out.text(one.pool.bytes);
+    put_amounts(out, one.amounts);
+  }
+  if (facts.holds_any()) out.unsigned_number(facts.slots_epoch);
   put_optional(out, facts.held, [](Encoder& to, const HeldBack& held) {
     to.text(held.pool.bytes);
     to.unsigned_number(held.ready_sequence);
     to.number(held.since);
+    to.boolean(held.by_budget);
   });
   put_optional(out, facts.called, [](Encoder& to, const Key& pool) { to.text(pool.bytes); });
 }
@@ -249,12 +350,18 @@ LimitFacts decode_limit_facts(Decoder& in) {
   LimitFacts facts;
   const std::size_t slots = in.count();
   for (std::size_t i = 0; i < slots && in.ok(); ++i) facts.slots.push_back(get_pool_key(in));
-  if (!facts.slots.empty()) facts.slots_epoch = in.unsigned_number();
+  const std::size_t reserved = in.count();
+  for (std::size_t i = 0; i < reserved && in.ok(); ++i) {
+    Key pool = get_pool_key(in);
+    facts.reserved.push_back({std::move(pool), get_amounts(in)});
+  }
+  if (facts.holds_any()) facts.slots_epoch = in.unsigned_number();
   facts.held = get_optional(in, [](Decoder& from) {
     HeldBack held;
     held.pool = get_pool_key(from);
     held.ready_sequence = from.unsigned_number();
     held.since = from.number();
+    held.by_budget = from.boolean();
     return held;
   });
   facts.called = get_optional(in, get_pool_key);

@@ -11,6 +11,7 @@
 
 #include <flowfabric/limits.hpp>
 
+#include "core/accounts.hpp"
 #include "core/changes.hpp"
 #include "core/rate.hpp"
 
@@ -51,6 +52,10 @@ struct PoolLine {
   bool waiting = false;  // some may be held back
   std::uint32_t called =
       0;  // are claimable again because there was room for them, and are neither claimed nor ended yet
+  // Of a budget: what the first of those that wait reserves, or a little less.
+  Amounts need{};
+  // It needs more than others, and there is no room for it: the clock looks then whether it still waits. 0: no need to.
+  TimestampMs look_at = 0;
 
   friend bool operator==(const PoolLine&, const PoolLine&) = default;
 };
@@ -63,9 +68,10 @@ struct PoolRecord {
   std::uint64_t revision = 0;  // of the definition, when the clock last looked for those that it holds back
   std::vector<SlotHolder> holders;
   RateState rate;
-  std::vector<PoolLine> lines;  // by route; only those with somebody in them
-  TimestampMs call_at = 0;      // when the clock looks for room; 0: nothing but a slot that comes back makes room
-  TimestampMs visit_at = 0;     // when the clock removes it, if it is unused then
+  std::optional<Account> account;  // once a budget was used
+  std::vector<PoolLine> lines;     // by route; only those with somebody in them
+  TimestampMs call_at = 0;         // when the clock looks for room; 0: nothing but a slot that comes back makes room
+  TimestampMs visit_at = 0;        // when the clock removes it, if it is unused then
   TimestampMs armed_due = 0;
 
   friend bool operator==(const PoolRecord&, const PoolRecord&) = default;
@@ -76,18 +82,29 @@ struct HeldBack {
   Key pool;                          // for which it waits
   std::uint64_t ready_sequence = 0;  // its place in the order of service
   TimestampMs since = 0;
+  bool by_budget = false;
 
   friend bool operator==(const HeldBack&, const HeldBack&) = default;
 };
 
-// Of an execution that has slots, or waits for one.
+// What a lease has reserved of a budget and has not spent.
+struct Reservation {
+  Key pool;
+  Amounts amounts;
+
+  friend bool operator==(const Reservation&, const Reservation&) = default;
+};
+
+// Of an execution that has slots or reservations, or waits for them.
 struct LimitFacts {
-  std::vector<Key> slots;         // the pools in which it has a slot
-  std::uint64_t slots_epoch = 0;  // of the lease under which it got them, which may have ended
+  std::vector<Key> slots;  // the pools in which it has a slot
+  std::vector<Reservation> reserved;
+  std::uint64_t slots_epoch = 0;  // of the lease under which it got both, which may have ended
   std::optional<HeldBack> held;
   std::optional<Key> called;  // the pool that made it claimable again and counts it as called
 
-  bool empty() const { return slots.empty() && !held && !called; }
+  bool holds_any() const { return !slots.empty() || !reserved.empty(); }
+  bool empty() const { return !holds_any() && !held && !called; }
   friend bool operator==(const LimitFacts&, const LimitFacts&) = default;
 };
 

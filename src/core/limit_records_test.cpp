@@ -4,6 +4,7 @@
 
 #include "base/limits.hpp"
 #include "core/records.hpp"
+#include "core/route.hpp"
 
 namespace flowfabric {
 namespace {
@@ -22,6 +23,8 @@ LimitsRecord full_limits() {
   limit.info.per = {"tags.app.a", "lane"};
   limit.info.concurrency = 3;
   limit.info.rate = RateLimit{4, 5000, 6};
+  limit.info.budget =
+      BudgetSpec{{{"money", 100, 50, 0}, {"tokens", {}, 7, 3}}, "2w", "Europe/Berlin", BreachAction::cancel_pending};
   limit.info.revision = 2;
   limit.info.created_at = 10;
   limit.info.created_by = "ops";
@@ -41,7 +44,18 @@ PoolRecord full_pool() {
   pool.holders = {{ExecutionId{3, {}}, 4}, {ExecutionId{5, {}}, 6}};
   pool.rate.full_at_us = 8;
   pool.rate.starts = {{1, 2}, {3, 4}};
-  pool.lines = {{1, true, 0}, {2, false, 5}};
+  pool.lines = {{1, true, 0, {{"tokens", 3}}, 25}, {2, false, 5, {}, 0}};
+  Account account;
+  account.opened_at = 1;
+  account.period_start = 2;
+  account.period_end = 3;
+  account.resets = 4;
+  account.breaches = 5;
+  account.paused = true;
+  account.dimensions = {{"money", 6, 7, true, false}, {"tokens", 8, 9, false, true}};
+  account.buckets = {{10, {{"money", 11}}}, {12, {}}};
+  account.kept = {{13, 14, {{"tokens", 15}}}};
+  pool.account = account;
   pool.call_at = 20;
   pool.visit_at = 30;
   pool.armed_due = 20;
@@ -62,13 +76,30 @@ TEST(LimitRecords, EveryFieldRoundTrips) {
   EXPECT_EQ(decode_pool(stored(full_pool())), full_pool());
   Facts facts;
   facts.limits.slots = {some_pool("a"), some_pool("b")};
+  facts.limits.reserved = {{some_pool("b"), {{"tokens", 5}}}};
   facts.limits.slots_epoch = 12;
   facts.limits.called = some_pool("c");
   EXPECT_EQ(decode_facts(encode(facts)), facts);
   facts.limits = {};
   facts.gates = limit_gate;
-  facts.limits.held = HeldBack{some_pool("d"), 77};
+  facts.limits.held = HeldBack{some_pool("d"), 77, 5, true};
   EXPECT_EQ(decode_facts(encode(facts)), facts);
+}
+
+TEST(LimitRecords, ASpecSaysWhatIsReserved) {
+  Spec spec;
+  spec.name_space = "n";
+  spec.lane = "x";
+  spec.route = route_of(spec.lane, spec.required_capabilities);
+  const std::string without = encode(spec);
+  spec.reserve = {{"money", 0}, {"tokens", 2000}};
+  EXPECT_EQ(decode_spec(encode(spec)), spec);
+  EXPECT_NE(encode(spec), without);
+  EXPECT_TRUE(decode_spec(without)->reserve.empty());
+  CreateRequest request;
+  const std::uint64_t digest = request_digest(request);
+  request.reserve = {{"tokens", 1}};
+  EXPECT_NE(request_digest(request), digest);
 }
 
 TEST(LimitRecords, HalfOfThemIsCorruption) {
@@ -85,7 +116,7 @@ TEST(LimitRecords, HalfOfThemIsCorruption) {
 TEST(LimitRecords, AHeldExecutionHasItsGate) {
   Facts facts;
   facts.gates = limit_gate;
-  facts.limits.held = HeldBack{some_pool("d"), 77};
+  facts.limits.held = HeldBack{some_pool("d"), 77, 5, true};
   std::string bytes = encode(facts);
   facts.gates = 0;
   EXPECT_TRUE(decode_facts(bytes));

@@ -24,6 +24,7 @@ std::string value_of(const std::string& name, const LimitSubject& subject) {
   if (name == "lane") return subject.lane;
   if (name == "kind") return subject.kind;
   if (name == "creator") return subject.creator;
+  if (name == "execution") return subject.execution;
   FF_CHECK(name == "flow");
   return subject.flow;
 }
@@ -36,20 +37,6 @@ bool is_for(const LimitInfo& limit, const LimitSubject& subject) {
 const PoolRecord* known_pool(const Workspace& workspace, const Key& key) {
   const Slot* slot = workspace.find(key);
   return slot == nullptr || slot->erased || slot->damage ? nullptr : slot->pool();
-}
-
-// The pool for a start; a new one if it does not exist.
-Slot& pool_slot(Workspace& workspace, const Demand& demand, TimestampMs now) {
-  Slot& slot = workspace.at(demand.pool);
-  if (slot.pool() != nullptr && !slot.erased) return slot;
-  auto pool = std::make_unique<PoolRecord>();
-  pool->limit = demand.limit->number;
-  pool->key = demand.key;
-  pool->revision = demand.limit->info.revision;
-  pool->visit_at = now + limits::pool_visit_ms;
-  slot.record = std::move(pool);
-  slot.erased = false;
-  return slot;
 }
 
 std::vector<PoolLine>::iterator line_of(PoolRecord& pool, RouteNo route) {
@@ -75,13 +62,27 @@ std::uint32_t free_slots(const LimitInfo& limit, const PoolRecord& pool) {
   return taken >= *limit.concurrency ? 0 : *limit.concurrency - taken;
 }
 
+// What a lease of the execution reserves.
+Amounts need_of(const LimitInfo& limit, const Execution& execution) {
+  return limit.budget ? need_of(*limit.budget, execution.spec.reserve) : Amounts{};
+}
+
+std::int64_t visit_ms(const LimitInfo& limit) {
+  return limit.budget ? limits::account_visit_ms : limits::pool_visit_ms;
+}
+
+// Those that wait are cancelled instead of being called.
+bool cancels(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now) {
+  return limit.budget && pool.account && cancels_waiting(*limit.budget, *pool.account, now);
+}
+
 // How many executions of a line can be called now.
 std::uint32_t callable(const PoolLine& line, std::uint32_t room) {
   return line.waiting && line.called < room ? std::min(room - line.called, limits::max_called) : 0;
 }
 
 // When the rate has room for one more than are called in the line that has the fewest; 0: time alone makes no room.
-TimestampMs time_of_room(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now) {
+TimestampMs time_of_rate(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now) {
   std::uint32_t fewest = UINT32_MAX;
   for (const PoolLine& line : pool.lines) {
     if (line.waiting) fewest = std::min(fewest, line.called);
@@ -90,30 +91,27 @@ TimestampMs time_of_room(const LimitInfo& limit, const PoolRecord& pool, Timesta
   return may_start_at(*limit.rate, pool.rate, fewest + 1, now);
 }
 
-// What is decided for the slot commits only if the definitions are then those that were read.
-void rest_on_limits(Workspace& workspace, const Slot& slot) {
-  if (const Slot* limits = workspace.find(limits_key())) workspace.rest_on(slot, *limits);
+TimestampMs earlier(TimestampMs a, TimestampMs b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
+
+bool has_spent(const Account& account) {
+  return std::any_of(account.dimensions.begin(), account.dimensions.end(),
+                     [](const DimensionAccount& one) { return one.spent != 0 || one.exceeded; });
 }
 
-// Sets when the clock looks at the pool again. Everything that changes one of these does so: holders, rate, lines.
-void rearm(Workspace& workspace, Slot& slot, TimestampMs now) {
-  PoolRecord& pool = *slot.pool();
-  const LimitsRecord* limits = limits_of(workspace);
-  slot.changed = true;
-  std::erase_if(pool.lines, [](const PoolLine& line) { return !line.waiting && line.called == 0; });
-  pool.call_at = 0;
-  const bool someone_waits =
-      std::any_of(pool.lines.begin(), pool.lines.end(), [](const PoolLine& line) { return line.waiting; });
-  if (!someone_waits) return;
-  rest_on_limits(workspace, slot);
-  const LimitDefinition* limit = limits == nullptr ? nullptr : limits->find(pool.limit);
-  // Without the definition the clock finds out.
-  pool.call_at = now;
-  if (limit == nullptr) return;
-  const std::uint32_t room = room_in(limit->info, pool, now).now;
-  const bool can_call =
-      std::any_of(pool.lines.begin(), pool.lines.end(), [&](const PoolLine& line) { return callable(line, room) > 0; });
-  if (!can_call) pool.call_at = time_of_room(limit->info, pool, now);
+// When the clock looks for room that time alone may have made; 0: never.
+TimestampMs time_of_room(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now) {
+  TimestampMs at = time_of_rate(limit, pool, now);
+  if (!limit.budget || !pool.account) return at;
+  // The rate has room already, so it is not what is missing.
+  if (at <= now) at = 0;
+  for (const PoolLine& line : pool.lines) {
+    if (!line.waiting) continue;
+    at = earlier(at, line.look_at);
+    const Amounts need = line.need.empty() ? need_of(*limit.budget, {}) : line.need;
+    const bool fits = starts_left(*limit.budget, &*pool.account, need, now) > line.called;
+    if (!fits && pool.account->period_end > now) at = earlier(at, pool.account->period_end);
+  }
+  return at;
 }
 
 // It is not claimable any more because of the call, but claimed, held back elsewhere, or ended.
@@ -131,16 +129,39 @@ void uncall(Workspace& workspace, Slot& slot, const Context& context) {
   rearm(workspace, pool, context.now);
 }
 
+// The clock looks at the line when the smaller need fits, and finds out whose it is.
+Amounts least_of(Amounts a, const Amounts& b) {
+  for (auto& [name, amount] : a) {
+    const auto other = b.find(name);
+    if (other != b.end()) amount = std::min(amount, other->second);
+  }
+  return a;
+}
+
 void hold_back_for(Workspace& workspace, Slot& slot, const Demand& demand, const Context& context) {
   Transition transition(slot, context);
   Facts& facts = transition.facts();
   FF_CHECK(facts.ready_sequence != 0);
-  facts.limits.held = HeldBack{demand.pool, facts.ready_sequence, context.now};
+  const LimitInfo& limit = demand.limit->info;
+  Slot& pool = pool_slot(workspace, demand, context.now);
+  if (limit.budget) present_account(pool, limit, context);
+  const Amounts need = need_of(limit, transition.execution());
+  const bool only_budget = !limit.concurrency && !limit.rate;
+  const bool by_budget =
+      limit.budget && (only_budget || starts_left(*limit.budget, &*pool.pool()->account, need, context.now) == 0);
+  facts.limits.held = HeldBack{demand.pool, facts.ready_sequence, context.now, by_budget};
   facts.ready_sequence = 0;
   facts.gates |= limit_gate;
-  transition.record(EventType::limited, limit_actor, demand.limit->info.name);
-  Slot& pool = pool_slot(workspace, demand, context.now);
-  make_line(*pool.pool(), transition.spec().route).waiting = true;
+  transition.record(EventType::limited, limit_actor, limit.name);
+  PoolLine& line = make_line(*pool.pool(), transition.spec().route);
+  if (!line.waiting) {
+    line.need = need;
+    line.look_at = 0;
+  } else if (line.need != need) {
+    line.need = least_of(line.need, need);
+    line.look_at = context.now;
+  }
+  line.waiting = true;
   rearm(workspace, pool, context.now);
   workspace.tie(slot, pool);
 }
@@ -149,7 +170,8 @@ void hold_back_for(Workspace& workspace, Slot& slot, const Demand& demand, const
 bool may_start_under(const Demand& demand, const PoolRecord* pool, const Execution& execution, TimestampMs now) {
   static const PoolRecord unused;
   const PoolRecord& state = pool == nullptr ? unused : *pool;
-  if (room_in(demand.limit->info, state, now).now == 0) return false;
+  const LimitInfo& limit = demand.limit->info;
+  if (room_in(limit, state, now, need_of(limit, execution)).now == 0) return false;
   return execution.facts.limits.called || !waits_in(state, execution.spec.route);
 }
 
@@ -174,28 +196,130 @@ void call_back(Workspace& workspace, Slot& slot, Slot& pool, const Context& cont
   transition.record(EventType::ready, "clock", "limit");
 }
 
-void call_all(Workspace& workspace, Slot& slot, const FoundGroup& found, const Context& context) {
+void cancel_waiting(Workspace& workspace, Slot& slot, const Slot& pool, const LimitInfo& limit,
+                    const Context& context) {
+  Transition transition(slot, context);
+  transition.facts().cancellation_reason = "budget \"" + limit.name + "\" is used up";
+  transition.facts().cancelled_by = limit_actor;
+  workspace.tie(slot, pool);
+  finish(transition, Outcome::cancelled, EventType::cancelled, AttemptState::ended_cancelled, limit_actor,
+         "budget_exceeded");
+}
+
+// What is left of a budget while executions are called. They reserve nothing before they are claimed.
+class Allotment {
+ public:
+  Allotment(const LimitInfo* limit, const PoolRecord& pool, TimestampMs now) : limit_(limit), now_(now) {
+    if (limit != nullptr && limit->budget) account_ = pool.account;
+  }
+  // Notes in the line what the execution needs, if that is more than there is. If others need less, one of these may become
+  // the first without anybody's telling: the clock looks again.
+  bool admits(const Execution& execution, PoolLine& line) {
+    if (!account_) return true;
+    const Amounts need = need_of(*limit_, execution);
+    if (line.look_at != 0) line.look_at = now_ + limits::large_need_look_ms;
+    const bool fits = starts_left(*limit_->budget, &*account_, need, now_) > 0;
+    if (fits) reserve(*account_, need);
+    if (!fits && line.need != need) line.look_at = now_ + limits::large_need_look_ms;
+    // Of the one behind it nothing better is known.
+    line.need = need;
+    return fits;
+  }
+
+ private:
+  const LimitInfo* limit_;
+  TimestampMs now_;
+  std::optional<Account> account_;
+};
+
+void call_all(Workspace& workspace, Slot& slot, const FoundGroup& found, const LimitInfo* limit,
+              const Context& context) {
+  const bool cancelling = limit != nullptr && cancels(*limit, *slot.pool(), context.now);
+  Allotment allotment(limit, *slot.pool(), context.now);
   for (const Key& key : found.keys) {
     Slot* one = workspace.find(key);
     if (one == nullptr || one->erased || one->execution() == nullptr) continue;
     settle(*one, context);
     const Execution& execution = *one->execution();
     const auto& held = execution.facts.limits.held;
-    if (held && held->pool == slot.key && execution.spec.route == found.route) {
+    if (!held || held->pool != slot.key || execution.spec.route != found.route) {
+      workspace.rest_on(slot, *one);  // it waits no more, unless it was read too early
+    } else if (cancelling) {
+      cancel_waiting(workspace, *one, slot, *limit, context);
+    } else if (allotment.admits(execution, make_line(*slot.pool(), found.route))) {
       call_back(workspace, *one, slot, context);
     } else {
-      workspace.rest_on(slot, *one);  // it waits no more, unless it was read too early
+      workspace.rest_on(slot, *one);
+      return;  // those behind it wait with it
     }
   }
   if (!found.all) return;
   const auto line = line_of(*slot.pool(), found.route);
-  if (line != slot.pool()->lines.end()) line->waiting = false;
+  if (line == slot.pool()->lines.end()) return;
+  line->waiting = false;
+  line->look_at = 0;
 }
 
 bool is_unused(const PoolRecord& pool, const LimitDefinition* limit, TimestampMs now) {
   if (!pool.lines.empty()) return false;
   if (limit == nullptr) return true;
+  if (limit->info.budget && pool.account && !is_unused(*pool.account, *limit->info.budget, now)) return false;
   return pool.holders.empty() && (!limit->info.rate || is_unused(*limit->info.rate, pool.rate, now));
+}
+
+// Gives back what a lease has not spent; false if the pool is not known. What was spent stays spent, so a period that has
+// begun since is not touched.
+bool return_reservation(Workspace& workspace, Slot& slot, const Reservation& reserved, const Context& context) {
+  if (!workspace.knows(reserved.pool)) return false;
+  slot.changed = true;
+  Slot& pool = workspace.at(reserved.pool);
+  workspace.rest_on(slot, pool);
+  if (known_pool(workspace, reserved.pool) == nullptr || !pool.pool()->account) return true;
+  give_back(*pool.pool()->account, reserved.amounts);
+  rearm(workspace, pool, context.now);
+  return true;
+}
+
+void reserve_for(Slot& pool, Execution& execution, const LimitInfo& limit, const Context& context) {
+  Amounts need = need_of(limit, execution);
+  std::erase_if(need, [](const auto& one) { return one.second == 0; });
+  reserve(present_account(pool, limit, context), need);
+  if (need.empty()) return;
+  execution.facts.limits.reserved.push_back({pool.key, std::move(need)});
+  execution.facts.limits.slots_epoch = execution.facts.lease->lease_epoch;
+}
+
+// It was for an execution, or a flow, that has been removed.
+bool is_orphan(Workspace& workspace, const Slot& slot, const LimitDefinition* limit) {
+  const PoolRecord& pool = *slot.pool();
+  const auto owner = limit == nullptr ? std::nullopt : owner_of(limit->info, pool);
+  if (!owner || !pool.lines.empty() || !pool.holders.empty()) return false;
+  const Slot* found = workspace.find(*owner);
+  if (found == nullptr) return false;
+  const bool gone = found->erased || (found->version == 0 && !found->changed && !found->damage);
+  if (gone) workspace.rest_on(slot, *found);
+  return gone;
+}
+
+// The limit was changed: what its budget allows now counts, and an account that was paused goes on.
+void adopt_limit(Slot& slot, const LimitInfo& limit, const Context& context) {
+  PoolRecord& pool = *slot.pool();
+  for (PoolLine& line : pool.lines) {
+    line.need.clear();
+    if (line.look_at != 0) line.look_at = context.now;
+  }
+  if (!pool.account) return;
+  if (!limit.budget) {
+    // What leases have reserved comes back to the account, also if there is a budget again.
+    reset_account(*pool.account);
+    pool.account->paused = false;
+    pool.account->kept.clear();
+    return;
+  }
+  const bool was_paused = pool.account->paused;
+  adopt_budget(*pool.account, *limit.budget, context.now, context.zones);
+  pool.visit_at = std::min(pool.visit_at, context.now + visit_ms(limit));
+  if (was_paused) log_account(slot, EventType::budget_resumed, limit, {limit.changed_by, {}}, limit.name, context);
 }
 
 std::uint64_t revision_of(const LimitDefinition* limit) {
@@ -204,6 +328,66 @@ std::uint64_t revision_of(const LimitDefinition* limit) {
 
 }  // namespace
 
+Slot& pool_slot(Workspace& workspace, const Demand& demand, TimestampMs now) {
+  Slot& slot = workspace.at(demand.pool);
+  if (slot.pool() != nullptr && !slot.erased) return slot;
+  auto pool = std::make_unique<PoolRecord>();
+  pool->limit = demand.limit->number;
+  pool->key = demand.key;
+  pool->revision = demand.limit->info.revision;
+  pool->visit_at = now + visit_ms(demand.limit->info);
+  slot.record = std::move(pool);
+  slot.erased = false;
+  return slot;
+}
+
+void rest_on_limits(Workspace& workspace, const Slot& slot) {
+  if (const Slot* limits = workspace.find(limits_key())) workspace.rest_on(slot, *limits);
+}
+
+void rearm(Workspace& workspace, Slot& slot, TimestampMs now) {
+  PoolRecord& pool = *slot.pool();
+  const LimitsRecord* limits = limits_of(workspace);
+  slot.changed = true;
+  std::erase_if(pool.lines, [](const PoolLine& line) { return !line.waiting && line.called == 0; });
+  pool.call_at = 0;
+  // What was spent counts until the period ends, and not longer.
+  if (pool.account && pool.account->period_end > now && has_spent(*pool.account)) {
+    pool.visit_at = std::min(pool.visit_at, pool.account->period_end);
+  }
+  const bool someone_waits =
+      std::any_of(pool.lines.begin(), pool.lines.end(), [](const PoolLine& line) { return line.waiting; });
+  if (!someone_waits) return;
+  rest_on_limits(workspace, slot);
+  const LimitDefinition* limit = limits == nullptr ? nullptr : limits->find(pool.limit);
+  // Without the definition the clock finds out.
+  pool.call_at = now;
+  if (limit == nullptr || cancels(limit->info, pool, now)) return;
+  const bool can_call = std::any_of(pool.lines.begin(), pool.lines.end(), [&](const PoolLine& line) {
+    return callable(line, room_in(limit->info, pool, now, line.need).now) > 0;
+  });
+  if (!can_call) pool.call_at = time_of_room(limit->info, pool, now);
+}
+
+Account& present_account(Slot& pool, const LimitInfo& limit, const Context& context) {
+  std::optional<Account>& account = pool.pool()->account;
+  if (!account) {
+    account = open_account(*limit.budget, context.now, context.zones);
+  } else if (begin_period(*account, *limit.budget, context.now, context.zones)) {
+    log_account(pool, EventType::budget_reset, limit, {"clock", {}}, limit.name, context);
+  }
+  return *account;
+}
+
+void log_account(Slot& pool, EventType type, const LimitInfo& limit, const Operator& by, const std::string& reason,
+                 const Context& context) {
+  pool.changed = true;
+  Event event = plain_event(type, context, by, reason);
+  if (limit.name_space) event.name_space = *limit.name_space;
+  if (limit.lane) event.lane = *limit.lane;
+  pool.events.push_back(std::move(event));
+}
+
 LimitSubject subject_of(const Execution& execution) {
   const Spec& spec = execution.spec;
   return {spec.name_space,
@@ -211,7 +395,8 @@ LimitSubject subject_of(const Execution& execution) {
           spec.kind,
           spec.creator,
           spec.flow ? to_string(flow_of(execution)) : std::string(),
-          execution.facts.tags};
+          execution.facts.tags,
+          to_string(execution.id)};
 }
 
 std::vector<Demand> demands_of(const LimitsRecord& limits, const LimitSubject& subject) {
@@ -243,6 +428,7 @@ std::vector<Key> start_keys(const Workspace& workspace, const Execution& executi
 
 std::vector<Key> owed_keys(const Facts& facts) {
   std::vector<Key> keys = facts.limits.slots;
+  for (const Reservation& one : facts.limits.reserved) keys.push_back(one.pool);
   if (facts.limits.called) keys.push_back(*facts.limits.called);
   return keys;
 }
@@ -250,7 +436,7 @@ std::vector<Key> owed_keys(const Facts& facts) {
 bool owes_slots(const Facts& facts) {
   const LimitFacts& limits = facts.limits;
   const bool holds = facts.lease && facts.lease->lease_epoch == limits.slots_epoch;
-  return (!limits.slots.empty() && !holds) || (limits.called && facts.ready_sequence == 0);
+  return (limits.holds_any() && !holds) || (limits.called && facts.ready_sequence == 0);
 }
 
 void return_slots(Workspace& workspace, Slot& slot, const Context& context) {
@@ -271,7 +457,9 @@ void return_slots(Workspace& workspace, Slot& slot, const Context& context) {
     rearm(workspace, pool, context.now);
     return true;
   });
-  if (limits.slots.empty()) limits.slots_epoch = 0;
+  std::erase_if(limits.reserved,
+                [&](const Reservation& one) { return return_reservation(workspace, slot, one, context); });
+  if (!limits.holds_any()) limits.slots_epoch = 0;
 }
 
 void return_slots(Workspace& workspace, const std::vector<Key>& touched, const Context& context) {
@@ -313,19 +501,42 @@ void take_slots(Workspace& workspace, Slot& slot, const std::vector<Demand>& dem
       execution.facts.limits.slots.push_back(demand.pool);
       execution.facts.limits.slots_epoch = holder.lease_epoch;
     }
+    if (demand.limit->info.budget) reserve_for(pool, execution, demand.limit->info, context);
     if (demand.limit->info.rate) note_start(*demand.limit->info.rate, pool.pool()->rate, context.now);
     rearm(workspace, pool, context.now);
     workspace.tie(slot, pool);
   }
 }
 
-Room room_in(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now) {
+Room room_in(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now, const Amounts& need) {
   Room room{free_slots(limit, pool), 0};
+  if (limit.budget) {
+    const Account* account = pool.account ? &*pool.account : nullptr;
+    const Amounts& wanted = need.empty() ? need_of(*limit.budget, {}) : need;
+    const std::uint32_t by_budget = starts_left(*limit.budget, account, wanted, now);
+    // A period lets it start only if what is reserved leaves room enough.
+    const bool only_time = by_budget == 0 && room.now > 0 && account != nullptr && account->period_end > now &&
+                           starts_left(*limit.budget, account, wanted, account->period_end) > 0;
+    if (only_time) room.next_at = account->period_end;
+    room.now = std::min(room.now, by_budget);
+  }
   if (!limit.rate) return room;
   const std::uint32_t by_rate = may_start(*limit.rate, pool.rate, now);
-  if (by_rate == 0 && room.now > 0) room.next_at = may_start_at(*limit.rate, pool.rate, 1, now);
+  if (by_rate == 0 && (room.now > 0 || room.next_at != 0)) {
+    room.next_at = std::max(room.next_at, may_start_at(*limit.rate, pool.rate, 1, now));
+  }
   room.now = std::min(room.now, by_rate);
   return room;
+}
+
+std::optional<Key> owner_of(const LimitInfo& limit, const PoolRecord& pool) {
+  for (std::size_t i = 0; i < limit.per.size() && i < pool.key.size(); ++i) {
+    const bool is_flow = limit.per[i] == "flow";
+    if (!is_flow && limit.per[i] != "execution") continue;
+    const auto id = parse_execution_id(pool.key[i]);
+    if (id) return is_flow ? flow_key(*id) : execution_key(*id);
+  }
+  return std::nullopt;
 }
 
 std::vector<GroupWanted> groups_wanted(const Workspace& workspace, const Key& due, TimestampMs now) {
@@ -340,9 +551,12 @@ std::vector<GroupWanted> groups_wanted(const Workspace& workspace, const Key& du
   const PoolRecord* pool = known_pool(workspace, due);
   if (pool == nullptr) return wanted;
   const LimitDefinition* limit = limits == nullptr ? nullptr : limits->find(pool->limit);
-  const std::uint32_t room = limit == nullptr ? UINT32_MAX : room_in(limit->info, *pool, now).now;
+  const bool cancelling = limit != nullptr && cancels(limit->info, *pool, now);
   for (const PoolLine& line : pool->lines) {
-    const std::uint32_t count = callable(line, room);
+    const std::uint32_t room =
+        limit == nullptr || cancelling ? UINT32_MAX : room_in(limit->info, *pool, now, line.need).now;
+    std::uint32_t count = cancelling && line.waiting ? limits::max_called : callable(line, room);
+    if (count == 0 && line.waiting && line.look_at != 0 && line.look_at <= now) count = 1;
     if (count > 0) wanted.push_back({group_held_by(due, line.route), count, line.route});
   }
   return wanted;
@@ -354,7 +568,10 @@ void pool_due(Workspace& workspace, Slot& slot, const DueCommand& command, const
   slot.changed = true;
   // Whether the limit is gone must be known for certain: its pool goes with it, and the slots in it.
   rest_on_limits(workspace, slot);
-  for (const FoundGroup& found : command.found) call_all(workspace, slot, found, context);
+  if (limit != nullptr && limit->info.budget && slot.pool()->account) present_account(slot, limit->info, context);
+  for (const FoundGroup& found : command.found) {
+    call_all(workspace, slot, found, limit == nullptr ? nullptr : &limit->info, context);
+  }
   rearm(workspace, slot, context.now);
   PoolRecord& pool = *slot.pool();
   // Nobody is under a limit that was removed.
@@ -363,8 +580,9 @@ void pool_due(Workspace& workspace, Slot& slot, const DueCommand& command, const
     rearm(workspace, slot, context.now);
   }
   if (pool.visit_at > context.now && limit != nullptr) return;
-  pool.visit_at = context.now + limits::pool_visit_ms;
-  slot.erased = is_unused(pool, limit, context.now);
+  pool.visit_at = context.now + (limit == nullptr ? limits::pool_visit_ms : visit_ms(limit->info));
+  rearm(workspace, slot, context.now);
+  slot.erased = is_unused(pool, limit, context.now) || is_orphan(workspace, slot, limit);
 }
 
 void limits_due(Workspace& workspace, Slot& slot, const DueCommand& command, const Context& context) {
@@ -380,6 +598,7 @@ void limits_due(Workspace& workspace, Slot& slot, const DueCommand& command, con
     if (pool == nullptr || pool->limit != limits.to_visit.front() || pool->revision == revision_of(limit)) continue;
     any_left = true;
     pool->revision = revision_of(limit);
+    if (limit != nullptr) adopt_limit(*one, limit->info, context);
     rearm(workspace, *one, context.now);
     if (limit == nullptr) pool->visit_at = context.now;
   }

@@ -1,4 +1,4 @@
-// Limits: which ones an execution is under, and how slots are taken and given back.
+// Limits: which ones an execution is under, and how slots and reservations are taken and given back.
 //
 // A slot belongs to a lease: it is taken in the change set that makes the lease. What has ended a lease does not matter: the
 // execution then owes its slots (`owes_slots`), and whoever next has it and its pools in a workspace gives them back
@@ -8,6 +8,7 @@
 // Pure; used by the decide_*.cpp files and by the engine.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct LimitSubject {
   const std::string& creator;
   std::string flow;  // as text; empty: none
   const Tags& tags;
+  std::string execution{};  // as text; empty: none yet
 };
 LimitSubject subject_of(const Execution& execution);
 std::vector<Demand> demands_of(const LimitsRecord& limits, const LimitSubject& subject);
@@ -57,7 +59,20 @@ struct Room {
   std::uint32_t now = 0;
   TimestampMs next_at = 0;
 };
-Room room_in(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now);
+// With this need of a budget; empty: the default.
+Room room_in(const LimitInfo& limit, const PoolRecord& pool, TimestampMs now, const Amounts& need = {});
+
+// The pool for a start; a new one if it does not exist.
+Slot& pool_slot(Workspace& workspace, const Demand& demand, TimestampMs now);
+// Its account, in the present period; opened if there is none.
+Account& present_account(Slot& pool, const LimitInfo& limit, const Context& context);
+// Sets when the clock looks at the pool again. Everything that changes one of these does so: holders, rate, account, lines.
+void rearm(Workspace& workspace, Slot& slot, TimestampMs now);
+// What is decided for the slot commits only if the definitions are then those that were read.
+void rest_on_limits(Workspace& workspace, const Slot& slot);
+// An event of the log that belongs to a pool.
+void log_account(Slot& pool, EventType type, const LimitInfo& limit, const Operator& by, const std::string& reason,
+                 const Context& context);
 
 // ---- The work of the clock
 
@@ -67,6 +82,8 @@ struct GroupWanted {
   std::uint32_t limit = 0;
   RouteNo route = 0;  // of executions; 0: pools
 };
+// The execution or the flow for which a pool exists: with it the pool goes.
+std::optional<Key> owner_of(const LimitInfo& limit, const PoolRecord& pool);
 std::vector<GroupWanted> groups_wanted(const Workspace& workspace, const Key& due, TimestampMs now);
 void pool_due(Workspace& workspace, Slot& slot, const DueCommand& command, const Context& context);
 void limits_due(Workspace& workspace, Slot& slot, const DueCommand& command, const Context& context);

@@ -6,6 +6,7 @@
 #include <flowfabric/limits.hpp>
 #include <flowfabric/schedules.hpp>
 #include <flowfabric/signals.hpp>
+#include <flowfabric/submit_keys.hpp>
 #include <flowfabric/types.hpp>
 
 #include "base/check.hpp"
@@ -24,7 +25,7 @@ constexpr std::array<Names, 4> ownerships = {"unowned", "leased", "lease_expired
 constexpr std::array<Names, 8> eligibilities = {
     "not_applicable",    "eligible_now",     "not_eligible_until_time", "blocked_by_dependencies",
     "blocked_by_budget", "blocked_by_quota", "blocked_by_lane_state",   "blocked_by_operator"};
-constexpr std::array<Names, 13> blocking_reasons = {"none",
+constexpr std::array<Names, 14> blocking_reasons = {"none",
                                                     "waiting_for_worker",
                                                     "waiting_for_capable_worker",
                                                     "waiting_for_delay",
@@ -36,7 +37,8 @@ constexpr std::array<Names, 13> blocking_reasons = {"none",
                                                     "waiting_for_children",
                                                     "waiting_for_signal",
                                                     "waiting_for_approval",
-                                                    "waiting_for_limit"};
+                                                    "waiting_for_limit",
+                                                    "waiting_for_budget"};
 constexpr std::array<Names, 8> attempt_phases = {
     "pending_first_attempt",   "running_attempt",        "attempt_interrupted", "pending_retry_attempt",
     "pending_reclaim_attempt", "pending_replay_attempt", "attempt_terminal",    "none"};
@@ -54,7 +56,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 4> step_states = {"succeeded", "failed", "sleep", "wait"};
-constexpr std::array<Names, 65> event_types = {"",
+constexpr std::array<Names, 81> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -118,11 +120,29 @@ constexpr std::array<Names, 65> event_types = {"",
                                                "limited",
                                                "limit_created",
                                                "limit_changed",
-                                               "limit_removed"};
+                                               "limit_removed",
+                                               "debounced",
+                                               "reserved_66",
+                                               "reserved_67",
+                                               "reserved_68",
+                                               "reserved_69",
+                                               "reserved_70",
+                                               "reserved_71",
+                                               "reserved_72",
+                                               "reserved_73",
+                                               "reserved_74",
+                                               "budget_warning",
+                                               "budget_exceeded",
+                                               "budget_paused",
+                                               "budget_resumed",
+                                               "budget_reset",
+                                               "budget_adjusted"};
 constexpr std::array<Names, 3> schedule_states = {"active", "paused", "deleted"};
 constexpr std::array<Names, 4> overlap_policies = {"skip", "buffer_one", "allow", "cancel_running"};
 constexpr std::array<Names, 3> catch_up_policies = {"none", "last", "all"};
 constexpr std::array<Names, 3> firing_causes = {"timer", "trigger", "backfill"};
+constexpr std::array<Names, 5> breach_actions = {"deny", "pause", "fail", "cancel_pending", "notify"};
+constexpr std::array<Names, 3> budget_changes = {"reset", "resume", "adjust"};
 constexpr std::array<Names, 4> limit_changes = {"created", "changed", "unchanged", "removed"};
 constexpr std::array<Names, 5> firing_outcomes = {"fired", "skipped", "buffered", "missed", "refused"};
 constexpr std::array<Names, 8> edge_kinds = {"on_success", "on_failure", "on_finish", "optional",
@@ -142,6 +162,11 @@ constexpr std::array<Names, 4> hook_schemes = {"github", "stripe", "slack", "hma
 constexpr std::array<Names, 2> hook_actions = {"signal", "create"};
 constexpr std::array<Names, 5> hook_outcomes = {"delivered", "created", "duplicate", "dropped", "challenge"};
 constexpr std::array<Names, 2> approval_decisions = {"approve", "reject"};
+constexpr std::array<Names, 3> conflict_rules = {"reject", "return", "replace"};
+constexpr std::array<Names, 2> throttle_rules = {"reject", "return"};
+constexpr std::array<Names, 4> submit_key_kinds = {"none", "unique", "debounce", "throttle"};
+constexpr std::array<Names, 6> create_outcomes = {"created",  "duplicate", "returned",
+                                                  "replaced", "debounced", "throttled"};
 constexpr std::array<Names, 3> group_states = {"waiting", "fired", "impossible"};
 
 template <class Enum, std::size_t n>
@@ -213,6 +238,18 @@ std::string_view to_string(ScheduleState value) { return name_of(schedule_states
 std::string_view to_string(OverlapPolicy value) { return name_of(overlap_policies, value); }
 std::string_view to_string(CatchUpPolicy value) { return name_of(catch_up_policies, value); }
 std::string_view to_string(FiringCause value) { return name_of(firing_causes, value); }
+std::string_view to_string(OnConflict value) { return name_of(conflict_rules, value); }
+std::string_view to_string(OnThrottle value) { return name_of(throttle_rules, value); }
+std::string_view to_string(SubmitKeyKind value) { return name_of(submit_key_kinds, value); }
+std::string_view to_string(CreateOutcome value) { return name_of(create_outcomes, value); }
+Result<OnConflict> parse_on_conflict(std::string_view text) {
+  return value_of<OnConflict>(conflict_rules, text, "unique.on_conflict");
+}
+Result<OnThrottle> parse_on_throttle(std::string_view text) {
+  return value_of<OnThrottle>(throttle_rules, text, "throttle.on_limit");
+}
+std::string_view to_string(BreachAction value) { return name_of(breach_actions, value); }
+std::string_view to_string(BudgetChange value) { return name_of(budget_changes, value); }
 std::string_view to_string(LimitChange value) { return name_of(limit_changes, value); }
 std::string_view to_string(FiringOutcome value) { return name_of(firing_outcomes, value); }
 Result<ScheduleState> parse_schedule_state(std::string_view text) {
@@ -233,6 +270,9 @@ Result<PublicState> parse_public_state(std::string_view text) {
   return value_of<PublicState>(public_states, text, "state");
 }
 Result<LaneState> parse_lane_state(std::string_view text) { return value_of<LaneState>(lane_states, text, "state"); }
+Result<BreachAction> parse_breach_action(std::string_view text) {
+  return value_of<BreachAction>(breach_actions, text, "on_hard_limit");
+}
 Result<EventType> parse_event_type(std::string_view text) { return value_of<EventType>(event_types, text, "type"); }
 
 EventType event_type_of(std::uint8_t stored) {
@@ -291,6 +331,7 @@ std::string name_of_record(const Key& key) {
     case RecordKind::api_keys: return "the API keys";
     case RecordKind::hooks: return "the hooks";
     case RecordKind::limits: return "the limits";
+    case RecordKind::submit_key: return "key at submission " + to_hex(id);
     case RecordKind::limit_pool: return "pool of a limit " + to_hex(id);
   }
   return "record " + to_hex(key.bytes);

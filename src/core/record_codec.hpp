@@ -143,6 +143,23 @@ inline Tags get_tags(Decoder& in) {
   return tags;
 }
 
+inline void put_amounts(Encoder& out, const Amounts& amounts) {
+  out.unsigned_number(amounts.size());
+  for (const auto& [name, amount] : amounts) {
+    out.text(name);
+    out.number(amount);
+  }
+}
+
+inline Amounts get_amounts(Decoder& in) {
+  Amounts amounts;
+  for (std::size_t n = in.count(); n > 0 && in.ok(); --n) {
+    std::string name = in.text();
+    amounts[std::move(name)] = in.number();
+  }
+  return amounts;
+}
+
 inline Result<void> finished(const Decoder& in, const char* what) {
   if (!in.at_end()) return fail(Errc::corruption, std::string("stored bytes of ") + what + " cannot be decoded");
   return {};

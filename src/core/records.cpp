@@ -241,18 +241,21 @@ void get_steps(Decoder& in, Facts& facts) {
 
 // From layout 5 of a spec and layout 8 of facts on, a number says which of the parts follow that most records do not have.
 // They follow in this order. Values are stored; append only.
-enum SpecPart : std::uint32_t { spec_member = 1, spec_schedule = 2, all_spec_parts = 3 };
+enum SpecPart : std::uint32_t { spec_member = 1, spec_schedule = 2, spec_submit_keys = 4, spec_reserve = 8, all_spec_parts = 15 };
 enum FactsPart : std::uint32_t {
   facts_steps = 1,
   facts_member = 2,
   facts_growth = 4,
   facts_waits = 8,
   facts_limits = 16,
-  all_facts_parts = 31
+  facts_submit_keys = 32,
+  all_facts_parts = 63
 };
 
 std::uint32_t parts_of(const Spec& spec) {
-  return (spec.member ? spec_member : 0U) | (spec.schedule ? spec_schedule : 0U);
+  return (spec.member ? spec_member : 0U) | (spec.schedule ? spec_schedule : 0U) |
+         (spec.submit_key_kind != SubmitKeyKind::none ? spec_submit_keys : 0U) |
+         (spec.reserve.empty() ? 0U : spec_reserve);
 }
 
 bool has_steps(const Facts& facts) { return !facts.steps.empty() || facts.has_checkpoint; }
@@ -261,7 +264,7 @@ bool has_grown(const Facts& facts) { return facts.member && facts.member->growth
 std::uint32_t parts_of(const Facts& facts) {
   return (has_steps(facts) ? facts_steps : 0U) | (facts.member ? facts_member : 0U) |
          (has_grown(facts) ? facts_growth : 0U) | (facts.waits ? facts_waits : 0U) |
-         (facts.limits.empty() ? 0U : facts_limits);
+         (facts.limits.empty() ? 0U : facts_limits) | (facts.submit.empty() ? 0U : facts_submit_keys);
 }
 
 // Of earlier versions, which are still written where they suffice.
@@ -331,6 +334,11 @@ std::string encode(const Spec& spec) {
   if (layout >= layout_5) out.unsigned_number(parts_of(spec));
   if (spec.member) encode_into(out, *spec.member);
   if (spec.schedule) put_origin(out, *spec.schedule);
+  if (spec.submit_key_kind != SubmitKeyKind::none) {
+    out.enumerator(spec.submit_key_kind);
+    out.text(spec.submit_key);
+  }
+  if (!spec.reserve.empty()) put_amounts(out, spec.reserve);
   return out.take();
 }
 
@@ -358,6 +366,12 @@ static Result<void> decode_into(Spec& spec, std::string_view bytes) {
   const std::uint32_t parts = parts_of_spec(in, layout);
   if ((parts & spec_member) != 0) spec.member = decode_membership(in);
   if ((parts & spec_schedule) != 0) spec.schedule = get_origin_as<ScheduleOrigin>(in);
+  if ((parts & spec_submit_keys) != 0) {
+    spec.submit_key_kind = in.enumerator(SubmitKeyKind::throttle);
+    spec.submit_key = in.text();
+    if (spec.submit_key_kind == SubmitKeyKind::none) in.refuse();
+  }
+  if ((parts & spec_reserve) != 0) spec.reserve = get_amounts(in);
   return finished(in, "an execution's spec");
 }
 
@@ -420,6 +434,7 @@ std::string encode(const Facts& facts) {
   if (has_grown(facts)) encode_into(out, *facts.member->growth);
   if (facts.waits) encode_into(out, *facts.waits);
   if (!facts.limits.empty()) encode_into(out, facts.limits);
+  if (!facts.submit.empty()) encode_into(out, facts.submit);
   return out.take();
 }
 
@@ -436,6 +451,7 @@ static void get_facts_parts(Decoder& in, std::uint8_t layout, Facts& facts) {
   if (facts.member && (parts & facts_growth) != 0) facts.member->growth = decode_member_growth(in);
   if ((parts & facts_waits) != 0) facts.waits = decode_waits(in);
   if ((parts & facts_limits) != 0) facts.limits = decode_limit_facts(in);
+  if ((parts & facts_submit_keys) != 0) facts.submit = decode_submit_facts(in);
 }
 
 static Result<void> decode_into(Facts& facts, std::string_view bytes) {
@@ -722,7 +738,7 @@ Result<Event> decode_event(std::string_view bytes) {
   const std::uint8_t layout = layout_of(in, layout_3);
   if (layout == 0) return Unexpected(unknown_layout("an event"));
   Event event;
-  event.type = in.enumerator(EventType::limit_removed);
+  event.type = in.enumerator(EventType::budget_adjusted);
   if (event.type < EventType::created) return fail(Errc::corruption, "stored bytes of an event have an unknown type");
   event.at = in.number();
   event.execution_id = get_optional(in, get_id);
@@ -748,6 +764,10 @@ Result<void> decode_execution_into(Execution& execution, const Record& record) {
   execution.id = execution_id_of(record.key);
   FF_TRY_VOID(decode_into(execution.spec, record.fixed));
   FF_TRY_VOID(decode_into(execution.facts, record.body));
+  const SubmitKeyKind holds = execution.facts.submit.holds;
+  if (holds != SubmitKeyKind::none && holds != execution.spec.submit_key_kind) {
+    return fail(Errc::corruption, "an execution holds a key under which it was not created");
+  }
   const auto& member = execution.facts.member;
   if (!member) return {};
   const bool fits = execution.spec.member && (!member->growth || grow(*execution.spec.member, *member->growth)) &&
@@ -760,21 +780,6 @@ Result<Execution> decode_execution(const Record& record) {
   Execution execution;
   FF_TRY_VOID(decode_execution_into(execution, record));
   return execution;
-}
-
-std::uint64_t request_digest(const CreateRequest& request) {
-  Encoder out;
-  out.text(request.name_space);
-  out.text(request.lane);
-  out.text(request.kind);
-  out.text(request.payload);
-  out.text(request.payload_encoding);
-  out.number(request.priority);
-  put_tags(out, request.tags);
-  put_strings(out, request.required_capabilities);
-  put_policy(out, request.policy);
-  out.text(request.creator);
-  return digest64(out.take());
 }
 
 }  // namespace flowfabric

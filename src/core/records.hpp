@@ -16,6 +16,7 @@
 #include "core/limit_records.hpp"
 #include "core/membership.hpp"
 #include "core/steps.hpp"
+#include "core/submit_records.hpp"
 #include "core/waits.hpp"
 
 namespace flowfabric {
@@ -59,6 +60,9 @@ struct Spec {
   std::string traceparent;
   std::optional<Membership> member;  // present if `flow` is
   std::optional<ScheduleOrigin> schedule{};
+  SubmitKeyKind submit_key_kind = SubmitKeyKind::none;  // the key under which it was created
+  std::string submit_key{};
+  Amounts reserve{};  // instead of the defaults of its budgets
 
   bool payload_is_inline() const { return payload.size() == payload_bytes; }
   friend bool operator==(const Spec&, const Spec&) = default;
@@ -172,6 +176,7 @@ struct Facts {
   std::optional<MemberFacts> member;  // of a member of a flow
   std::optional<WaitFacts> waits;     // once it had a waitpoint or a signal
   LimitFacts limits;
+  SubmitFacts submit{};
 
   friend bool operator==(const Facts&, const Facts&) = default;
 };
@@ -180,6 +185,20 @@ struct Execution {
   ExecutionId id;
   Spec spec;
   Facts facts;
+
+  // The input: that of the spec, unless later creates under its debounce key have changed it.
+  std::uint64_t payload_bytes() const {
+    return facts.submit.newest ? facts.submit.newest->payload_bytes : spec.payload_bytes;
+  }
+  const std::string& payload_encoding() const {
+    return facts.submit.newest ? facts.submit.newest->payload_encoding : spec.payload_encoding;
+  }
+  std::int64_t deadline_span_ms() const {
+    return facts.submit.newest ? facts.submit.newest->deadline_span_ms : spec.deadline_span_ms;
+  }
+  bool payload_is_inline() const { return !facts.submit.newest && spec.payload_is_inline(); }
+  // Empty if it is in a satellite.
+  std::string inline_payload() const { return payload_is_inline() ? spec.payload : std::string(); }
 };
 
 // A flow. Like an execution it has a part that is written once, and facts that change.

@@ -45,6 +45,7 @@ Result<void> admit_template(const CreateRequest& request) {
   if (!request.idempotency_key.empty()) {
     return refuse_schedule("idempotency_key", "is given; each scheduled time has one execution without it");
   }
+  FF_TRY_VOID(admit_without_submit_key(request, "the overlap policy of the schedule decides"));
   if (request.delay_until != 0) return refuse_schedule("delay_until", "is given; use delay_ms, from each firing on");
   if (request.deadline_at != 0) return refuse_schedule("deadline_at", "is given; use deadline_ms, from each firing on");
   if (request.payload.size() > limits::max_schedule_payload_bytes) {

@@ -438,7 +438,7 @@ std::string encode_fixed(const ScheduleRecord& schedule) {
 std::string encode(const ScheduleRecord& schedule) {
   Encoder out;
   out.reserve(512 + schedule.spec.execution.payload.size() + 48 * schedule.history.size());
-  const bool with_flows = knows_flows(schedule);
+  const bool with_flows = knows_flows(schedule) || !schedule.spec.execution.reserve.empty();
   out.u8(with_flows ? layout_2 : layout_1);
   out.unsigned_number(schedule.incarnation);
   out.enumerator(schedule.state);
@@ -456,7 +456,10 @@ std::string encode(const ScheduleRecord& schedule) {
   out.unsigned_number(schedule.triggers);
   put_firings(out, schedule, with_flows);
   out.number(schedule.armed_due);
-  if (with_flows) put_optional(out, schedule.flow, put_scheduled_flow);
+  if (with_flows) {
+    put_optional(out, schedule.flow, put_scheduled_flow);
+    put_amounts(out, schedule.spec.execution.reserve);
+  }
   return out.take();
 }
 
@@ -493,7 +496,10 @@ Result<ScheduleRecord> decode_schedule(const Record& record) {
   schedule.triggers = in.unsigned_number();
   get_firings(in, schedule, layout >= layout_2);
   schedule.armed_due = in.number();
-  if (layout >= layout_2) schedule.flow = get_optional(in, get_scheduled_flow);
+  if (layout >= layout_2) {
+    schedule.flow = get_optional(in, get_scheduled_flow);
+    schedule.spec.execution.reserve = get_amounts(in);
+  }
   // Times are added up: nothing outside the range of times may come from here.
   const bool sane = schedule.next_at >= 0 && schedule.next_at <= limits::max_timestamp_ms && schedule.changed_at >= 0 &&
                     schedule.changed_at <= limits::max_timestamp_ms && schedule.spec.jitter_ms >= 0 &&
@@ -508,6 +514,7 @@ std::uint64_t digest_of_spec(const ScheduleSpec& spec, std::uint64_t flow) {
   Encoder out;
   put_spec(out, spec);
   if (flow != 0) out.unsigned_number(flow);
+  if (!spec.execution.reserve.empty()) put_amounts(out, spec.execution.reserve);
   return digest64(out.take());
 }
 

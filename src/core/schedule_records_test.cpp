@@ -38,6 +38,7 @@ ScheduleRecord full_schedule() {
   request.payload_encoding = "raw";
   request.priority = -9;
   request.tags = {{"app.a", "b"}};
+  request.reserve = {{"tokens", 9}};
   request.required_capabilities = {"gpu"};
   request.policy.max_replays = 10;
   request.delay_ms = 11;

@@ -6,6 +6,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "core/limiting.hpp"
+#include "core/submitting.hpp"
 
 namespace flowfabric {
 namespace {
@@ -58,7 +59,9 @@ Eligibility eligibility(const Facts& facts, LaneState lane) {
   if (facts.phase != Phase::runnable) return Eligibility::not_applicable;
   if ((facts.gates & dependency_gate) != 0) return Eligibility::blocked_by_dependencies;
   if (facts.delay_until != 0) return Eligibility::not_eligible_until_time;
-  if (facts.limits.held) return Eligibility::blocked_by_quota;
+  if (facts.limits.held) {
+    return facts.limits.held->by_budget ? Eligibility::blocked_by_budget : Eligibility::blocked_by_quota;
+  }
   if (lane_blocks_claims(lane)) return Eligibility::blocked_by_lane_state;
   return Eligibility::eligible_now;
 }
@@ -81,7 +84,9 @@ BlockingReason blocking_reason(const Execution& execution, LaneState lane) {
   if ((facts.gates & dependency_gate) != 0) return BlockingReason::waiting_for_children;
   if (facts.delay_until != 0) return delay_reason(facts.delay_cause);
   if (facts.grant) return BlockingReason::reserved_by_grant;
-  if (facts.limits.held) return BlockingReason::waiting_for_limit;
+  if (facts.limits.held) {
+    return facts.limits.held->by_budget ? BlockingReason::waiting_for_budget : BlockingReason::waiting_for_limit;
+  }
   if (lane_blocks_claims(lane)) return BlockingReason::paused_by_lane;
   return execution.spec.required_capabilities.empty() ? BlockingReason::waiting_for_worker
                                                       : BlockingReason::waiting_for_capable_worker;
@@ -115,8 +120,15 @@ std::string listed_tags(const Tags& tags) {
   return text;
 }
 
-Reason delay_sentence(const Facts& facts) {
+Reason delay_sentence(const Execution& execution) {
+  const Facts& facts = execution.facts;
   const std::string until = format_utc(facts.delay_until);
+  if (is_collecting(facts)) {
+    return {"waiting_for_delay",
+            "It starts at " + until + ", unless another create comes with debounce key \"" + execution.spec.submit_key +
+                "\"; it has the input of the last of " + std::to_string(std::uint64_t{facts.submit.merged} + 1) + ".",
+            facts.delay_until};
+  }
   switch (facts.delay_cause) {
     case DelayCause::backoff:
       return {"waiting_for_retry_backoff", "Its last attempt failed; the next one may start at " + until + ".",
@@ -215,16 +227,45 @@ Reason limit_sentence(const Surroundings::Limited& limited, TimestampMs since) {
           use.next_start_at};
 }
 
+std::string dimension_text(const DimensionUse& use, std::int64_t need) {
+  std::string text = std::to_string(use.spent) + " " + use.name + " spent";
+  if (use.reserved != 0) text += ", " + std::to_string(use.reserved) + " reserved";
+  if (use.hard) text += " of " + std::to_string(*use.hard);
+  if (need > 0) text += ", it reserves " + std::to_string(need);
+  if (use.hard && need > *use.hard) text += ", which is more than the budget allows at all";
+  return text;
+}
+
+Reason budget_sentence(const Execution& execution, const Surroundings::Limited& limited) {
+  const BudgetUse& use = *limited.use.budget;
+  const Amounts need = limited.limit.budget ? need_of(*limited.limit.budget, execution.spec.reserve) : Amounts{};
+  const std::string of = limited.use.key.empty() ? "" : " of " + join(limited.use.key, ", ");
+  std::string text = "Budget \"" + limited.limit.name + "\"" + of;
+  text += use.paused ? " is paused until an operator resumes it: " : " has too little left: ";
+  bool first = true;
+  for (const DimensionUse& one : use.dimensions) {
+    const auto wanted = need.find(one.name);
+    text += (first ? "" : "; ") + dimension_text(one, wanted == need.end() ? 0 : wanted->second);
+    first = false;
+  }
+  if (use.period_end != 0) text += "; the period ends at " + format_utc(use.period_end);
+  return {"waiting_for_budget", text + "; " + std::to_string(limited.use.held_back) + " wait for it.",
+          use.paused ? 0 : use.period_end};
+}
+
 std::vector<Reason> explain_runnable(const Execution& execution, const Surroundings& surroundings) {
   const LaneInfo& lane = surroundings.lane;
   const std::uint64_t ahead = surroundings.ahead;
   std::vector<Reason> reasons;
   const bool gated = (execution.facts.gates & dependency_gate) != 0;
   if (gated) explain_dependencies(execution, surroundings, reasons);
-  if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution.facts));
+  if (execution.facts.delay_until != 0) reasons.push_back(delay_sentence(execution));
   if (execution.facts.grant) reasons.push_back(grant_sentence(*execution.facts.grant));
   if (surroundings.limited) {
-    reasons.push_back(limit_sentence(*surroundings.limited, execution.facts.limits.held->since));
+    const auto& held = execution.facts.limits.held;
+    const bool by_budget = held && held->by_budget && surroundings.limited->use.budget;
+    reasons.push_back(by_budget ? budget_sentence(execution, *surroundings.limited)
+                                : limit_sentence(*surroundings.limited, held->since));
   }
   if (lane_blocks_claims(lane.state)) {
     reasons.push_back({"paused_by_lane",
@@ -384,7 +425,7 @@ bool has_started(const Facts& facts) {
 
 TimestampMs next_due(const Facts& facts) {
   // Long ago: the clock goes to it at once.
-  if (owes_slots(facts)) return facts.last_transition_at;
+  if (owes_slots(facts) || owes_key(facts)) return facts.last_transition_at;
   // `finished_at` is now: the clock goes to it at once.
   if ((facts.gates & untold_schedule) != 0) return facts.finished_at;
   const TimestampMs due = facts.phase == Phase::terminal ? facts.retain_until : next_transition(facts);

@@ -55,6 +55,7 @@ Result<void> decode_into(Slot& slot, const Record& record) {
     case RecordKind::worker: return keep(slot, decode_worker(record.body));
     case RecordKind::schedule: return keep(slot, decode_schedule(record));
     case RecordKind::schedule_flow: return keep(slot, decode_schedule_flow(record));
+    case RecordKind::submit_key: return keep(slot, decode_submit_key(record));
     case RecordKind::limit_pool: {
       FF_TRY(pool, decode_pool(record));
       slot.indexed_due = armed_entry(record.key, pool.armed_due, grouping(pool));
@@ -94,6 +95,7 @@ void set_armed_due(Slot& slot, TimestampMs due) {
   if (ScheduleRecord* schedule = slot.schedule()) schedule->armed_due = due;
   if (PoolRecord* pool = slot.pool()) pool->armed_due = due;
   if (LimitsRecord* limits = slot.limits()) limits->armed_due = due;
+  if (SubmitKeyRecord* submit_key = slot.submit_key()) submit_key->armed_due = due;
 }
 
 void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change) {
@@ -141,6 +143,9 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     change.body = encode(*pool);
   } else if (const LimitsRecord* limits = slot.limits()) {
     change.body = encode(*limits);
+  } else if (const SubmitKeyRecord* submit_key = slot.submit_key()) {
+    if (slot.version == 0) change.fixed = encode_fixed(*submit_key);
+    change.body = encode(*submit_key);
   } else {
     FF_CHECK(false);
   }
@@ -245,6 +250,10 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
     const TimestampMs due = next_due(*limits);
     if (due == 0) return std::nullopt;
     return DueEntry{due, slot.key};
+  }
+  if (const SubmitKeyRecord* submit_key = slot.submit_key()) {
+    if (submit_key->expires_at == 0) return std::nullopt;
+    return DueEntry{submit_key->expires_at, slot.key};
   }
   const Execution* execution = slot.execution();
   if (execution == nullptr) return std::nullopt;

@@ -45,7 +45,7 @@ struct Slot {
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
                KeyringRecord, ApiKeysRecord, HooksRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord,
                std::unique_ptr<ScheduleRecord>, std::unique_ptr<ScheduleFlowRecord>, std::unique_ptr<PoolRecord>,
-               std::unique_ptr<LimitsRecord>>
+               std::unique_ptr<LimitsRecord>, std::unique_ptr<SubmitKeyRecord>>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;
@@ -95,6 +95,11 @@ struct Slot {
     return held == nullptr ? nullptr : held->get();
   }
   LimitsRecord* limits() { return const_cast<LimitsRecord*>(std::as_const(*this).limits()); }
+  const SubmitKeyRecord* submit_key() const {
+    const auto* held = std::get_if<std::unique_ptr<SubmitKeyRecord>>(&record);
+    return held == nullptr ? nullptr : held->get();
+  }
+  SubmitKeyRecord* submit_key() { return const_cast<SubmitKeyRecord*>(std::as_const(*this).submit_key()); }
 };
 
 // Decodes a loaded record. An invalid record is refused with `corruption`.

@@ -445,10 +445,13 @@ void Batch::decide_command(CommandState& state) {
     state.postponed = true;
     return;
   }
-  state.reply = decide(workspace_, command, context_);
   if (may_need_more) add_keys_touched(workspace_, command, state.touched);
+  state.reply = decide(workspace_, command, context_);
   // After a conflict the clock does it: what many give back to at the same time is the pool, not the execution.
-  if (state.queued->stale == 0) return_slots(workspace_, state.touched, context_);
+  if (state.queued->stale == 0) {
+    return_slots(workspace_, state.touched, context_);
+    release_keys(workspace_, state.touched, context_);
+  }
   for (const Key& key : state.touched) offer_newly_ready(key);
 }
 
@@ -496,7 +499,7 @@ Batch::Offer* Batch::best_offer(const ClaimState& state) {
 // A claim takes fewer executions than it asked for rather than more bytes than one reply should have, but always one.
 bool Batch::fits_into_reply(const ClaimState& state, const Key& key) {
   const Execution* execution = workspace_.at(key).execution();
-  const std::uint64_t bytes = execution == nullptr ? 0 : execution->spec.payload_bytes;
+  const std::uint64_t bytes = execution == nullptr ? 0 : execution->payload_bytes();
   return state.taken_keys.empty() || state.payload_bytes + bytes <= limits::max_claim_bytes;
 }
 
@@ -533,7 +536,7 @@ void Batch::decide_claim(ClaimState& state) {
       state.taken.push_back(std::move(std::get<ClaimedExecution>(*reply)));
     }
     state.taken_keys.push_back(key);
-    const std::uint64_t bytes = slot.execution()->spec.payload_bytes;
+    const std::uint64_t bytes = slot.execution()->payload_bytes();
     state.payload_bytes += bytes;
     claimed_bytes_ += bytes;
   }
@@ -601,7 +604,7 @@ Result<void> Batch::load_payloads() {
   std::map<Key, std::vector<ClaimedExecution*>> wanted;
   for (ClaimedExecution* claim : given_out()) {
     Slot& slot = workspace_.at(execution_key(claim->execution_id));
-    if (slot.execution()->spec.payload_is_inline()) continue;
+    if (slot.execution()->payload_is_inline()) continue;
     const auto here = std::find_if(slot.satellites.begin(), slot.satellites.end(),
                                    [&](const Satellite& satellite) { return satellite.name.kind == kind; });
     if (here != slot.satellites.end()) {

@@ -150,6 +150,9 @@ void Batch::answer_command(CommandState& state, std::vector<Work>& again) {
     again.emplace_back(std::move(state.queued));
     return;
   }
+  if (const auto* create = std::get_if<CreateCommand>(&state.queued->command)) {
+    runtime_.metrics_.create_answered(create->request, *state.reply);
+  }
   state.queued->done(std::move(*state.reply));
 }
 

@@ -1,5 +1,6 @@
-// The public interface for limits.
+// The public interface for limits and budgets.
 #include "base/check.hpp"
+#include "core/budget_ingress.hpp"
 #include "core/ingress.hpp"
 #include "core/limit_ingress.hpp"
 #include "engine/calls.hpp"
@@ -42,6 +43,22 @@ Result<LimitCheck> Engine::check_limits(const LimitCheckRequest& request) {
   return impl_->counted("check_limits", [&]() -> Result<LimitCheck> {
     FF_TRY_VOID(admit(request));
     return reads::check_limits(impl_->runtime->store(), request);
+  });
+}
+
+Result<BudgetUse> Engine::change_budget(ChangeBudgetRequest request, Operator by) {
+  return impl_->counted("change_budget", [&]() -> Result<BudgetUse> {
+    FF_TRY_VOID(admit(request));
+    FF_TRY_VOID(admit(by));
+    return call_as<BudgetUse>(*impl_->runtime, ChangeBudgetCommand{std::move(request), std::move(by)});
+  });
+}
+
+Result<SpendReply> Engine::spend(const Handle& handle, SpendRequest request) {
+  return impl_->counted("spend", [&]() -> Result<SpendReply> {
+    FF_TRY(fence, impl_->runtime->fence_of(handle));
+    FF_TRY_VOID(admit(request));
+    return call_as<SpendReply>(*impl_->runtime, SpendCommand{fence, std::move(request)});
   });
 }
 

@@ -1,5 +1,6 @@
 // Metrics that are not counted but computed on request.
 #include "base/limits.hpp"
+#include "core/limit_records.hpp"
 #include "engine/limit_reads.hpp"
 #include "engine/reads.hpp"
 #include "engine/runtime.hpp"
@@ -13,6 +14,7 @@ using observe::Sample;
 
 constexpr std::uint64_t max_ready_counted = 100000;
 constexpr std::size_t max_lanes_shown = 250;
+constexpr std::size_t max_budgets_shown = 250;
 
 std::vector<Sample> limit_samples(Store& store, reads::LimitFigure wanted) {
   const auto figures = reads::limit_figures(store, wanted);
@@ -77,6 +79,31 @@ std::vector<Sample> schedules_by_state(Store& store) {
   return samples;
 }
 
+enum class BudgetFigure : std::uint8_t { spent, limit };
+
+void add_budget(const LimitInfo& limit, const BudgetUse& use, BudgetFigure figure, std::vector<Sample>& samples) {
+  for (const DimensionUse& one : use.dimensions) {
+    if (figure == BudgetFigure::limit && !one.hard) continue;
+    const std::int64_t value = figure == BudgetFigure::limit ? *one.hard : one.spent;
+    samples.push_back({{limit.name_space.value_or(""), limit.name, one.name}, static_cast<double>(value)});
+  }
+}
+
+// Of each dimension of the budgets that have one account: others may have any number of them.
+std::vector<Sample> budgets(Store& store, BudgetFigure figure) {
+  std::vector<Sample> samples;
+  const auto limits = reads::list_limits(store, {});
+  if (!limits) return samples;
+  for (const LimitInfo& limit : *limits) {
+    if (!limit.budget || !limit.per.empty()) continue;
+    const auto use = reads::limit_use(store, {limit, {}, 1});
+    if (!use) return {};
+    const bool used = !use->keys.empty() && use->keys.front().budget;
+    add_budget(limit, used ? *use->keys.front().budget : account_use(*limit.budget, nullptr, 0), figure, samples);
+  }
+  return samples;
+}
+
 std::vector<Sample> held_back(Store& store) {
   const auto health = store.log_health();
   if (!health) return {};
@@ -129,6 +156,13 @@ void Runtime::add_gauges() {
                            observe::seldom([this] { return flows_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_suspended_executions", "Executions that wait for signals."},
                            observe::seldom([this] { return suspended_executions(*store_); }));
+  const std::vector<Label> of_budgets = {Label::open("namespace"), Label::open("budget"), Label::open("dimension")};
+  registry.computed_gauges({"flowfabric_budget_spent", "What is spent in the period, of budgets that have one account.",
+                            of_budgets, max_budgets_shown},
+                           observe::seldom([this] { return budgets(*store_, BudgetFigure::spent); }));
+  registry.computed_gauges(
+      {"flowfabric_budget_limit", "Hard limits of budgets that have one account.", of_budgets, max_budgets_shown},
+      observe::seldom([this] { return budgets(*store_, BudgetFigure::limit); }));
   registry.computed_gauges({"flowfabric_schedules", "Schedules, by state.", {Label::closed("state")}},
                            observe::seldom([this] { return schedules_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_limit_slots_in_use",

@@ -39,17 +39,19 @@ Result<std::uint32_t> count_held(Store& store, const Key& key, const PoolRecord&
   return count;
 }
 
-Result<LimitUse> use_of(Store& store, const LimitInfo& limit, const Key& key, const PoolRecord& pool, TimestampMs now) {
+Result<LimitUse> use_of(Store& store, const LimitInfo& limit, const Key& key, const PoolRecord& pool, TimestampMs now,
+                        const Amounts& need = {}) {
   LimitUse use;
   use.key = pool.key;
   use.in_use = static_cast<std::uint32_t>(pool.holders.size());
-  const Room room = room_in(limit, pool, now);
+  const Room room = room_in(limit, pool, now, need);
   if (room.now != UINT32_MAX) use.free = room.now;
   use.next_start_at = room.next_at;
   for (const SlotHolder& holder : pool.holders) {
     if (use.holders.size() >= limits::max_shown_holders) break;
     use.holders.push_back(holder.execution_id);
   }
+  if (limit.budget) use.budget = account_use(*limit.budget, pool.account ? &*pool.account : nullptr, now);
   FF_TRY(held, count_held(store, key, pool, limits::max_counted_held));
   use.held_back = held;
   return use;
@@ -133,7 +135,9 @@ Result<LimitCheck> check_limits(Store& store, const LimitCheckRequest& request) 
   const LimitSubject subject{request.name_space, request.lane, request.kind, request.creator, {}, request.tags};
   for (const Demand& demand : demands_of(record, subject)) {
     FF_TRY(pool, pool_at(store, demand));
-    FF_TRY(use, use_of(store, demand.limit->info, demand.pool, pool, now));
+    const auto& budget = demand.limit->info.budget;
+    const Amounts need = budget ? need_of(*budget, request.reserve) : Amounts{};
+    FF_TRY(use, use_of(store, demand.limit->info, demand.pool, pool, now, need));
     const bool has_room = !use.free || *use.free > 0;
     const bool would_hold_back = !has_room || use.held_back > 0;
     if (would_hold_back) check.could_start = false;

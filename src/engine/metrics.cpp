@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/submitting.hpp"
+
 namespace flowfabric {
 namespace {
 
@@ -98,6 +100,11 @@ EngineMetrics::EngineMetrics()
       waits_ended_(registry.counters({"flowfabric_waits_ended_total",
                                       "Waits that ended; cause is signals, veto, timeout or operator.",
                                       {Label::closed("cause")}})),
+      creates_under_keys_(registry.counters({"flowfabric_creates_under_keys_total",
+                                             "Creates with a unique, debounce or throttle key that this engine has "
+                                             "answered; outcome is that of the reply, "
+                                             "or rejected.",
+                                             {Label::closed("kind"), Label::closed("outcome")}})),
       firings_(
           registry.counters({"flowfabric_schedule_firings_total",
                              "Decisions about firings of schedules; outcome is fired, buffered or skipped (also for "
@@ -125,6 +132,14 @@ void EngineMetrics::operation_ended(std::string_view operation, const Error* err
 
 void EngineMetrics::signal_answered(const SignalReply& reply) {
   signals_.with(reply.duplicate ? "duplicate" : to_string(reply.effect)).add();
+}
+
+void EngineMetrics::create_answered(const CreateRequest& request, const Result<Reply>& reply) {
+  const SubmitKeyKind kind = requested_key(request).kind;
+  if (kind == SubmitKeyKind::none) return;
+  const Created* created = reply ? std::get_if<Created>(&*reply) : nullptr;
+  if (created == nullptr && reply.error().code != Errc::conflict && reply.error().code != Errc::throttled) return;
+  creates_under_keys_.with(to_string(kind), created == nullptr ? "rejected" : to_string(created->outcome)).add();
 }
 
 void EngineMetrics::held_back(const LimitName& limit) {

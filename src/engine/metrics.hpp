@@ -9,6 +9,7 @@
 #include <flowfabric/limits.hpp>
 #include <flowfabric/result.hpp>
 
+#include "core/commands.hpp"
 #include "core/workspace.hpp"
 #include "observe/metrics.hpp"
 
@@ -24,6 +25,8 @@ class EngineMetrics {
   void batch_ended(bool sweep, std::string_view outcome, std::size_t pieces, std::int64_t nanoseconds);
   // A signal or a decision was delivered.
   void signal_answered(const SignalReply& reply);
+  // A create under a key at submission was answered.
+  void create_answered(const CreateRequest& request, const Result<Reply>& reply);
   // A limit has held back an execution.
   void held_back(const LimitName& limit);
   // Counts the effects of a committed record, at `now` by the store's clock.
@@ -56,6 +59,7 @@ class EngineMetrics {
   observe::Family<observe::Histogram>& flow_lifetime_;
   observe::Family<observe::Counter>& signals_;
   observe::Family<observe::Counter>& waits_ended_;
+  observe::Family<observe::Counter>& creates_under_keys_;
   observe::Family<observe::Counter>& firings_;
   observe::Family<observe::Counter>& held_back_;
   observe::Family<observe::Counter>& lease_losses_;

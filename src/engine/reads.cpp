@@ -14,6 +14,7 @@
 #include "core/ingress.hpp"
 #include "core/schedule_records.hpp"
 #include "core/state.hpp"
+#include "core/submitting.hpp"
 #include "engine/limit_reads.hpp"
 
 namespace flowfabric::reads {
@@ -98,10 +99,14 @@ void describe_facts(const Execution& execution, ExecutionDescription& out) {
   const Facts& facts = execution.facts;
   out.summary = summarize(execution);
   out.creator = execution.spec.creator;
-  out.payload_encoding = execution.spec.payload_encoding;
-  out.payload_bytes = execution.spec.payload_bytes;
+  out.payload_encoding = execution.payload_encoding();
+  out.payload_bytes = execution.payload_bytes();
   out.required_capabilities = execution.spec.required_capabilities;
   out.policy = execution.spec.policy;
+  if (execution.spec.submit_key_kind != SubmitKeyKind::none) {
+    const bool held = facts.submit.holds != SubmitKeyKind::none && !owes_key(facts);
+    out.submit_key = SubmitKey{execution.spec.submit_key_kind, execution.spec.submit_key, held};
+  }
   out.lease = facts.lease;
   out.lease_epoch = facts.lease_epoch;
   if (facts.grant) out.grant = grant_info(*facts.grant);
@@ -295,9 +300,9 @@ Result<ExecutionResult> attempt_result(Store& store, const ExecutionId& id, std:
 
 Result<ExecutionContext> context(Store& store, const ExecutionId& id) {
   FF_TRY(execution, load_execution(store, id));
-  ExecutionContext out{execution.spec.kind, execution.spec.payload, execution.spec.payload_encoding,
+  ExecutionContext out{execution.spec.kind, execution.inline_payload(), execution.payload_encoding(),
                        execution.facts.tags};
-  if (!execution.spec.payload_is_inline()) {
+  if (!execution.payload_is_inline()) {
     FF_TRY(body, satellite_body(store, id, SatelliteKind::payload, 0));
     out.payload = std::move(body);
   }

@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "core/flow_graph.hpp"
+#include "core/submitting.hpp"
 #include "engine/batch.hpp"
 
 namespace flowfabric {
@@ -25,12 +26,6 @@ std::int64_t system_steady_ms() {
 Error queue_is_full() { return Error{Errc::overloaded, "the command queue is full; try again later", {}, {}}; }
 
 Error shutting_down() { return Error{Errc::shutting_down, "the engine is stopping", {}, {}}; }
-
-// The record that determines the partition of a create: the idempotency key if there is one, else the execution itself.
-std::uint16_t placement(const CreateRequest& request, const Uuid& uuid) {
-  if (request.idempotency_key.empty()) return partition_of(uuid);
-  return idempotency_key(request.name_space, request.idempotency_key).partition();
-}
 
 const QueuedCommand* command_of(const Work& work) {
   const auto* queued = std::get_if<std::unique_ptr<QueuedCommand>>(&work);
@@ -460,7 +455,9 @@ void Runtime::join_parked_claims(std::vector<Work>& batch) {
   for (const Work& work : batch) {
     const QueuedCommand* queued = command_of(work);
     const auto* create = queued == nullptr ? nullptr : std::get_if<CreateCommand>(&queued->command);
-    if (create == nullptr || create->request.delay_until != 0 || create->request.delay_ms) continue;
+    if (create == nullptr || create->request.delay_until != 0 || create->request.delay_ms || create->request.debounce) {
+      continue;
+    }
     const CreateRequest& request = create->request;
     const ReadyLine line{route_of(request.lane, request.required_capabilities), request.name_space};
     for (ClaimPtr& claim : parking_.wake(line, 1)) joining.push_back(std::move(claim));

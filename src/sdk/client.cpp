@@ -54,6 +54,10 @@ CreateRequest Client::make_request(std::string kind, Bytes input, SubmitOptions 
   request.delay_until = options.delay_until;
   request.deadline_at = options.deadline_at;
   request.traceparent = std::move(options.traceparent);
+  request.unique = std::move(options.unique);
+  request.debounce = std::move(options.debounce);
+  request.throttle = std::move(options.throttle);
+  request.reserve = std::move(options.reserve);
   return request;
 }
 

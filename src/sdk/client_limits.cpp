@@ -23,6 +23,9 @@ Result<std::vector<LimitInfo>> Client::list_limits(const ListLimitsRequest& requ
 Result<ListLimitUseReply> Client::list_limit_use(const ListLimitUseRequest& request) {
   return gateway_->limits().use(request);
 }
+Result<BudgetUse> Client::change_budget(ChangeBudgetRequest request, std::string reason) {
+  return gateway_->limits().change_budget(std::move(request), limiting_client(std::move(reason)));
+}
 Result<LimitCheck> Client::check_limits(const LimitCheckRequest& request) { return gateway_->limits().check(request); }
 
 }  // namespace flowfabric

@@ -129,6 +129,9 @@ class EngineGateway final : public Gateway {
     return engine_->heartbeat_worker(request);
   }
   Result<std::vector<ClaimedExecution>> claim(const ClaimRequest& request, std::stop_token stop) override;
+  Result<SpendReply> spend(const Handle& handle, const SpendRequest& request) override {
+    return engine_->spend(handle, request);
+  }
   Result<void> progress(const Handle& handle, ProgressReport report) override {
     return engine_->report_progress(handle, std::move(report));
   }

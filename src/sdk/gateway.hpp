@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include <flowfabric/budgets.hpp>
 #include <flowfabric/client.hpp>
 #include <flowfabric/operations.hpp>
 
@@ -88,6 +89,8 @@ class Gateway {
   virtual Result<std::vector<ClaimedExecution>> claim(const ClaimRequest& request, std::stop_token stop) = 0;
   virtual Result<void> progress(const Handle& handle, ProgressReport report) = 0;
   virtual Result<void> change_tags(const Handle& handle, TagChanges changes) = 0;
+  // One try: the task repeats it, with a key, while the lease is its own.
+  virtual Result<SpendReply> spend(const Handle& handle, const SpendRequest& request) = 0;
   virtual Result<StepReply> record_step(const Handle& handle, const StepRequest& request) = 0;
   virtual Result<ListStepsReply> list_steps(const ExecutionId& id, std::uint32_t from_position,
                                             std::uint32_t limit) = 0;

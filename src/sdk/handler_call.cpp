@@ -48,6 +48,8 @@ Settlement call_handler(RunningTask& task, const Handler& handler, const StepPla
                            error.permanent() ? Retryable::never : Retryable::by_policy);
   } catch (const HandlerChanged& error) {
     return failure_request("handler_changed", error.what(), Retryable::by_policy);
+  } catch (const BudgetExceeded& error) {
+    return failure_request("budget_exceeded", error.what(), Retryable::by_policy);
   } catch (const RetryAfter& error) {
     FailRequest request = failure_request("retry_after", error.what(), Retryable::by_policy);
     request.retry_after_ms = error.delay().count();

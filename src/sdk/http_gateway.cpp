@@ -10,6 +10,7 @@
 #include "sdk/http_caller.hpp"
 #include "sdk/limit_calls.hpp"
 #include "sdk/schedule_calls.hpp"
+#include "wire/budget_shapes.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
 #include "wire/wait_shapes.hpp"
@@ -155,9 +156,9 @@ class HttpGateway final : public Gateway {
 
   // With an id of its own, a request that is sent twice finds what the first one made.
   Result<Created> create(CreateRequest request) override {
-    const bool named = name(request);
+    const bool named = name_create(request);
     FF_TRY(created, caller_->send<Created>("POST", "/v1/executions", request));
-    if (named) created.duplicate = false;
+    if (named) forget_repeat(created);
     return created;
   }
   std::vector<Result<Created>> create_many(std::vector<CreateRequest> requests) override;
@@ -288,6 +289,10 @@ class HttpGateway final : public Gateway {
                                                     {milliseconds(request.wait_ms), false, std::move(stop)}));
     return std::move(reply.executions);
   }
+  Result<SpendReply> spend(const Handle& handle, const SpendRequest& request) override {
+    bodies::SpendBody body{request, handle};
+    return caller_->send<SpendReply>("POST", "/v1/leases/spend", body, {.repeat = false});
+  }
   Result<void> progress(const Handle& handle, ProgressReport report) override {
     return caller_->send_only("POST", "/v1/leases/progress",
                               bodies::ProgressBody{handle, report.percent, std::move(report.message)});
@@ -347,6 +352,20 @@ class HttpGateway final : public Gateway {
     request.id = random_uuid(system_entropy());
     return true;
   }
+  // A create under a debounce key may change an execution with another id, so its id would not tell it from others.
+  static bool name_create(CreateRequest& request) {
+    if (!request.debounce) return name(request);
+    if (request.id || !request.idempotency_key.empty()) return false;
+    request.idempotency_key = to_string(random_uuid(system_entropy()));
+    return true;
+  }
+  // Only this call has the name, so what looks like a repetition is one of its own.
+  static void forget_repeat(Created& created) {
+    const bool is_repeat = created.outcome == CreateOutcome::duplicate || created.outcome == CreateOutcome::created;
+    if (!is_repeat) return;
+    created.duplicate = false;
+    created.outcome = CreateOutcome::created;
+  }
   static bool mark(SignalRequest& request) {
     if (!request.idempotency_key.empty()) return false;
     request.idempotency_key = to_string(random_uuid(system_entropy()));
@@ -362,7 +381,7 @@ class HttpGateway final : public Gateway {
 std::vector<Result<Created>> HttpGateway::create_many(std::vector<CreateRequest> requests) {
   bodies::CreateManyBody body{std::move(requests)};
   std::vector<bool> named;
-  for (CreateRequest& request : body.executions) named.push_back(name(request));
+  for (CreateRequest& request : body.executions) named.push_back(name_create(request));
   auto reply = caller_->send<bodies::CreatedMany>("POST", "/v1/executions/batch", body);
   if (reply && reply->results.size() != named.size()) {
     reply = fail(Errc::schema_mismatch, "the server answered for another number of requests");
@@ -376,7 +395,7 @@ std::vector<Result<Created>> HttpGateway::create_many(std::vector<CreateRequest>
       continue;
     }
     Created created = item.value.value_or(Created{});
-    if (named[i]) created.duplicate = false;
+    if (named[i]) forget_repeat(created);
     out.emplace_back(std::move(created));
   }
   return out;

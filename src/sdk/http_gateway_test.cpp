@@ -48,6 +48,32 @@ TEST(HttpGateway, submit_that_is_sent_again_names_the_same_execution) {
   EXPECT_NE(bodies[0].find("\"id\":"), std::string::npos) << bodies[0];
 }
 
+TEST(HttpGateway, debounced_submit_that_is_sent_again_carries_the_same_key) {
+  std::mutex mutex;
+  std::vector<std::string> bodies;
+  const auto server = test::serve([&](const ExchangePtr& exchange) {
+    const std::lock_guard lock(mutex);
+    bodies.push_back(exchange->request().body);
+    Created created;
+    created.duplicate = true;
+    created.outcome = CreateOutcome::debounced;
+    exchange->respond(bodies.size() == 1
+                          ? net::Response{.status = 503, .body = "no reply", .content_type = "text/plain"}
+                          : with_json(created));
+  });
+  CreateRequest request{.kind = "index"};
+  request.debounce = Debounce{"letter", 10, {}};
+  const auto created = gateway_to(*server)->create(request);
+  ASSERT_TRUE(created) << created.error().message;
+  EXPECT_TRUE(created->duplicate);
+  EXPECT_EQ(created->outcome, CreateOutcome::debounced);
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(bodies.size(), 2u);
+  EXPECT_EQ(bodies[0], bodies[1]);
+  EXPECT_NE(bodies[0].find("\"idempotency_key\":"), std::string::npos) << bodies[0];
+  EXPECT_EQ(bodies[0].find("\"id\":"), std::string::npos) << "its id would not tell it from others";
+}
+
 TEST(HttpGateway, signal_that_is_sent_again_carries_the_same_key) {
   std::mutex mutex;
   std::vector<std::string> bodies;

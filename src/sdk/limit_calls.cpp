@@ -46,6 +46,13 @@ class HttpLimitCalls final : public LimitCalls {
   Result<LimitCheck> check(const LimitCheckRequest& request) override {
     return caller_.send<LimitCheck>("POST", "/v1/limits/check", request);
   }
+  // Not repeated: an adjustment would count twice.
+  Result<BudgetUse> change_budget(ChangeBudgetRequest request, const Operator& by) override {
+    const std::string path = limit_path(request) + "/budget";
+    bodies::ChangeBudgetBody body{std::move(request.name_space), request.change, std::move(request.account),
+                                  std::move(request.amounts), by.reason};
+    return caller_.send<BudgetUse>("POST", path, body, {.repeat = false});
+  }
 
  private:
   HttpCaller& caller_;
@@ -66,6 +73,9 @@ class EngineLimitCalls final : public LimitCalls {
   }
   Result<ListLimitUseReply> use(const ListLimitUseRequest& request) override { return engine_.list_limit_use(request); }
   Result<LimitCheck> check(const LimitCheckRequest& request) override { return engine_.check_limits(request); }
+  Result<BudgetUse> change_budget(ChangeBudgetRequest request, const Operator& by) override {
+    return engine_.change_budget(std::move(request), by);
+  }
 
  private:
   Engine& engine_;

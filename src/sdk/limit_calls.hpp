@@ -22,6 +22,7 @@ class LimitCalls {
   virtual Result<std::vector<LimitInfo>> list(const ListLimitsRequest& request) = 0;
   virtual Result<ListLimitUseReply> use(const ListLimitUseRequest& request) = 0;
   virtual Result<LimitCheck> check(const LimitCheckRequest& request) = 0;
+  virtual Result<BudgetUse> change_budget(ChangeBudgetRequest request, const Operator& by) = 0;
 };
 
 // The caller and the engine must outlive it.

@@ -87,6 +87,7 @@ class FakeGateway final : public Gateway {
     return on_suspend ? on_suspend(request) : SuspendReply{.suspended = true};
   }
   Result<WaitpointToken> open_waitpoint(const Handle&, const WaitpointRequest&) override { return unused(); }
+  Result<SpendReply> spend(const Handle&, const SpendRequest&) override { return SpendReply{}; }
   Result<void> progress(const Handle&, ProgressReport) override { return {}; }
   Result<void> change_tags(const Handle&, TagChanges) override { return {}; }
   Result<void> store_checkpoint(const Handle&, Bytes) override { return {}; }

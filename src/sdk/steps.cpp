@@ -23,18 +23,24 @@ milliseconds backoff(const StepOptions& options, std::uint32_t tries) {
   return std::min(milliseconds(static_cast<milliseconds::rep>(delay)), options.max_delay);
 }
 
-// The steps of the task whose step this thread is in.
-thread_local const Steps* step_of_thread = nullptr;
+// The step that this thread is in.
+struct CurrentStep {
+  const Steps* steps = nullptr;
+  const std::string* name = nullptr;
+  int reports = 0;
+};
+thread_local CurrentStep step_of_thread;
 
 class InsideStep {
  public:
-  explicit InsideStep(const Steps* steps) : before_(std::exchange(step_of_thread, steps)) {}
+  InsideStep(const Steps* steps, const std::string& name)
+      : before_(std::exchange(step_of_thread, CurrentStep{steps, &name, 0})) {}
   ~InsideStep() { step_of_thread = before_; }
   InsideStep(const InsideStep&) = delete;
   InsideStep& operator=(const InsideStep&) = delete;
 
  private:
-  const Steps* before_;
+  CurrentStep before_;
 };
 
 // The lease is in order, and the same wait would be refused again.
@@ -54,6 +60,8 @@ Thrown current_exception_as_failure() {
     throw;
   } catch (const PermanentFailure& error) {
     return {{error.category(), error.what(), {}}, true};
+  } catch (const BudgetExceeded& error) {
+    return {{"budget_exceeded", error.what(), {}}, false};
   } catch (const StepFailed& error) {
     return {{error.category(), error.what(), {}}, error.permanent()};
   } catch (const std::exception& error) {
@@ -115,8 +123,9 @@ const Step* Steps::recorded(const Place& place, bool is_wait) {
   return nullptr;
 }
 
-Bytes Steps::try_once(const StepOptions& options, const std::function<Bytes(std::stop_token)>& work) {
-  const InsideStep inside(this);
+Bytes Steps::try_once(const Place& place, const StepOptions& options,
+                      const std::function<Bytes(std::stop_token)>& work) {
+  const InsideStep inside(this, place.name);
   if (options.timeout.count() == 0) return work(task_.stop_token());
   // Trips at the time-out and when the task stops, whichever comes first.
   std::stop_source source;
@@ -145,7 +154,7 @@ Step Steps::run(const Place& place, const StepOptions& options, const std::funct
     for (request.tries = 1;; ++request.tries) {
       if (task_.stop_token().stop_requested()) throw TaskStopped(task_.stop_reason());
       try {
-        Bytes result = try_once(options, work);
+        Bytes result = try_once(place, options, work);
         request.result = std::move(result.bytes);
         request.result_encoding = std::move(result.encoding);
         break;
@@ -291,7 +300,12 @@ void Steps::changed_kind(const Place& place, bool is_wait) {
                               : "\" is no wait now and was recorded as one"));
 }
 
-bool Steps::inside_step() const { return step_of_thread == this; }
+bool Steps::inside_step() const { return step_of_thread.steps == this; }
+
+std::string Steps::next_report_key() const {
+  if (!inside_step()) return {};
+  return "step " + *step_of_thread.name + " " + std::to_string(++step_of_thread.reports);
+}
 
 void Steps::finish() {
   load();

@@ -44,6 +44,9 @@ class Steps {
   void sleep(const Place& place, std::chrono::milliseconds duration);
   // How the wait ended. Leaves the handler if it lasts; position and name of the step are filled in.
   WaitOutcome wait(const Place& place, SuspendRequest request);
+  // A key for the next report of this thread: the step in which it is and the number of the report in this try of it. Empty
+  // outside of steps.
+  std::string next_report_key() const;
   // Whether this thread is inside of a step of this task now.
   bool inside_step() const;
   // At the end of a handler: every recorded step must have been reached. Throws HandlerChanged.
@@ -55,7 +58,7 @@ class Steps {
   Step record(StepRequest request);
   Step recorded_before(std::uint32_t position);
   Result<SuspendReply> suspend(const SuspendRequest& request);
-  Bytes try_once(const StepOptions& options, const std::function<Bytes(std::stop_token)>& work);
+  Bytes try_once(const Place& place, const StepOptions& options, const std::function<Bytes(std::stop_token)>& work);
   [[noreturn]] void changed(const Place& place, const std::string& what);
   [[noreturn]] void changed_kind(const Place& place, bool is_wait);
   [[noreturn]] void wait_until(TimestampMs wake_at);

@@ -97,6 +97,15 @@ void Engine::add(std::string kind, Handler handler, const KindOptions& options) 
 ExecutionId Engine::submit(CreateRequest request) {
   return must(impl_->gateway().create(std::move(request))).execution_id;
 }
+LimitSaved Engine::set_limit(LimitRequest request) {
+  return must(impl_->gateway().limits().set(std::move(request), {"test", {}}));
+}
+std::vector<LimitUse> Engine::limit_use(const LimitName& limit) {
+  return must(impl_->gateway().limits().use({limit, {}, limits::max_page})).keys;
+}
+BudgetUse Engine::change_budget(ChangeBudgetRequest request) {
+  return must(impl_->gateway().limits().change_budget(std::move(request), {"test", {}}));
+}
 FlowId Engine::submit_flow(FlowRequest request) {
   return must(impl_->gateway().submit_flow(std::move(request))).flow_id;
 }

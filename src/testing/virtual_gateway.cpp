@@ -1,6 +1,7 @@
 #include "testing/virtual_gateway.hpp"
 
 #include "base/check.hpp"
+#include "core/budget_ingress.hpp"
 #include "core/ingress.hpp"
 #include "engine/reads.hpp"
 
@@ -160,6 +161,14 @@ Result<void> VirtualGateway::progress(const Handle& handle, ProgressReport repor
   FF_TRY(fence, engine_.runtime().fence_of(handle));
   FF_TRY_VOID(admit(report));
   return done(ProgressCommand{fence, std::move(report)});
+}
+
+Result<SpendReply> VirtualGateway::spend(const Handle& handle, const SpendRequest& request) {
+  const std::lock_guard lock(mutex_);
+  FF_TRY(fence, engine_.runtime().fence_of(handle));
+  FF_TRY_VOID(admit(request));
+  FF_TRY(reply, engine_.call(SpendCommand{fence, request}));
+  return std::get<SpendReply>(reply);
 }
 
 Result<void> VirtualGateway::change_tags(const Handle& handle, TagChanges changes) {

@@ -73,6 +73,7 @@ class VirtualGateway final : public sdk::Gateway {
   Result<RegisterWorkerReply> register_worker(const WorkerRegistration& registration) override;
   Result<HeartbeatReply> heartbeat(const HeartbeatRequest& request) override;
   Result<std::vector<ClaimedExecution>> claim(const ClaimRequest& request, std::stop_token stop) override;
+  Result<SpendReply> spend(const Handle& handle, const SpendRequest& request) override;
   Result<void> progress(const Handle& handle, ProgressReport report) override;
   Result<void> change_tags(const Handle& handle, TagChanges changes) override;
   Result<StepReply> record_step(const Handle& handle, const StepRequest& request) override;

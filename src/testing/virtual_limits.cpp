@@ -1,6 +1,7 @@
 #include "testing/virtual_limits.hpp"
 
 #include "base/check.hpp"
+#include "core/budget_ingress.hpp"
 #include "core/limit_ingress.hpp"
 #include "engine/limit_reads.hpp"
 
@@ -36,6 +37,13 @@ Result<LimitCheck> VirtualLimits::check(const LimitCheckRequest& request) {
   const std::lock_guard lock(mutex_);
   FF_TRY_VOID(admit(request));
   return reads::check_limits(engine_.store(), request);
+}
+
+Result<BudgetUse> VirtualLimits::change_budget(ChangeBudgetRequest request, const Operator& by) {
+  const std::lock_guard lock(mutex_);
+  FF_TRY_VOID(admit(request));
+  FF_TRY(reply, engine_.call(ChangeBudgetCommand{std::move(request), by}));
+  return std::get<BudgetUse>(reply);
 }
 
 }  // namespace flowfabric::testing

@@ -18,6 +18,7 @@ class VirtualLimits final : public sdk::LimitCalls {
   Result<std::vector<LimitInfo>> list(const ListLimitsRequest& request) override;
   Result<ListLimitUseReply> use(const ListLimitUseRequest& request) override;
   Result<LimitCheck> check(const LimitCheckRequest& request) override;
+  Result<BudgetUse> change_budget(ChangeBudgetRequest request, const Operator& by) override;
 
  private:
   VirtualEngine& engine_;

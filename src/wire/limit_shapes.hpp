@@ -4,6 +4,7 @@
 #include <flowfabric/limits.hpp>
 
 #include "wire/bodies.hpp"
+#include "wire/budget_shapes.hpp"
 #include "wire/shapes.hpp"
 
 namespace flowfabric::bodies {
@@ -44,11 +45,12 @@ struct Shape<LimitSpec> {
       field("lane", &S::lane, "Only executions of this lane.").within(1, limits::max_lane_bytes),
       field("kind", &S::kind, "Only executions of this kind.").within(1, limits::max_kind_bytes),
       field("per", &S::per,
-            "Counted apart for each value of these: `tags.NAME`, `namespace`, `lane`, `kind`, `creator`, `flow`. An "
-            "execution without such a value is not limited.")
+            "Counted apart for each value of these: `tags.NAME`, `namespace`, `lane`, `kind`, `creator`, `flow`, "
+            "`execution`. An execution without such a value is not limited.")
           .up_to(limits::max_limit_keys),
       field("concurrency", &S::concurrency, "So many executions at the same time.").within(1, limits::max_concurrency),
       field("rate", &S::rate, "So many starts in a period."),
+      field("budget", &S::budget, "So much may be spent."),
   };
 };
 
@@ -94,7 +96,8 @@ FF_SHAPE(LimitUse, "LimitUse", field("key", &T::key, "The values of `per`, in it
          moment("next_start_at", &T::next_start_at,
                 "When the next one can start by time alone, if none can now and nothing but time is missing."),
          field("held_back", &T::held_back, "How many executions wait; counted up to 1000."),
-         field("holders", &T::holders, "The executions that have the slots, up to 100 of them."))
+         field("holders", &T::holders, "The executions that have the slots, up to 100 of them."),
+         field("budget", &T::budget, "What is spent and reserved, if the limit has a budget."))
 FF_SHAPE(ListLimitUseReply, "LimitUseReply", field("info", &T::info, "The limit."),
          field("keys", &T::keys, "The keys that are in use, or were a short time ago, in no particular order."),
          field("next_cursor", &T::next_cursor, "Cursor of the next page; empty on the last page."),
@@ -106,7 +109,9 @@ FF_SHAPE(LimitCheckRequest, "LimitCheckRequest",
          field("lane", &T::lane, "Its lane (default).").within(1, limits::max_lane_bytes),
          field("kind", &T::kind, "Its job type.").up_to(limits::max_kind_bytes),
          field("creator", &T::creator, "Its requester.").up_to(limits::max_creator_bytes),
-         field("tags", &T::tags, "Its tags.").up_to(limits::max_tags))
+         field("tags", &T::tags, "Its tags.").up_to(limits::max_tags),
+         field("reserve", &T::reserve, "What its lease reserves of budgets, instead of their defaults.")
+             .up_to(limits::max_dimensions))
 FF_SHAPE(LimitChecked, "LimitChecked", field("info", &T::info, "A limit that it would be under."),
          field("use", &T::use, "What is in use of its key."),
          field("would_hold_back", &T::would_hold_back, "The limit would hold it back."))

@@ -299,6 +299,32 @@ struct Codec<Tags> {
   static std::string schema(Schemas&) { return R"({"type":"object","additionalProperties":{"type":"string"}})"; }
 };
 
+template <>
+struct Codec<Amounts> {
+  static Result<void> read(const Value& value, const At& at, Amounts& out) {
+    if (value.kind() != Value::Kind::object) return wrong_type(at, "an object", value);
+    out.clear();
+    for (const Value::Member& member : value.members()) {
+      const At here{&at, member.key, 0};
+      std::int64_t amount = 0;
+      FF_TRY_VOID(Codec<std::int64_t>::read(member.value, here, amount));
+      if (!out.emplace(member.key, amount).second) return refuse(here, "appears twice");
+    }
+    return {};
+  }
+  static void write(Writer& writer, const Amounts& value) {
+    writer.begin_object();
+    for (const auto& [key, amount] : value) {
+      writer.key(key);
+      writer.number(amount);
+    }
+    writer.end_object();
+  }
+  static std::string schema(Schemas& schemas) {
+    return R"({"type":"object","additionalProperties":)" + Codec<std::int64_t>::schema(schemas) + "}";
+  }
+};
+
 // A count for each key.
 template <Named Key>
 struct Codec<std::map<Key, std::uint64_t>> {

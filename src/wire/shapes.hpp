@@ -43,7 +43,7 @@ struct EnumRange<Ownership> : Range<Ownership, Ownership::unowned, Ownership::le
 template <>
 struct EnumRange<Eligibility> : Range<Eligibility, Eligibility::not_applicable, Eligibility::blocked_by_operator> {};
 template <>
-struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_limit> {};
+struct EnumRange<BlockingReason> : Range<BlockingReason, BlockingReason::none, BlockingReason::waiting_for_budget> {};
 template <>
 struct EnumRange<AttemptPhase> : Range<AttemptPhase, AttemptPhase::pending_first_attempt, AttemptPhase::none> {};
 template <>
@@ -67,7 +67,16 @@ struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::
 template <>
 struct EnumRange<WaitCause> : Range<WaitCause, WaitCause::signals, WaitCause::by_operator> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::limit_removed> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::budget_adjusted> {};
+
+template <>
+struct EnumRange<OnConflict> : Range<OnConflict, OnConflict::reject, OnConflict::replace> {};
+template <>
+struct EnumRange<OnThrottle> : Range<OnThrottle, OnThrottle::reject, OnThrottle::reuse> {};
+template <>
+struct EnumRange<SubmitKeyKind> : Range<SubmitKeyKind, SubmitKeyKind::unique, SubmitKeyKind::throttle> {};
+template <>
+struct EnumRange<CreateOutcome> : Range<CreateOutcome, CreateOutcome::created, CreateOutcome::throttled> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};
@@ -147,6 +156,59 @@ struct Shape<Policy> {
 
 // ---- Executions
 
+inline constexpr std::string_view about_submit_key = "The key, in the namespace of the execution.";
+
+template <>
+struct Shape<UniqueKey> {
+  using K = UniqueKey;
+  static constexpr std::string_view name = "UniqueKey";
+  static constexpr auto fields = std::tuple{
+      required("key", &K::key, about_submit_key).within(1, limits::max_submit_key_bytes),
+      field("on_conflict", &K::on_conflict,
+            "If another execution has the key: `reject` (409 `conflict`, the default), `return` that execution, or "
+            "`replace` it, which cancels it even while it is running."),
+  };
+};
+
+template <>
+struct Shape<Debounce> {
+  using K = Debounce;
+  static constexpr std::string_view name = "Debounce";
+  static constexpr auto fields = std::tuple{
+      required("key", &K::key, about_submit_key).within(1, limits::max_submit_key_bytes),
+      required("delay_ms", &K::delay_ms, "It starts when no create with the key has come for so long.")
+          .within(1, limits::max_duration_ms),
+      field("max_wait_ms", &K::max_wait_ms, "It starts so long after the first create at the latest; absent: no bound.")
+          .within(1, limits::max_duration_ms),
+  };
+};
+
+template <>
+struct Shape<Throttle> {
+  using K = Throttle;
+  static constexpr std::string_view name = "Throttle";
+  static constexpr auto fields = std::tuple{
+      required("key", &K::key, about_submit_key).within(1, limits::max_submit_key_bytes),
+      field("count", &K::count, "So many are created in any period (1).").within(1, limits::max_rate_count),
+      required("period_ms", &K::period_ms, "The period.").within(1, limits::max_duration_ms),
+      field("on_limit", &K::on_limit,
+            "What happens to others: `reject` (429 `throttled` with `retry_after_ms`, the default), or `return` the "
+            "execution that was created last."),
+  };
+};
+
+template <>
+struct Shape<SubmitKey> {
+  using K = SubmitKey;
+  static constexpr std::string_view name = "SubmitKey";
+  static constexpr auto fields = std::tuple{
+      field("kind", &K::kind, "What the key is for."),
+      field("key", &K::key, "The key."),
+      field("held", &K::held,
+            "unique: no other execution can have the key now. debounce: creates with the key still change this one."),
+  };
+};
+
 template <>
 struct Shape<CreateRequest> {
   using R = CreateRequest;
@@ -181,6 +243,15 @@ struct Shape<CreateRequest> {
       field("id", &R::id, "A UUID chosen by the client; generated if absent."),
       field("traceparent", &R::traceparent,
             "W3C trace context, passed to the worker that claims it. Absent: the header of that name."),
+      field("unique", &R::unique,
+            "At most one execution that has not ended has this key. Excludes `debounce`, `throttle`."),
+      field("debounce", &R::debounce,
+            "One execution for creates that come shortly after each other, with the input of the newest. Excludes "
+            "`unique`, `throttle`."),
+      field("throttle", &R::throttle, "So many executions a period. Excludes `unique`, `debounce`."),
+      field("reserve", &R::reserve,
+            "What a lease reserves of its budgets, instead of their defaults: {\"tokens\": 2000}.")
+          .up_to(limits::max_dimensions),
   };
 };
 
@@ -191,7 +262,13 @@ struct Shape<Created> {
       field("execution_id", &Created::execution_id, "Its id."),
       field("public_state", &Created::public_state,
             "Its state now; absent for a duplicate whose execution retention has removed since."),
-      field("duplicate", &Created::duplicate, "It was created by an earlier request with this idempotency key or id."),
+      field("duplicate", &Created::duplicate, "This call has created nothing; `outcome` says why."),
+      field(
+          "outcome", &Created::outcome,
+          "created; duplicate: an earlier request with this idempotency key or id has created it; returned: it has the "
+          "unique key already; replaced: created, and `replaced` was cancelled; debounced: it waits, and has the input "
+          "of this call now; throttled: it was the last to be created under the key of the throttle."),
+      field("replaced", &Created::replaced, "The execution that had the unique key and was cancelled."),
   };
 };
 
@@ -459,6 +536,7 @@ struct Shape<ExecutionDescription> {
       field("payload_bytes", &D::payload_bytes, "The size of the payload."),
       field("required_capabilities", &D::required_capabilities, "Capabilities that a worker must offer to claim it."),
       field("policy", &D::policy, "As set at creation."),
+      field("submit_key", &D::submit_key, "The key under which it was created: unique, debounce or throttle."),
       field("lease", &D::lease, "Present while it has a lease."),
       field("lease_epoch", &D::lease_epoch, "Increases with every lease and every lost lease."),
       field("grant", &D::grant, "While a grant reserves it."),

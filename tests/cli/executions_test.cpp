@@ -137,6 +137,37 @@ TEST_P(Executions, CreateMakesOneAndPrintsItsId) {
   EXPECT_FALSE(run_json({"executions", "create", "--kind", "k"}).at("duplicate").as_bool());
 }
 
+TEST_P(Executions, CreateTakesKeysAtSubmission) {
+  const Words unique = {"executions", "create", "--kind", "k", "--unique", "u", "--on-conflict"};
+  const auto with = [](Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const Finished first = run(with(unique, {"reject"}));
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.err, "");
+  EXPECT_EQ(run(with(unique, {"reject"})).code, 4);
+  const Finished returned = run(with(unique, {"return"}));
+  EXPECT_EQ(returned.out, first.out);
+  EXPECT_TRUE(contains(returned.err, "has the unique key")) << returned.err;
+  const Finished replaced = run(with(unique, {"replace"}));
+  EXPECT_NE(replaced.out, first.out);
+  EXPECT_TRUE(contains(replaced.err, first.out.substr(0, first.out.find('\n')))) << replaced.err;
+  EXPECT_TRUE(contains(run({"executions", "show", replaced.out.substr(0, replaced.out.find('\n'))}).out, "unique key"));
+
+  const Words debounce = {"executions", "create", "--kind", "k", "--debounce", "d", "--debounce-delay", "10m"};
+  const Finished waiting = run(debounce);
+  EXPECT_EQ(waiting.code, 0) << waiting.err;
+  const Finished merged = run(debounce);
+  EXPECT_EQ(merged.out, waiting.out);
+  EXPECT_TRUE(contains(merged.err, "has the new input")) << merged.err;
+
+  const Words throttle = {"executions", "create", "--kind", "k", "--throttle", "t", "--throttle-period", "10m"};
+  EXPECT_EQ(run(throttle).code, 0);
+  EXPECT_EQ(run(throttle).code, 5);
+  EXPECT_EQ(run(with(throttle, {"--on-throttle", "return"})).code, 0);
+}
+
 TEST_P(Executions, CreateRefusesWhatItCannotRead) {
   const std::vector<std::pair<Words, std::string>> mistakes = {
       {{"--lane", "l"}, "--kind"},
@@ -147,6 +178,11 @@ TEST_P(Executions, CreateRefusesWhatItCannotRead) {
       {{"--kind", "k", "--deadline", "1794792917"}, "deadline_at"},
       {{"--kind", "k", "--policy", "{"}, "--policy"},
       {{"--kind", "k", "--id", "7"}, "--id"},
+      {{"--kind", "k", "--unique", "u", "--on-conflict", "wait"}, "--on-conflict"},
+      {{"--kind", "k", "--on-conflict", "return"}, "--on-conflict"},
+      {{"--kind", "k", "--debounce", "d"}, "--debounce-delay"},
+      {{"--kind", "k", "--throttle", "t"}, "--throttle-period"},
+      {{"--kind", "k", "--throttle", "t", "--throttle-period", "1m", "--on-throttle", "drop"}, "--on-throttle"},
       {{"--kind", "k", "--require", "a,,b"}, "--require"}};
   for (const auto& [words, part] : mistakes) {
     Words all = {"executions", "create"};

@@ -99,6 +99,7 @@ inline std::vector<Command> everything_fenced(const Fence& fence) {
           ReleaseHeldCommand{fence},
           StepCommand{fence, {.position = 1, .name = "s"}},
           CheckpointCommand{fence, "c", {}},
+          SpendCommand{fence, {{{"tokens", 1}}, {}, false}},
           CancelHeldCommand{fence, "enough"}};
 }
 

@@ -114,6 +114,48 @@ TEST_F(Api, CreatingSaysWhereItIsAndWhetherItWasThere) {
   EXPECT_TRUE(second.json.at("duplicate").as_bool());
 }
 
+TEST_F(Api, KeysAtSubmissionSayWhatTheyHaveLedTo) {
+  const auto create_with = [&](const std::string& key) {
+    return client.post("/v1/executions", R"({"kind":"k","payload":{"n":1},)" + key + "}");
+  };
+  const Reply first = create_with(R"("unique":{"key":"u"})");
+  EXPECT_EQ(first.status, 201) << first.body;
+  EXPECT_EQ(text(first.json.at("outcome")), "created");
+  const std::string id = text(first.json.at("execution_id"));
+  const Reply refused = create_with(R"("unique":{"key":"u"})");
+  refuses(refused, 409, "conflict", "unique.key");
+  EXPECT_EQ(text(refused.json.at("error").at("details").at("execution_id")), id);
+  const Reply returned = create_with(R"("unique":{"key":"u","on_conflict":"return"})");
+  EXPECT_EQ(returned.status, 200) << returned.body;
+  EXPECT_EQ(text(returned.json.at("outcome")), "returned");
+  const Reply replaced = create_with(R"("unique":{"key":"u","on_conflict":"replace"})");
+  EXPECT_EQ(replaced.status, 201) << replaced.body;
+  EXPECT_EQ(text(replaced.json.at("replaced")), id);
+  const Reply shown = client.get(path_of(text(replaced.json.at("execution_id"))));
+  EXPECT_EQ(text(shown.json.at("submit_key").at("kind")), "unique");
+  EXPECT_EQ(text(shown.json.at("submit_key").at("key")), "u");
+  EXPECT_TRUE(shown.json.at("submit_key").at("held").as_bool());
+
+  EXPECT_EQ(create_with(R"("debounce":{"key":"d","delay_ms":600000})").status, 201);
+  const Reply debounced = create_with(R"("debounce":{"key":"d","delay_ms":600000})");
+  EXPECT_EQ(debounced.status, 200) << debounced.body;
+  EXPECT_EQ(text(debounced.json.at("outcome")), "debounced");
+
+  EXPECT_EQ(create_with(R"("throttle":{"key":"t","period_ms":600000})").status, 201);
+  const Reply throttled = create_with(R"("throttle":{"key":"t","period_ms":600000})");
+  refuses(throttled, 429, "throttled", "throttle.key");
+  const auto pause = throttled.headers.find("Retry-After");
+  ASSERT_TRUE(pause);
+  EXPECT_GT(std::stoi(std::string(*pause)), 1) << "it is known when the next one is let in";
+  EXPECT_EQ(text(create_with(R"("throttle":{"key":"t","period_ms":600000,"on_limit":"return"})").json.at("outcome")),
+            "throttled");
+
+  refuses(create_with(R"("unique":{})"), 400, "invalid_argument", "unique.key");
+  refuses(create_with(R"("unique":{"key":"u","on_conflict":"wait"})"), 400, "invalid_argument", "unique.on_conflict");
+  refuses(create_with(R"("unique":{"key":"u"},"debounce":{"key":"d","delay_ms":1})"), 400, "invalid_argument",
+          "debounce");
+}
+
 TEST_F(Api, TheIdempotencyKeyMayBeAHeader) {
   const net::Headers key = {{"Idempotency-Key", "by header"}};
   const Reply first = client.send("POST", "/v1/executions", R"({"kind":"k"})", key);

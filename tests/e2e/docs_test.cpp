@@ -284,6 +284,18 @@ class Tour {
     get(one);
     post("/v1/limits/check", R"({"lane":"api","kind":"call","tags":{"app.customer":"acme"}})");
     send("DELETE", one + "?reason=the%20service%20has%20grown");
+    keep_budget();
+  }
+
+  void keep_budget() {
+    client_.put("/v1/limits/tokens",
+                R"({"lane":"agents","budget":{"dimensions":[{"name":"tokens","hard":1000,"soft":800,)"
+                R"("reserve":200}],"period":"1d"}})");
+    client_.post("/v1/executions", R"({"kind":"agent","lane":"agents"})");
+    const Reply claimed = client_.post("/v1/claims", "{" + worker_ + R"(,"lanes":["agents"]})");
+    const std::string handle = text(claimed.json.at("executions").at(0).at("handle"));
+    post("/v1/leases/spend", R"({"handle":")" + handle + R"(","amounts":{"tokens":850},"key":"call-17"})");
+    post("/v1/limits/tokens/budget", R"({"change":"adjust","amounts":{"tokens":-50},"reason":"a refund"})");
   }
 
   void operate() {

@@ -250,7 +250,7 @@ void Stage::describe(const ExecutionId& chosen) {
 // entries of the ready, due and group indexes.
 void Stage::tell_all() {
   for (const RecordKind kind : {RecordKind::execution, RecordKind::idempotency, RecordKind::keyring, RecordKind::lane,
-                                RecordKind::name_space, RecordKind::worker}) {
+                                RecordKind::name_space, RecordKind::worker, RecordKind::submit_key}) {
     const auto records = driver_.store().scan(kind, {}, page);
     FF_CHECK(records.has_value());
     for (const Record& record : *records) {

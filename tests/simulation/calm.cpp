@@ -81,6 +81,7 @@ void World::check_calm() {
   }
   settle();
   check_nothing_sleeps();
+  check_spending();
   check_keys();
   calm_ = false;
   trace_.line("faults go on");
@@ -109,6 +110,7 @@ void World::check_nothing_sleeps() {
   }
   watcher_->check_flows();
   watcher_->check_pools(now_ms());
+  watcher_->check_keys(now_ms());
   watcher_->check_list_of_waits();
   watcher_->check_fleet_is_settled(now_ms());
   watcher_->check_fleet(processes_.front()->runtime->store(), now_ms());
@@ -224,6 +226,7 @@ void World::drain() {
   seal_all_flows();
   delete_all_schedules();
   if (random_.chance(300)) remove_all_limits();
+  remove_all_budgets();
   settle();
   for (int round = 0; round < most_drain_rounds; ++round) {
     if (drain_round(longest_nap_ms)) return;
@@ -257,6 +260,7 @@ void World::outlive_everything() {
   for (const auto& [key, shadow] : watcher_->schedules()) {
     if (!shadow.removed) violated("nothing is kept for ever", "schedule {}", shadow.record.name);
   }
+  if (!watcher_->submit_keys().empty()) violated("nothing is kept for ever", "a key at submission");
   if (!watcher_->pools().empty()) violated("nothing is kept for ever", "{} pools", watcher_->pools().size());
   watcher_->check_indexes();
 }

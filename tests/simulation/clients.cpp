@@ -1,7 +1,7 @@
 // Calls to the engines, the clients that create executions, and the checks of their replies.
 #include <algorithm>
 
-#include "base/hashing.hpp"
+#include "core/submitting.hpp"
 #include "simulation/world.hpp"
 
 namespace flowfabric::simulation {
@@ -11,12 +11,25 @@ constexpr std::size_t large_payload = 3000;  // stored in a satellite
 
 bool is_unknown(const Error& error) { return error.code == Errc::outcome_unknown; }
 
+// Refused, and nothing more comes of it.
+bool was_decided(const Error& error) {
+  return error.code == Errc::conflict || error.code == Errc::lane_closed || error.code == Errc::contended ||
+         error.code == Errc::throttled;
+}
+
 // The partition of an execution with a supplied id.
-ExecutionId id_of(const CreateRequest& request) {
-  const std::uint16_t partition = request.idempotency_key.empty()
-                                      ? partition_of(*request.id)
-                                      : idempotency_key(request.name_space, request.idempotency_key).partition();
-  return {partition, *request.id};
+ExecutionId id_of(const CreateRequest& request) { return {placement(request, *request.id), *request.id}; }
+
+std::string name_of_debounce(const CreateRequest& request) { return request.name_space + "/" + request.debounce->key; }
+
+// Creates under one debounce key must be alike in what cannot change.
+void make_debounced(CreateRequest& request, std::uint64_t number) {
+  request.lane = lane_names.front();
+  request.kind = "kind-0";
+  request.required_capabilities.clear();
+  request.policy = Policy{};
+  request.delay_until = 0;
+  request.debounce = Debounce{fmt::format("debounce-{}", number), 700, {}};
 }
 
 }  // namespace
@@ -98,17 +111,34 @@ CreateRequest World::random_create() {
     if (random_.chance(120)) request.required_capabilities.push_back(capability);
   }
   request.policy = random_policy();
+  reserve_something(request);
   if (random_.chance(200)) request.delay_until = now_ms() + random_.between(-1000, 10000);
   if (random_.chance(20)) request.delay_until = now_ms() + hour_ms;
   if (random_.chance(150)) request.deadline_at = now_ms() + random_.between(-100, 30000);
   if (random_.chance(300)) request.tags["app.tag"] = "value";
   request.creator = "creator";
   if (random_.chance(300)) request.idempotency_key = fmt::format("key-{}", random_.below(4));
+  if (random_.chance(250)) give_key(request);
   if (random_.chance(500)) {
     const Entropy entropy = [this] { return random_.next(); };
     request.id = random_uuid(entropy);
   }
   return request;
+}
+
+void World::give_key(CreateRequest& request) {
+  switch (random_.below(3)) {
+    case 0:
+      request.unique = UniqueKey{fmt::format("unique-{}", random_.below(3)), static_cast<OnConflict>(random_.below(3))};
+      return;
+    case 1:
+      make_debounced(request, random_.below(2));
+      if (random_.chance(500)) request.debounce->max_wait_ms = random_.between(700, 3000);
+      return;
+    default:
+      request.throttle = throttle_of(static_cast<std::uint32_t>(random_.below(throttle_keys)),
+                                     static_cast<OnThrottle>(random_.below(2)));
+  }
 }
 
 void World::create_something() {
@@ -130,9 +160,12 @@ void World::send_create(Process& process, std::size_t index) {
   const bool lane_is_certain = lane.certain && lane.in_flight == 0;
   const bool closed = lane.acknowledged == LaneState::draining || lane.acknowledged == LaneState::disabled;
   ++creates_[index].outstanding;
-  const auto answer = [this, index, lane, lane_is_certain, closed](Process&, const Result<Reply>& reply) {
+  const std::uint64_t debounces = note_debounce(request);
+  const auto answer = [this, index, lane, lane_is_certain, closed, debounces](Process&, const Result<Reply>& reply) {
     SentCreate& sent = creates_[index];
     --sent.outstanding;
+    const bool is_certain = reply || was_decided(reply.error());
+    const bool debounced_alone = was_debounced_alone(sent.request, debounces, is_certain);
     const bool lane_known = lane_is_certain && lanes_[sent.request.lane].changes_sent == lane.changes_sent;
     if (!reply) {
       if (is_unknown(reply.error())) sent.may_exist = true;
@@ -145,6 +178,7 @@ void World::send_create(Process& process, std::size_t index) {
     const auto& created = std::get<Created>(*reply);
     if (lane_known && closed && !created.duplicate) violated("a closed lane takes no work", "{}", sent.request.lane);
     check_created(sent, created);
+    if (debounced_alone) check_debounced(sent.request, created);
   };
   Call call;
   call.what = fmt::format("create {} on {}", index, request.lane);
@@ -163,10 +197,39 @@ void World::send_create(Process& process, std::size_t index) {
   });
 }
 
+// How many creates under its debounce key have been sent; 0 while the outcome of another one is open.
+std::uint64_t World::note_debounce(const CreateRequest& request) {
+  if (!request.debounce) return 0;
+  DebounceBook& book = debounces_[name_of_debounce(request)];
+  ++book.sent;
+  return book.open++ == 0 ? book.sent : 0;
+}
+
+// An outcome that is unknown stays open: the store may still commit it, or has.
+bool World::was_debounced_alone(const CreateRequest& request, std::uint64_t sent, bool is_certain) {
+  if (!request.debounce) return false;
+  DebounceBook& book = debounces_[name_of_debounce(request)];
+  if (is_certain) --book.open;
+  return sent != 0 && sent == book.sent;
+}
+
+// No other create with the key was under way: the execution has the input of this one.
+void World::check_debounced(const CreateRequest& request, const Created& created) {
+  if (created.outcome != CreateOutcome::created && created.outcome != CreateOutcome::debounced) return;
+  Shadow* shadow = watcher_->find(created.execution_id);
+  if (shadow->removed) return;
+  if (watcher_->payload_of(created.execution_id) != request.payload) {
+    violated("a debounced execution has the newest input", "{}", to_string(created.execution_id));
+  }
+}
+
 void World::check_created(const SentCreate& sent, const Created& created) {
   const CreateRequest& request = sent.request;
   Shadow* shadow = watcher_->find(created.execution_id);
   if (shadow == nullptr) violated("an acknowledged create exists", "{}", to_string(created.execution_id));
+  const bool has_key = requested_key(request).kind != SubmitKeyKind::none;
+  // Another request may have made what a key led to.
+  if (has_key && created.duplicate) return;
   const Spec& spec = shadow->execution.spec;
   // Requests that cannot be repeated have no digest; the rest of the spec is compared field by field.
   const bool comparable = request.id || !request.idempotency_key.empty();
@@ -185,7 +248,9 @@ void World::check_created(const SentCreate& sent, const Created& created) {
     violated("an acknowledged create is what was asked for", "{}", to_string(created.execution_id));
   }
   if (created.duplicate || request.idempotency_key.empty()) return;
-  auto& made = keys_[request.name_space + "/" + request.idempotency_key];
+  const RequestedKey beside = requested_key(request);
+  auto& made = keys_[fmt::format("{}/{}/{}/{}", request.name_space, request.idempotency_key, to_string(beside.kind),
+                                 beside.key)];
   for (const auto& [created_at, earlier] : made) {
     const Spec& before = watcher_->find(earlier.execution_id)->execution.spec;
     if (earlier.execution_id == created.execution_id) continue;

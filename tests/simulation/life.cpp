@@ -26,7 +26,8 @@ bool is_note(EventType type) {
   return type == EventType::tags_changed || type == EventType::step_recorded || type == EventType::priority_changed ||
          type == EventType::grant_issued || type == EventType::grant_expired || type == EventType::waitpoint_opened ||
          type == EventType::signal_delivered || type == EventType::waitpoint_closed ||
-         type == EventType::waitpoint_reissued;
+         type == EventType::waitpoint_reissued || type == EventType::debounced ||
+         type == EventType::budget_warning || type == EventType::budget_exceeded;
 }
 
 template <class A, class B>
@@ -131,6 +132,12 @@ void Life::take_queue_event(const Event& event) {
       break;
     case EventType::priority_changed: require(stage_ != Stage::ended, event, "it has ended"); break;
     case EventType::tags_changed: break;
+    case EventType::debounced:
+      require(stage_ == Stage::queued && delayed_ && !started_, event, "it has started, or was about to");
+      delayed_ = event.next_at != 0;
+      break;
+    case EventType::budget_warning:
+    case EventType::budget_exceeded: require(stage_ == Stage::held, event, "nobody holds it"); break;
     case EventType::step_recorded: require(stage_ == Stage::held, event, "nobody holds it"); break;
     default: take_wait_event(event);
   }
@@ -316,10 +323,10 @@ void Life::compare(const Facts& facts) const {
   must_equal(facts.replay_count, replays_, "replay_count");
   must_equal(facts.last_transition_at, last_at_, "last_transition_at");
   must_equal((facts.gates & limit_gate) != 0, limited_, "held back by a limit");
-  must_equal((facts.gates & ~(untold_schedule | limit_gate)) != 0, stage_ == Stage::queued && gated_, "waits for nodes");
+  must_equal((facts.gates & ~(untold_schedule | limit_gate)) != 0, stage_ == Stage::queued && gated_,
+             "waits for nodes");
   if (!gated_) must_equal(facts.delay_until != 0, stage_ == Stage::queued && delayed_, "waits for a time");
-  must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_ && !gated_ && !limited_,
-             "is claimable");
+  must_equal(facts.ready_sequence != 0, stage_ == Stage::queued && !delayed_ && !gated_ && !limited_, "is claimable");
   must_equal(facts.retain_until != 0 || facts.finished_at != 0, stage_ == Stage::ended, "retention");
   must_equal(facts.grant.has_value(), reservation_.has_value(), "grant");
   if (reservation_) {

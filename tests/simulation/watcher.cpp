@@ -59,6 +59,7 @@ std::uint64_t Watcher::committed(const std::vector<ChangeSet>& sets, const std::
   }
   check_removed_flows();
   check_limits();
+  check_unique();
   // What was decided together with a change of limits was decided before it.
   if (limits_are_new_) limits_changed();
   if (!log_.empty()) newest_position_ = std::max(newest_position_, log_.rbegin()->first);
@@ -100,6 +101,8 @@ void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
     limits_are_new_ = true;
   } else if (key.kind() == RecordKind::limit_pool) {
     pool_changed(key, change.action == RootChange::Action::erase);
+  } else if (key.kind() == RecordKind::submit_key) {
+    submit_key_changed(key, change.action == RootChange::Action::erase);
   }
   if (key.kind() == RecordKind::idempotency) {
     idempotency_.erase(key);
@@ -167,6 +170,7 @@ void Watcher::changed(const Key& key, TimestampMs latest_ms) {
   shadow.life.compare(shadow.execution.facts);
   check_waits(shadow, before, events);
   note_lease(shadow);
+  note_key(key, shadow, is_new);
   const auto& lease = shadow.execution.facts.lease;
   if (lease && (!before.lease || before.lease->lease_epoch != lease->lease_epoch)) note_start_under_limits(key, shadow);
 }
@@ -180,8 +184,10 @@ void Watcher::check_quiet_change(const Facts& before, const Facts& after) {
   expected.member = after.member;  // resolved edges
   // Slots and calls are given back.
   expected.limits.slots = after.limits.slots;
-  if (after.limits.slots.empty()) expected.limits.slots_epoch = 0;
+  expected.limits.reserved = after.limits.reserved;
+  if (!after.limits.holds_any()) expected.limits.slots_epoch = 0;
   if (!after.limits.called) expected.limits.called.reset();
+  if (after.submit.holds == SubmitKeyKind::none) expected.submit.holds = SubmitKeyKind::none;
   // Its schedule was told of its end.
   if ((after.gates & untold_schedule) == 0) expected.gates &= ~untold_schedule;
   if (before.gates != 0 && after.failure && after.failure->category == "node_failed") {
@@ -378,6 +384,7 @@ void Watcher::check_due_index() {
     if (!shadow.removed) expected += check_due_entry(due, {shadow.record.armed_due, key}, next_due(shadow.record));
   }
   expected += check_due_entries_of_limits(due);
+  expected += check_due_entries_of_keys(due);
   for (const auto& [key, record] : idempotency_) {
     expected += check_due_entry(due, {record.armed_due, key}, record.expires_at);
   }
@@ -417,7 +424,7 @@ void Watcher::check_everything() {
   for (const RecordKind kind :
        {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency, RecordKind::keyring,
         RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule, RecordKind::schedule_flow,
-        RecordKind::limits, RecordKind::limit_pool}) {
+        RecordKind::limits, RecordKind::limit_pool, RecordKind::submit_key}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);

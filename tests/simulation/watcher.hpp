@@ -50,6 +50,10 @@ struct WorkerShadow {
   bool removed = false;
 };
 
+// So many throttle keys are in use, each with a count and a period of its own.
+inline constexpr std::uint32_t throttle_keys = 3;
+Throttle throttle_of(std::uint32_t number, OnThrottle on_limit);
+
 struct WatcherOptions {
   std::int64_t default_retention_ms = 0;
   bool release_on_worker_death = true;
@@ -111,7 +115,12 @@ class Watcher {
   const std::map<Key, PoolRecord>& pools() const { return pools_; }
   // When nothing is left to do now.
   void check_pools(TimestampMs now);
+  // No worker insists on counting more.
+  void hard_limits_hold(bool hold) { hard_limits_hold_ = hold; }
   void check_list_of_waits();
+  void check_keys(TimestampMs now) const;
+  const std::map<Key, SubmitKeyRecord>& submit_keys() const { return submit_keys_; }
+  std::string payload_of(const ExecutionId& id);
   // Of flows whose members have all ended and are resolved: what they have counted is so.
   void check_flows() const;
   Store& store() { return *store_; }
@@ -151,8 +160,16 @@ class Watcher {
   void check_limits();
   void check_rate(const LimitInfo& limit, const StartsOf& starts) const;
   void check_held() const;
+  void check_account(const PoolRecord& pool) const;
+  void check_reservations() const;
   std::size_t check_due_entries_of_limits(const std::map<Key, DueEntry>& due);
   void check_fired_flow(ScheduleShadow& shadow, const FlowId& flow);
+  // watcher_keys.cpp
+  void submit_key_changed(const Key& key, bool erased);
+  void note_key(const Key& key, const Shadow& shadow, bool is_new);
+  void check_throttle(const std::string& name, const std::string& key, const std::vector<TimestampMs>& created) const;
+  void check_unique();
+  std::size_t check_due_entries_of_keys(const std::map<Key, DueEntry>& due);
   void flow_changed(const Key& key);
   void flow_removed(const Key& key);
   void check_removed_flows();
@@ -193,12 +210,17 @@ class Watcher {
   // The first limits of a store do not count what was being claimed when they were made.
   bool limits_count_ = false;
   std::map<Key, PoolRecord> pools_;
+  bool hard_limits_hold_ = true;
   // Of each execution that was leased: under which limits and keys its last lease counts, and its epoch.
   using Counted = std::pair<std::uint64_t, std::string>;
   std::map<Key, std::vector<std::pair<Counted, std::uint64_t>>> counted_;
   std::map<Counted, StartsOf> starts_;
-  std::set<Counted> new_starts_;   // of the commit at hand
-  std::vector<Key> just_removed_;  // flows, by the commit at hand
+  std::set<Counted> new_starts_;  // of the commit at hand
+  std::map<Key, SubmitKeyRecord> submit_keys_;
+  std::map<std::string, std::set<Key>> live_unique_;  // executions that have not ended, by namespace and unique key
+  std::set<std::string> changed_unique_;              // by the commit at hand
+  std::map<std::string, std::vector<TimestampMs>> let_in_;  // creations, by namespace and throttle key
+  std::vector<Key> just_removed_;                           // flows, by the commit at hand
   KeyringRecord keyring_;
   int rotations_ = 0;
   std::map<Key, TimestampMs> removable_;  // see permit_removal

@@ -43,8 +43,51 @@ void Watcher::limits_changed() {
 
 void Watcher::pool_changed(const Key& key, bool erased) {
   pools_.erase(key);
-  if (erased) return;
-  pools_.emplace(key, ok(decode_pool(ok(store_->load({key})).front())));
+  if (erased) {
+    forget_log(key);
+    other_positions_.erase(key);
+    return;
+  }
+  new_events(key, other_positions_[key]);
+  check_account(pools_.emplace(key, ok(decode_pool(ok(store_->load({key})).front()))).first->second);
+}
+
+// Budgets are made and removed here, but never lowered.
+void Watcher::check_account(const PoolRecord& pool) const {
+  const LimitDefinition* limit = limits_.find(pool.limit);
+  if (!hard_limits_hold_ || limit == nullptr || !limit->info.budget || !pool.account) return;
+  if (limit->info.budget->on_hard_limit == BreachAction::notify) return;
+  for (const BudgetDimension& dimension : limit->info.budget->dimensions) {
+    const DimensionAccount* state = pool.account->find(dimension.name);
+    if (state == nullptr || !dimension.hard || state->spent + state->reserved <= *dimension.hard) continue;
+    violated("no hard limit is exceeded", "{} spent and {} reserved under {}, which allows {}", state->spent,
+             state->reserved, limit->info.name, *dimension.hard);
+  }
+}
+
+// When nothing is left to do now: what accounts say is reserved is what executions with leases have.
+void Watcher::check_reservations() const {
+  std::map<Key, Amounts> reserved;
+  for (const auto& [key, shadow] : shadows_) {
+    if (shadow.removed) continue;
+    const Facts& facts = shadow.execution.facts;
+    for (const flowfabric::Reservation& one : facts.limits.reserved) {
+      const auto pool = pools_.find(one.pool);
+      if (pool == pools_.end() || limits_.find(pool->second.limit) == nullptr) continue;
+      if (!facts.lease || facts.lease->lease_epoch != facts.limits.slots_epoch) {
+        violated("no reservation is leaked", "{} has no such lease any more", name_of(key));
+      }
+      for (const auto& [name, amount] : one.amounts) reserved[one.pool][name] += amount;
+    }
+  }
+  for (const auto& [key, pool] : pools_) {
+    if (!pool.account || limits_.find(pool.limit) == nullptr) continue;
+    for (const DimensionAccount& one : pool.account->dimensions) {
+      if (one.reserved == reserved[key][one.name]) continue;
+      violated("no reservation is leaked", "{} {} are reserved; executions have {}", one.reserved, one.name,
+               reserved[key][one.name]);
+    }
+  }
 }
 
 // A lease begins. What counts is what the execution is now; tags may change later.
@@ -119,14 +162,15 @@ void Watcher::check_pools(TimestampMs now) {
       }
     }
     if (limit == nullptr) continue;
-    const std::uint32_t room = room_in(limit->info, pool, now).now;
     for (const PoolLine& line : pool.lines) {
+      const std::uint32_t room = room_in(limit->info, pool, now, line.need).now;
       if (line.waiting && line.called < room) {
         violated("held executions go on when they may", "limit {} has room for {}", limit->info.name, room);
       }
     }
   }
   check_held();
+  check_reservations();
 }
 
 // Each is in the line of its pool; and those that were called are counted.
@@ -139,9 +183,9 @@ void Watcher::check_held() const {
     if (facts.called) ++called[{*facts.called, route}];
     if (!facts.held) continue;
     const auto pool = pools_.find(facts.held->pool);
-    const bool in_line = pool != pools_.end() &&
-                         std::any_of(pool->second.lines.begin(), pool->second.lines.end(),
-                                     [&](const PoolLine& line) { return line.route == route && line.waiting; });
+    const bool in_line =
+        pool != pools_.end() && std::any_of(pool->second.lines.begin(), pool->second.lines.end(),
+                                            [&](const PoolLine& line) { return line.route == route && line.waiting; });
     if (!in_line) violated("held executions are in a line", "{}", name_of(key));
   }
   for (const auto& [key, pool] : pools_) {

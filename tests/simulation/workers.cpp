@@ -74,6 +74,7 @@ bool refuses_holder(Errc code) {
 void World::work_somehow() {
   Worker& worker = workers_[random_.below(workers_.size())];
   if (worker.frozen_until > now_ms()) return;
+  spend_something(worker);
   if (worker.held.empty() || random_.chance(350)) return claim_something(worker);
   use_handle(worker, worker.held[random_.below(worker.held.size())]);
 }

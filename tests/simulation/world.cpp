@@ -30,6 +30,7 @@ RunResult run_seed(std::uint64_t seed, bool verbose, const test::StoreKind& kind
 
 World::World(std::uint64_t seed, bool verbose, const test::StoreKind& kind)
     : random_(seed),
+      budget_random_(seed ^ 0xb0d6e7),
       trace_(verbose),
       seed_(seed),
       now_us_(start_us),
@@ -51,6 +52,7 @@ RunResult World::run() {
   RunResult result;
   try {
     choose_profile();
+    choose_budgets();
     const int steps = static_cast<int>(random_.between(100, 500));
     for (int i = 1; i <= steps; ++i) {
       trace_.set_step(i);
@@ -120,6 +122,7 @@ void World::choose_profile() {
 }
 
 void World::step() {
+  operate_on_budget();
   const auto dice = random_.below(1000);
   if (dice < 90) {
     create_something();

@@ -207,9 +207,21 @@ class World final : public Environment {
   LimitRequest random_limit();
   void operate_on_limit();
   void remove_all_limits();
+  // budgets.cpp
+  void choose_budgets();
+  void operate_on_budget();
+  void reserve_something(CreateRequest& request);
+  void spend_something(const Worker& worker);
+  void send_report(std::size_t index);
+  void check_spending();
+  void remove_all_budgets();
   void check_created(const SentCreate& sent, const Created& created);
   void check_not_created(const SentCreate& sent, const Error& error);
   CreateRequest random_create();
+  void give_key(CreateRequest& request);
+  std::uint64_t note_debounce(const CreateRequest& request);
+  bool was_debounced_alone(const CreateRequest& request, std::uint64_t sent, bool is_certain);
+  void check_debounced(const CreateRequest& request, const Created& created);
   Policy random_policy();
 
   // workers.cpp
@@ -299,6 +311,7 @@ class World final : public Environment {
   void wait_for_some_end();
 
   Random random_;
+  Random budget_random_;
   Trace trace_;
   std::uint64_t seed_;
   std::int64_t now_us_ = 0;
@@ -325,10 +338,28 @@ class World final : public Environment {
   std::map<std::uint64_t, Call> calls_;
   std::uint64_t last_call_ = 0;
   std::vector<SentCreate> creates_;
+  // Creates under one debounce key: how many were sent, and of how many the outcome is open.
+  struct DebounceBook {
+    std::uint64_t sent = 0;
+    std::uint64_t open = 0;
+  };
+  std::map<std::string, DebounceBook> debounces_;
   std::vector<Worker> workers_;
   std::vector<SentGrant> grants_;   // the youngest of them
   std::set<std::string> redeemed_;  // acknowledged, by grant id
   std::map<std::string, LaneBook> lanes_;
+  // What a worker has reported, and may report again under the same key.
+  struct Report {
+    Fence fence;
+    SpendRequest request;
+    int outstanding = 0;
+    bool unknown = false;                  // a call may have been carried out
+    std::set<std::string> acknowledged{};  // accounts and dimensions
+  };
+  std::vector<Report> reports_;
+  bool with_budgets_ = false;
+  bool forces_ = false;
+  std::size_t budgets_made_ = 0;
   std::map<std::string, std::map<std::uint64_t, Created>> keys_;
   std::set<std::pair<ExecutionId, int>> created_;  // acknowledged as new, with the incarnation
   struct Completion {

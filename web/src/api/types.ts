@@ -302,12 +302,17 @@ export interface CreateRequest {
   idempotency_key?: string;
   id?: string;
   traceparent?: string;
+  unique?: UniqueKey;
+  debounce?: Debounce;
+  throttle?: Throttle;
 }
 
 export interface Created {
   execution_id: string;
   public_state?: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   duplicate: boolean;
+  outcome: 'created' | 'duplicate' | 'returned' | 'replaced' | 'debounced' | 'throttled';
+  replaced?: string;
 }
 
 export interface CreatedItem {
@@ -317,6 +322,12 @@ export interface CreatedItem {
 
 export interface CreatedMany {
   results: CreatedItem[];
+}
+
+export interface Debounce {
+  key: string;
+  delay_ms: number;
+  max_wait_ms?: number;
 }
 
 export interface DecideBody {
@@ -351,7 +362,7 @@ export interface Error {
 }
 
 export interface ErrorDetail {
-  code: 'invalid_argument' | 'payload_too_large' | 'invalid_handle' | 'not_found' | 'conflict' | 'lane_closed' | 'not_active' | 'lease_expired' | 'lease_revoked' | 'stale_lease' | 'no_active_lease' | 'already_terminal' | 'not_terminal' | 'max_replays_exhausted' | 'not_eligible' | 'capability_mismatch' | 'grant_already_exists' | 'invalid_claim_grant' | 'claim_grant_expired' | 'invalid_token' | 'waitpoint_closed' | 'cursor_expired' | 'contended' | 'overloaded' | 'shutting_down' | 'timed_out' | 'unavailable' | 'outcome_unknown' | 'schema_mismatch' | 'corruption' | 'unauthenticated' | 'permission_denied' | 'method_not_allowed' | 'unsupported_media_type' | 'unsupported' | 'internal';
+  code: 'invalid_argument' | 'payload_too_large' | 'invalid_handle' | 'not_found' | 'conflict' | 'lane_closed' | 'not_active' | 'lease_expired' | 'lease_revoked' | 'stale_lease' | 'no_active_lease' | 'already_terminal' | 'not_terminal' | 'max_replays_exhausted' | 'not_eligible' | 'capability_mismatch' | 'grant_already_exists' | 'invalid_claim_grant' | 'claim_grant_expired' | 'invalid_token' | 'waitpoint_closed' | 'cursor_expired' | 'contended' | 'overloaded' | 'throttled' | 'shutting_down' | 'timed_out' | 'unavailable' | 'outcome_unknown' | 'schema_mismatch' | 'corruption' | 'unauthenticated' | 'permission_denied' | 'method_not_allowed' | 'unsupported_media_type' | 'unsupported' | 'internal';
   message: string;
   field?: string;
   retryable: boolean;
@@ -400,6 +411,7 @@ export interface ExecutionDescription {
   payload_bytes: number;
   required_capabilities: string[];
   policy: Policy;
+  submit_key?: SubmitKey;
   lease?: Lease;
   lease_epoch: number;
   grant?: GrantInfo;
@@ -708,6 +720,9 @@ export interface FlowNode {
   idempotency_key?: string;
   id?: string;
   traceparent?: string;
+  unique?: UniqueKey;
+  debounce?: Debounce;
+  throttle?: Throttle;
 }
 
 export interface FlowNodeInfo {
@@ -1571,6 +1586,12 @@ export interface StepsReply {
   next_cursor: string;
 }
 
+export interface SubmitKey {
+  kind: 'unique' | 'debounce' | 'throttle';
+  key: string;
+  held: boolean;
+}
+
 export interface SuspendBody {
   handle: string;
   waitpoints: WaitpointRequest[];
@@ -1613,6 +1634,13 @@ export interface TagsReply {
   tags: Record<string, string>;
 }
 
+export interface Throttle {
+  key: string;
+  count?: number;
+  period_ms: number;
+  on_limit?: 'reject' | 'return';
+}
+
 export interface TokenSignalBody {
   token: string;
   waitpoint?: string;
@@ -1637,6 +1665,11 @@ export interface TriggerReply {
   execution_id?: string;
   flow_id?: string;
   duplicate: boolean;
+}
+
+export interface UniqueKey {
+  key: string;
+  on_conflict?: 'reject' | 'return' | 'replace';
 }
 
 export interface Verdicts {

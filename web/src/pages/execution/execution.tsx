@@ -279,6 +279,7 @@ function Facts({ about }: { about: ExecutionDescription }) {
       {fact('priority', summary.priority)}
       {fact('created', <Time at={summary.created_at} ms />)}
       {about.creator ? fact('creator', <Text>{about.creator}</Text>) : null}
+      {about.submit_key ? fact(`${about.submit_key.kind} key`, <><Text>{about.submit_key.key}</Text>{about.submit_key.held ? <span class="muted"> held</span> : null}</>) : null}
       {fact('first started', <><Time at={summary.started_at} ms /> <span class="muted">waited {waited}</span></>)}
       {fact('finished', <Time at={summary.finished_at} ms />)}
       {about.delay_until ? fact('delayed until', <Time at={about.delay_until} ms />) : null}
