@@ -131,6 +131,8 @@ class Engine {
   Result<ListSchedulesReply> list_schedules(const ListSchedulesRequest& request = {});
   Result<NextRuns> next_runs(const std::string& name_space, const std::string& name,
                              const NextRunsRequest& request = {});
+  // The times of a schedule that need not exist; `execution` and what happens to firings do not matter.
+  Result<NextRuns> preview_runs(const ScheduleSpec& spec, const NextRunsRequest& request = {});
   // Its events, also for a day after it was deleted.
   Result<EventPage> schedule_history(const std::string& name_space, const std::string& name,
                                      const std::string& cursor = {}, std::uint32_t limit = 100);

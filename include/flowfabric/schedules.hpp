@@ -85,26 +85,6 @@ struct ScheduleSaved {
   friend bool operator==(const ScheduleSaved&, const ScheduleSaved&) = default;
 };
 
-struct ScheduleSummary {
-  std::string name_space{};
-  std::string name{};
-  ScheduleState state = ScheduleState::active;
-  std::string cron{};
-  std::int64_t every_ms = 0;
-  std::string time_zone{};
-  std::string kind{};       // of the executions or flows
-  std::string lane{};       // of the executions
-  bool flow = false;        // it creates flows
-  TimestampMs next_at = 0;  // the next firing, without jitter; 0: none
-  TimestampMs last_fired_at = 0;
-  std::uint64_t fired = 0;
-  std::uint32_t running = 0;  // executions or flows of it that have not ended
-  TimestampMs created_at = 0;
-  std::optional<std::string> damage{};  // why the stored record cannot be decoded, in listings
-
-  friend bool operator==(const ScheduleSummary&, const ScheduleSummary&) = default;
-};
-
 struct ScheduleFiring {
   TimestampMs scheduled_at = 0;
   TimestampMs at = 0;  // when it was decided
@@ -117,6 +97,28 @@ struct ScheduleFiring {
   std::string detail{};
 
   friend bool operator==(const ScheduleFiring&, const ScheduleFiring&) = default;
+};
+
+struct ScheduleSummary {
+  std::string name_space{};
+  std::string name{};
+  ScheduleState state = ScheduleState::active;
+  std::string cron{};
+  std::int64_t every_ms = 0;
+  std::string time_zone{};
+  OverlapPolicy overlap = OverlapPolicy::skip;
+  std::string kind{};       // of the executions or flows
+  std::string lane{};       // of the executions
+  bool flow = false;        // it creates flows
+  TimestampMs next_at = 0;  // the next firing, without jitter; 0: none
+  TimestampMs last_fired_at = 0;
+  std::optional<ScheduleFiring> last{};  // the newest entry of its history
+  std::uint64_t fired = 0;
+  std::uint32_t running = 0;  // executions or flows of it that have not ended
+  TimestampMs created_at = 0;
+  std::optional<std::string> damage{};  // why the stored record cannot be decoded, in listings
+
+  friend bool operator==(const ScheduleSummary&, const ScheduleSummary&) = default;
 };
 
 // Since it was created.

@@ -7,6 +7,7 @@ namespace flowfabric::api {
 namespace {
 
 using bodies::BackfillBody;
+using bodies::PreviewBody;
 using bodies::ScheduleBody;
 using bodies::ScheduleUpdateBody;
 using bodies::TriggerBody;
@@ -67,6 +68,11 @@ std::vector<Route> reading_schedule_routes() {
           {schedule_namespace,
            moment_parameter("from", "Only times after this, in milliseconds since the epoch (now)."),
            number_parameter("count", "How many, 1 to 1000 (10).", 1, limits::max_next_runs)}),
+      described(
+          blocking_route<PreviewBody, NextRuns>(
+              ApiRole::viewer, "POST", "/v1/schedules/preview", "Compute the times of a schedule before it is created.",
+              [](Call& call, const PreviewBody& body) { return call.engine().preview_runs(body, body); }),
+          "Nothing is stored. An empty list means that there is no such time."),
       blocking_route<Nothing, EventPage>(
           ApiRole::viewer, "GET", one_schedule + "/history",
           "List the events of a schedule, oldest first, also for a day after it was deleted.",

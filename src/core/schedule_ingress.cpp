@@ -140,6 +140,10 @@ Result<void> admit_bounds(const ScheduleSpec& spec) {
   FF_TRY_VOID(admit_time(spec.start_at, "start_at"));
   FF_TRY_VOID(admit_time(spec.end_at, "end_at"));
   if (spec.end_at != 0 && spec.end_at <= spec.start_at) return refuse_schedule("end_at", "is not after start_at");
+  return {};
+}
+
+Result<void> admit_lateness(const ScheduleSpec& spec) {
   FF_TRY_VOID(admit_schedule_number(spec.jitter_ms, "jitter_ms", 0, limits::max_duration_ms));
   FF_TRY_VOID(admit_schedule_number(spec.start_window_ms, "start_window_ms", 0, limits::max_duration_ms));
   return admit_schedule_number(spec.catch_up_limit, "catch_up_limit", 1, limits::max_catch_up);
@@ -147,7 +151,7 @@ Result<void> admit_bounds(const ScheduleSpec& spec) {
 
 }  // namespace
 
-Result<void> admit(ScheduleSpec& spec, const IngressLimits& limits, const TimeZones* zones) {
+Result<void> admit_schedule_times(const ScheduleSpec& spec, const TimeZones* zones) {
   if (spec.cron.empty() == (spec.every_ms == 0)) {
     return refuse_schedule("cron", spec.cron.empty() ? "is missing, and so is every_ms; give one of them"
                                                      : "is given beside every_ms; give one of them");
@@ -161,6 +165,12 @@ Result<void> admit(ScheduleSpec& spec, const IngressLimits& limits, const TimeZo
   FF_TRY_VOID(admit_bounds(spec));
   FF_TRY_VOID(admit_exceptions(spec.exceptions));
   if (const auto times = ScheduleTimes::of(spec, zones); !times) return Unexpected(times.error());
+  return {};
+}
+
+Result<void> admit(ScheduleSpec& spec, const IngressLimits& limits, const TimeZones* zones) {
+  FF_TRY_VOID(admit_schedule_times(spec, zones));
+  FF_TRY_VOID(admit_lateness(spec));
   return admit_target(spec, limits);
 }
 

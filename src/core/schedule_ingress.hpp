@@ -8,6 +8,8 @@
 
 namespace flowfabric {
 
+// The part of a spec that says when it fires.
+Result<void> admit_schedule_times(const ScheduleSpec& spec, const TimeZones* zones);
 // Also normalises what the executions require.
 Result<void> admit(ScheduleSpec& spec, const IngressLimits& limits, const TimeZones* zones);
 Result<void> admit(ScheduleRequest& request, const IngressLimits& limits, const TimeZones* zones);

@@ -97,6 +97,12 @@ Result<NextRuns> Engine::next_runs(const std::string& name_space, const std::str
   });
 }
 
+Result<NextRuns> Engine::preview_runs(const ScheduleSpec& spec, const NextRunsRequest& request) {
+  return impl_->counted("preview_runs", [&] {
+    return reads::preview_runs(impl_->runtime->store(), impl_->runtime->zones(), spec, request);
+  });
+}
+
 Result<EventPage> Engine::schedule_history(const std::string& name_space, const std::string& name,
                                            const std::string& cursor, std::uint32_t limit) {
   return impl_->counted("schedule_history", [&] {

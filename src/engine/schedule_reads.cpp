@@ -39,11 +39,13 @@ ScheduleSummary summarize_schedule(const ScheduleRecord& schedule) {
   summary.cron = schedule.spec.cron;
   summary.every_ms = schedule.spec.every_ms;
   summary.time_zone = schedule.spec.time_zone;
+  summary.overlap = schedule.spec.overlap;
   summary.flow = schedule.flow.has_value();
   summary.kind = schedule.flow ? schedule.flow->kind : schedule.spec.execution.kind;
   if (!schedule.flow) summary.lane = schedule.spec.execution.lane;
   summary.next_at = schedule.next_at;
   summary.last_fired_at = schedule.last_fired_at;
+  if (!schedule.history.empty()) summary.last = schedule.history.back();
   summary.fired = schedule.counts.fired;
   summary.running = static_cast<std::uint32_t>(schedule.running.size());
   summary.created_at = schedule.created_at;
@@ -164,6 +166,13 @@ std::vector<Reason> explain_schedule(const ScheduleRecord& schedule, const LaneS
   return reasons;
 }
 
+Result<NextRuns> runs_of(Store& store, const TimeZones* zones, const ScheduleSpec& spec,
+                         const NextRunsRequest& request) {
+  FF_TRY(times, ScheduleTimes::of(spec, zones));
+  FF_TRY(now_us, store.now_us());
+  return NextRuns{times.next(request.from != 0 ? request.from : now_us / 1000, request.count)};
+}
+
 }  // namespace
 
 Result<ScheduleDescription> describe_schedule(Store& store, const TimeZones* zones, const std::string& name_space,
@@ -216,9 +225,14 @@ Result<NextRuns> next_runs(Store& store, const TimeZones* zones, const std::stri
                            const NextRunsRequest& request) {
   FF_TRY_VOID(admit(request));
   FF_TRY(schedule, load_schedule(store, name_space, name));
-  FF_TRY(times, ScheduleTimes::of(schedule.spec, zones));
-  FF_TRY(now_us, store.now_us());
-  return NextRuns{times.next(request.from != 0 ? request.from : now_us / 1000, request.count)};
+  return runs_of(store, zones, schedule.spec, request);
+}
+
+Result<NextRuns> preview_runs(Store& store, const TimeZones* zones, const ScheduleSpec& spec,
+                              const NextRunsRequest& request) {
+  FF_TRY_VOID(admit(request));
+  FF_TRY_VOID(admit_schedule_times(spec, zones));
+  return runs_of(store, zones, spec, request);
 }
 
 Result<EventPage> schedule_history(Store& store, const std::string& name_space, const std::string& name,

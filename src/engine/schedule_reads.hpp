@@ -14,6 +14,9 @@ Result<ScheduleDescription> describe_schedule(Store& store, const TimeZones* zon
 Result<ListSchedulesReply> schedules(Store& store, const ListSchedulesRequest& request);
 Result<NextRuns> next_runs(Store& store, const TimeZones* zones, const std::string& name_space, const std::string& name,
                            const NextRunsRequest& request);
+// Of a spec that need not belong to a schedule.
+Result<NextRuns> preview_runs(Store& store, const TimeZones* zones, const ScheduleSpec& spec,
+                              const NextRunsRequest& request);
 Result<EventPage> schedule_history(Store& store, const std::string& name_space, const std::string& name,
                                    const std::string& cursor, std::uint32_t limit);
 // The scheduled times of the range. Refused if there are too many.

@@ -22,6 +22,7 @@ struct TriggerBody : TriggerRequest {
   std::string name_space = "default";
   std::string reason{};
 };
+struct PreviewBody : ScheduleSpec, NextRunsRequest {};
 struct BackfillBody : BackfillRequest {
   std::string name_space = "default";
   std::string reason{};
@@ -44,6 +45,26 @@ struct EnumRange<FiringOutcome> : Range<FiringOutcome, FiringOutcome::fired, Fir
 
 inline constexpr std::string_view about_schedule_namespace = "The namespace of the schedule (default).";
 
+// The part of a spec that says when it fires.
+inline constexpr auto schedule_time_fields = std::tuple{
+    if_set("cron", &ScheduleSpec::cron,
+           "Five fields: minute, hour, day of month, month, day of week; or six with the second in front. Instead of "
+           "`every_ms`.")
+        .up_to(limits::max_cron_bytes),
+    if_set("every_ms", &ScheduleSpec::every_ms, "An interval instead of `cron`.")
+        .within(limits::min_schedule_interval_ms, limits::max_duration_ms),
+    moment("anchor_at", &ScheduleSpec::anchor_at, "From when on intervals are counted (1970).")
+        .up_to(limits::max_timestamp_ms),
+    field("time_zone", &ScheduleSpec::time_zone, "A name of the IANA database, like `Europe/Berlin` (UTC).")
+        .within(1, limits::max_time_zone_bytes),
+    field("exceptions", &ScheduleSpec::exceptions,
+          "Local days without firings: `2026-12-24`, `2026-12-24/2027-01-01`, or `12-25` for every year.")
+        .up_to(limits::max_exceptions)
+        .each_up_to(limits::max_exception_bytes),
+    moment("start_at", &ScheduleSpec::start_at, "No firings before this time.").up_to(limits::max_timestamp_ms),
+    moment("end_at", &ScheduleSpec::end_at, "No firings from this time on.").up_to(limits::max_timestamp_ms),
+};
+
 // Left out if each firing creates a flow.
 struct ScheduledExecution {
   static bool present(const ScheduleSpec& spec) { return !spec.flow; }
@@ -58,40 +79,40 @@ template <>
 struct Shape<ScheduleSpec> {
   using S = ScheduleSpec;
   static constexpr std::string_view name = "ScheduleSpec";
-  static constexpr auto fields = std::tuple{
-      if_set("cron", &S::cron,
-             "Five fields: minute, hour, day of month, month, day of week; or six with the second in front. Instead of "
-             "`every_ms`.")
-          .up_to(limits::max_cron_bytes),
-      if_set("every_ms", &S::every_ms, "An interval instead of `cron`.")
-          .within(limits::min_schedule_interval_ms, limits::max_duration_ms),
-      moment("anchor_at", &S::anchor_at, "From when on intervals are counted (1970).").up_to(limits::max_timestamp_ms),
-      field("time_zone", &S::time_zone, "A name of the IANA database, like `Europe/Berlin` (UTC).")
-          .within(1, limits::max_time_zone_bytes),
-      field("exceptions", &S::exceptions,
-            "Local days without firings: `2026-12-24`, `2026-12-24/2027-01-01`, or `12-25` for every year.")
-          .up_to(limits::max_exceptions)
-          .each_up_to(limits::max_exception_bytes),
-      moment("start_at", &S::start_at, "No firings before this time.").up_to(limits::max_timestamp_ms),
-      moment("end_at", &S::end_at, "No firings from this time on.").up_to(limits::max_timestamp_ms),
-      field("jitter_ms", &S::jitter_ms, "Each firing is late by a part of this, the same on every server (0).")
-          .up_to(limits::max_duration_ms),
-      field("overlap", &S::overlap,
-            "What a firing does while the execution or flow of an earlier one has not ended (skip)."),
-      field("catch_up", &S::catch_up, "Which of the firings that were missed are made up for (last)."),
-      field("catch_up_limit", &S::catch_up_limit, "With `catch_up` all: only the last so many (100).")
-          .within(1, limits::max_catch_up),
-      field("start_window_ms", &S::start_window_ms, "A firing that is later than this was missed (a minute).")
-          .up_to(limits::max_duration_ms),
-      Special<ScheduledExecution>{"execution",
-                                  "What each firing creates, unless `flow` is given. The namespace is that of the "
-                                  "schedule; it can have neither an "
-                                  "id nor an idempotency key, and no absolute times."},
-      field("flow", &S::flow,
-            "Instead of `execution`: the flow that each firing creates. The same holds for its times and ids; it "
-            "cannot be "
-            "open, and has at most 1,000 nodes."),
-  };
+  static constexpr auto fields = std::tuple_cat(
+      schedule_time_fields,
+      std::tuple{
+          field("jitter_ms", &S::jitter_ms, "Each firing is late by a part of this, the same on every server (0).")
+              .up_to(limits::max_duration_ms),
+          field("overlap", &S::overlap,
+                "What a firing does while the execution or flow of an earlier one has not ended (skip)."),
+          field("catch_up", &S::catch_up, "Which of the firings that were missed are made up for (last)."),
+          field("catch_up_limit", &S::catch_up_limit, "With `catch_up` all: only the last so many (100).")
+              .within(1, limits::max_catch_up),
+          field("start_window_ms", &S::start_window_ms, "A firing that is later than this was missed (a minute).")
+              .up_to(limits::max_duration_ms),
+          Special<ScheduledExecution>{"execution",
+                                      "What each firing creates, unless `flow` is given. The namespace is that of the "
+                                      "schedule; it can have neither an "
+                                      "id nor an idempotency key, and no absolute times."},
+          field("flow", &S::flow,
+                "Instead of `execution`: the flow that each firing creates. The same holds for its times and ids; it "
+                "cannot be "
+                "open, and has at most 1,000 nodes."),
+      });
+};
+
+template <>
+struct Shape<bodies::PreviewBody> {
+  using T = bodies::PreviewBody;
+  static constexpr std::string_view name = "PreviewBody";
+  static constexpr auto fields =
+      std::tuple_cat(schedule_time_fields,
+                     std::tuple{
+                         moment("from", &T::from, "Only times after this, in milliseconds since the epoch (now).")
+                             .up_to(limits::max_timestamp_ms),
+                         field("count", &T::count, "How many, 1 to 1000 (10).").within(1, limits::max_next_runs),
+                     });
 };
 
 template <>
@@ -143,17 +164,6 @@ FF_SHAPE(ScheduleSaved, "ScheduleSaved", field("namespace", &T::name_space, "Its
          field("revision", &T::revision, "One more with each change of the spec."),
          moment("next_at", &T::next_at, "The next firing; absent: none."),
          field("duplicate", &T::duplicate, "It was like this already."))
-FF_SHAPE(ScheduleSummary, "ScheduleSummary", field("namespace", &T::name_space, "Its namespace."),
-         field("name", &T::name, "Its name."), field("state", &T::state, "Its state."),
-         if_set("cron", &T::cron, "Its expression."), if_set("every_ms", &T::every_ms, "Its interval."),
-         if_set("time_zone", &T::time_zone, "Its time zone."), if_set("kind", &T::kind, "Of its executions or flows."),
-         if_set("lane", &T::lane, "Of its executions."), field("flow", &T::flow, "It creates flows, not executions."),
-         moment("next_at", &T::next_at, "The next firing, without jitter; absent: none."),
-         moment("last_fired_at", &T::last_fired_at, "When it last created an execution or a flow."),
-         field("fired", &T::fired, "How many of them it has created."),
-         field("running", &T::running, "How many of them have not ended, as far as the overlap policy counts them."),
-         moment("created_at", &T::created_at, "When it was created."),
-         field("damage", &T::damage, "Why the stored record cannot be decoded."))
 FF_SHAPE(ScheduleFiring, "ScheduleFiring", moment("scheduled_at", &T::scheduled_at, "The scheduled time."),
          moment("at", &T::at, "When it was decided."), field("cause", &T::cause, "What made it fire."),
          field("outcome", &T::outcome, "What became of it."),
@@ -162,6 +172,19 @@ FF_SHAPE(ScheduleFiring, "ScheduleFiring", moment("scheduled_at", &T::scheduled_
          field("ended", &T::ended, "How that execution or flow ended; none: it has not."),
          field("count", &T::count, "How many in a row this entry stands for."),
          if_set("detail", &T::detail, "Why it was skipped or refused."))
+FF_SHAPE(ScheduleSummary, "ScheduleSummary", field("namespace", &T::name_space, "Its namespace."),
+         field("name", &T::name, "Its name."), field("state", &T::state, "Its state."),
+         if_set("cron", &T::cron, "Its expression."), if_set("every_ms", &T::every_ms, "Its interval."),
+         if_set("time_zone", &T::time_zone, "Its time zone."), field("overlap", &T::overlap, "Its overlap policy."),
+         if_set("kind", &T::kind, "Of its executions or flows."), if_set("lane", &T::lane, "Of its executions."),
+         field("flow", &T::flow, "It creates flows, not executions."),
+         moment("next_at", &T::next_at, "The next firing, without jitter; absent: none."),
+         moment("last_fired_at", &T::last_fired_at, "When it last created an execution or a flow."),
+         field("last", &T::last, "What became of its last firing."),
+         field("fired", &T::fired, "How many of them it has created."),
+         field("running", &T::running, "How many of them have not ended, as far as the overlap policy counts them."),
+         moment("created_at", &T::created_at, "When it was created."),
+         field("damage", &T::damage, "Why the stored record cannot be decoded."))
 FF_SHAPE(ScheduleCounts, "ScheduleCounts", field("fired", &T::fired, "Executions or flows that were created."),
          field("skipped", &T::skipped, "Firings that the overlap policy skipped."),
          field("missed", &T::missed, "Firings that were missed and not made up for."),

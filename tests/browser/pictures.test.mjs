@@ -7,7 +7,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { before, describe, it } from 'node:test';
 import { makeFlows } from './support/flows.mjs';
+import { makeHeld, setLimit } from './support/limits.mjs';
 import { makeScene, work } from './support/scene.mjs';
+import { makeHistory } from './support/schedules.mjs';
 import { stage, withTab } from './support/stage.mjs';
 
 const update = process.env.FF_UPDATE_PICTURES === '1';
@@ -20,6 +22,10 @@ describe('pictures', () => {
     mkdirSync(target, { recursive: true });
     here.scene = await makeScene(here.url);
     here.flows = await makeFlows(here.api);
+    await makeHistory(here.api, 'nightly-report', { overlap: 'skip', execution: { payload: { month: '2026-11' }, tags: { 'report.format': 'pdf' } } });
+    await makeHeld(here.api, 'calls-of-customers', ['acme', 'acme', 'acme', 'acme', 'globex', 'initech', 'initech'], { concurrency: 2 });
+    await setLimit(here.api, 'newsletters', { lane: 'newsletters', rate: { count: 100, period_ms: 60_000, burst: 200 } });
+    await setLimit(here.api, 'exports', { namespace: 'shop', kind: 'export', concurrency: 4 });
     // Work goes on while the pictures are taken, so that the views are caught moving.
     let busy = true;
     const load = (async () => {
@@ -61,6 +67,8 @@ describe('pictures', () => {
   picture('execution', () => `/ui/executions/${here.scene.story}`, (page) => page.getByRole('region', { name: 'Why it failed' }).waitFor());
   picture('execution-dark', () => `/ui/executions/${here.scene.story}`, (page) => page.getByRole('region', { name: 'Why it failed' }).waitFor(), { dark: true });
   picture('flow', () => `/ui/flows/${here.flows.running}?node=publish`, (page) => page.getByRole('complementary', { name: 'Node' }).waitFor());
+  picture('schedule', () => '/ui/schedules/nightly-report', (page) => page.getByText('Europe/Berlin', { exact: true }).first().waitFor());
+  picture('limits', () => '/ui/limits', (page) => page.getByText('acme', { exact: true }).waitFor(), { height: 420 });
   picture('lanes', () => '/ui/lanes', (page) => page.getByRole('link', { name: 'reports' }).waitFor(), { height: 420 });
   picture('workers', () => '/ui/workers', (page) => page.getByRole('article', { name: 'Worker mailer-2' }).waitFor(), { height: 620 });
   picture('events', () => '/ui/events', rows, { dark: true, height: 620 });

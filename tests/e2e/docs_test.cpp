@@ -48,6 +48,7 @@ class Tour {
     reserve();
     care();
     keep_limits();
+    post("/v1/schedules/preview", R"({"cron":"30 2 * * *","time_zone":"Europe/Berlin","count":3})");
   }
 
   TestClient& client() { return client_; }

@@ -482,6 +482,7 @@ void ask_for_schedules_and_hooks(Engine& engine) {
   std::ignore = engine.describe_schedule("default", "s");
   std::ignore = engine.list_schedules();
   std::ignore = engine.next_runs("default", "s");
+  std::ignore = engine.preview_runs({});
   std::ignore = engine.schedule_history("default", "s");
   std::ignore = engine.create_hook({});
   std::ignore = engine.remove_hook("h");

@@ -65,6 +65,40 @@ TEST_F(SchedulesApi, trigger_and_backfill_make_each_execution_once) {
   EXPECT_GT(made, 1u);
 }
 
+TEST_F(SchedulesApi, list_says_the_overlap_policy_and_what_became_of_the_last_firing) {
+  make_schedule(R"("every_ms":3600000)");
+  const auto listed = [&] { return client.get("/v1/schedules").json.at("schedules").at(0); };
+  EXPECT_EQ(text(listed().at("overlap")), "skip");
+  EXPECT_EQ(listed().as_object().count("last"), 0u);
+  const Reply fired = client.post(one + "/trigger");
+  EXPECT_EQ(text(listed().at("last").at("outcome")), "fired");
+  EXPECT_EQ(listed().at("last").at("execution_id"), fired.json.at("execution_id"));
+  client.post(one + "/trigger");
+  EXPECT_EQ(text(listed().at("last").at("outcome")), "skipped");
+  EXPECT_NE(text(listed().at("last").at("detail")).find("has not ended"), std::string::npos);
+}
+
+TEST_F(SchedulesApi, times_are_previewed_without_a_schedule) {
+  const std::string berlin = R"({"cron":"30 2 * * *","time_zone":"Europe/Berlin")";
+  const Reply preview = client.post("/v1/schedules/preview", berlin + R"(,"count":2})");
+  ASSERT_EQ(preview.status, 200) << preview.body;
+  const auto& next = preview.json.at("next").as_array();
+  ASSERT_EQ(next.size(), 2u) << preview.body;
+  EXPECT_EQ(next[0].to_number<std::int64_t>(), start_of_2026_us / 1000 + one_hour_ms * 3 / 2);
+  const std::string later = std::to_string(next[1].to_number<std::int64_t>());
+  const Reply none =
+      client.post("/v1/schedules/preview", berlin + R"(,"from":)" + later + R"(,"end_at":)" + later + "}");
+  EXPECT_EQ(none.json.at("next").as_array().size(), 0u) << none.body;
+  refuses(client.post("/v1/schedules/preview", R"({"cron":"61 * * * *"})"), 400, "invalid_argument", "cron");
+  refuses(client.post("/v1/schedules/preview", "{}"), 400, "invalid_argument", "cron");
+  refuses(client.post("/v1/schedules/preview", R"({"every_ms":1000,"time_zone":"Mars"})"), 400, "invalid_argument",
+          "time_zone");
+  refuses(client.post("/v1/schedules/preview", R"({"every_ms":1000,"exceptions":["32-99"]})"), 400, "invalid_argument",
+          "exceptions");
+  refuses(client.post("/v1/schedules/preview", R"({"every_ms":1000,"count":0})"), 400, "invalid_argument", "count");
+  EXPECT_EQ(client.get("/v1/schedules").json.at("schedules").as_array().size(), 0u);
+}
+
 TEST_F(SchedulesApi, schedule_creates_flows_instead_of_executions) {
   const std::string flow = R"({"kind":"import","nodes":[{"name":"a","kind":"job"},{"name":"b","kind":"job"}],)"
                            R"("edges":[{"from":"a","to":"b"}]})";

@@ -26,8 +26,8 @@ using RequestShapes =
                bodies::RetentionBody, bodies::RevokeBody, bodies::RotateBody, api::SessionBody, bodies::SignalBody,
                bodies::StepBody, bodies::SuspendBody, bodies::TagsBody, bodies::TagsHeldBody, bodies::TokenSignalBody,
                bodies::WorkerBody, WorkerRegistration, HookRequest, bodies::RotateHookBody, ScheduleRequest,
-               bodies::ScheduleUpdateBody, bodies::ScheduleBody, bodies::TriggerBody, bodies::BackfillBody,
-               bodies::LimitBody, LimitCheckRequest>;
+               bodies::ScheduleUpdateBody, bodies::ScheduleBody, bodies::PreviewBody, bodies::TriggerBody,
+               bodies::BackfillBody, bodies::LimitBody, LimitCheckRequest>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>

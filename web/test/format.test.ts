@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bytes, clock, compactDuration, count, duration, exact, fromLocalInput, parseDuration, plural, rate, relative, shortId, toLocalInput } from '../src/core/format';
+import { bytes, clock, compactDuration, count, duration, exact, fromLocalInput, parseDuration, plural, rate, relative, shortId, toLocalInput, withExecutions } from '../src/core/format';
 
 describe('numbers', () => {
   it('groups digits with narrow spaces', () => {
@@ -61,4 +61,10 @@ describe('times', () => {
 it('shortens ids in the middle', () => {
   expect(shortId('fp17-0193e0a2-7c55-7d6e-8f3a-6b1f0c9d2e41')).toBe('fp17…6b1f0c9d2e41');
   expect(shortId('short')).toBe('short');
+});
+
+it('reasons: the ids of executions are set apart', () => {
+  const id = 'fp138-01a1f25e-d4e0-8920-acd4-1f70e8d54ef2';
+  expect(withExecutions(`execution ${id} has not ended`)).toEqual([{ text: 'execution ', execution: false }, { text: id, execution: true }, { text: ' has not ended', execution: false }]);
+  expect(withExecutions('fp1-x')).toEqual([{ text: 'fp1-x', execution: false }]);
 });

@@ -62,6 +62,13 @@ export async function get<T>(path: string, query?: Query, abort?: AbortSignal): 
   return (await response.json()) as T;
 }
 
+/** The same, and the text of the answer: JSON numbers of many digits are exact only there. */
+export async function getWithText<T>(path: string, query?: Query, abort?: AbortSignal): Promise<{ value: T; text: string }> {
+  const response = await send('GET', withQuery(path, query), { signal: abort, headers: { Accept: 'application/json' } });
+  const text = await response.text();
+  return { value: JSON.parse(text) as T, text };
+}
+
 export interface Bytes {
   data: Uint8Array;
   encoding: string;

@@ -1166,6 +1166,18 @@ export interface Policy {
   retention?: RetentionPolicy;
 }
 
+export interface PreviewBody {
+  cron?: string;
+  every_ms?: number;
+  anchor_at?: number;
+  time_zone?: string;
+  exceptions?: string[];
+  start_at?: number;
+  end_at?: number;
+  from?: number;
+  count?: number;
+}
+
 export interface PriorityBody {
   priority: number;
   reason?: string;
@@ -1416,11 +1428,13 @@ export interface ScheduleSummary {
   cron?: string;
   every_ms?: number;
   time_zone?: string;
+  overlap: 'skip' | 'buffer_one' | 'allow' | 'cancel_running';
   kind?: string;
   lane?: string;
   flow: boolean;
   next_at?: number;
   last_fired_at?: number;
+  last?: ScheduleFiring;
   fired: number;
   running: number;
   created_at?: number;
@@ -1938,6 +1952,7 @@ export const routes: readonly string[] = [
   'POST /v1/reclaim-grants/redeem',
   'POST /v1/retention/run',
   'POST /v1/schedules',
+  'POST /v1/schedules/preview',
   'POST /v1/schedules/{name}/backfill',
   'POST /v1/schedules/{name}/pause',
   'POST /v1/schedules/{name}/resume',

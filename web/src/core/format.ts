@@ -133,3 +133,8 @@ export function compactDuration(ms: number): string {
     if (ms !== 0 && ms % unitMs[unit]! === 0) return `${ms / unitMs[unit]!}${unit}`;
   return `${ms}ms`;
 }
+
+/** The text of a reason, with the ids of executions apart. */
+export function withExecutions(text: string): { text: string; execution: boolean }[] {
+  return text.split(/(fp\d{1,3}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/).map((part, index) => ({ text: part, execution: index % 2 === 1 })).filter((part) => part.text !== '');
+}

@@ -1,7 +1,7 @@
 // Small parts that every page uses.
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/client';
-import { clock, count, exact, relative } from '../core/format';
+import { clock, count, exact, relative, shortId, withExecutions } from '../core/format';
 import { visibleLine } from '../core/bytes';
 import { now } from '../live/visibility';
 import { utc } from '../live/preferences';
@@ -11,6 +11,12 @@ export const words = (name: string): string => name.replaceAll('_', ' ');
 
 /** Text that came from outside, on one line: control characters are shown, never obeyed. */
 export const Text = ({ children }: { children: string | undefined }) => <>{children === undefined ? '' : visibleLine(children)}</>;
+
+export const ExecutionLink = ({ id }: { id: string }) => <a class="mono" href={`/ui/executions/${encodeURIComponent(id)}`} title={id}>{shortId(id)}</a>;
+
+/** Text of the server in which executions are named: their ids become links. */
+export const Sentence = ({ children }: { children: string | undefined }) =>
+  <>{withExecutions(children ?? '').map((part, index) => (part.execution ? <ExecutionLink id={part.text} key={index} /> : <Text key={index}>{part.text}</Text>))}</>;
 
 export const StateBadge = ({ state }: { state: string }) => <span class="badge" data-state={state}>{words(state)}</span>;
 
@@ -100,6 +106,8 @@ const paths: Record<string, string> = {
   lanes: 'M2 3h9l3 2-3 2H2zM2 9h6l3 2-3 2H2z',
   workers: 'M3 3h4v4H3zM9 3h4v4H9zM3 9h4v4H3zM9 9h4v4H9z',
   events: 'M1.500 8h3l2-5 3 10 2-5h3',
+  schedules: 'M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM8 5v3.200l2.200 1.600',
+  limits: 'M2 12a6 6 0 0 1 12 0M8 12l3-4M2 12h1.500m9 0H14',
   approvals: 'M2.500 8.500l3.500 3.500 7.500-8',
   waits: 'M4 2h8M4 14h8M5 2c0 4 6 4 6 6.500S5 10 5 14M11 2c0 4-6 4-6 6',
   settings: 'M8 5.500a2.500 2.500 0 1 0 0 5 2.500 2.500 0 0 0 0-5zM8 1.500v2m0 9v2M1.500 8h2m9 0h2M3.400 3.400l1.400 1.400m6.400 6.400 1.400 1.400m0-9.200-1.400 1.400m-6.400 6.400-1.400 1.400',

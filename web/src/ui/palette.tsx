@@ -1,11 +1,13 @@
 // The command palette, and the list of keys.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, session } from '../api/client';
-import type { LanesReply } from '../api/types';
+import type { LanesReply, ListSchedulesReply, ScheduleSummary } from '../api/types';
 import { publicStates } from '../api/contract';
+import { visibleLine } from '../core/bytes';
 import { filterLink, parseSearch, textFields } from '../core/filters';
 import { flowLink, flowsLink, flowStates } from '../core/flows';
 import { rank } from '../core/palette';
+import { scheduleLink, schedulesLink, scheduleStates } from '../core/schedules';
 import { navigate } from '../live/router';
 import { savedViews, shownTheme, theme, utc } from '../live/preferences';
 import { paused } from '../live/visibility';
@@ -19,13 +21,19 @@ const fieldPattern = new RegExp(`(^|\\s)(state|${textFields.join('|')}):\\S`);
 
 interface Command { title: string; hint: string; run: () => void }
 
-function commands(lanes: string[]): Command[] {
+/** What there is by name, as far as one page of it goes. */
+interface Named { lanes: string[]; schedules: ScheduleSummary[] }
+const nothingNamed: Named = { lanes: [], schedules: [] };
+
+function commands({ lanes, schedules }: Named): Command[] {
   return [
     ...visiblePages().map((page) => ({ title: page.title, hint: 'page', run: () => navigate(page.path) })),
     ...publicStates.map((state) => ({ title: `Executions: ${words(state)}`, hint: 'filter', run: () => navigate(filterLink({ state: [state] })) })),
     ...flowStates.map((state) => ({ title: `Flows: ${words(state)}`, hint: 'filter', run: () => navigate(flowsLink({ state: [state] })) })),
+    ...scheduleStates.map((state) => ({ title: `Schedules: ${state}`, hint: 'filter', run: () => navigate(schedulesLink({ state: [state] })) })),
     ...savedViews.value.map((view) => ({ title: view.name, hint: 'saved view', run: () => navigate(`/ui/executions${view.query}`) })),
     ...lanes.map((lane) => ({ title: `Lane ${lane}`, hint: 'executions of the lane', run: () => navigate(filterLink({ lane })) })),
+    ...schedules.map((schedule) => ({ title: `Schedule ${visibleLine(schedule.name)}`, hint: schedule.namespace === 'default' ? 'schedule' : `schedule in ${visibleLine(schedule.namespace)}`, run: () => navigate(scheduleLink(schedule.namespace, schedule.name)) })),
     { title: shownTheme.value === 'dark' ? 'Light theme' : 'Dark theme', hint: 'view', run: switchTheme },
     { title: 'Theme of the system', hint: 'view', run: () => { theme.value = 'system'; } },
     { title: utc.value ? 'Times in local zone' : 'Times in UTC', hint: 'view', run: () => { utc.value = !utc.value; } },
@@ -42,10 +50,14 @@ export function showPalette(): void {
 function Palette({ close }: { close: () => void }) {
   const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
-  const [lanes, setLanes] = useState<string[]>([]);
+  const [named, setNamed] = useState(nothingNamed);
   const list = useRef<HTMLUListElement>(null);
-  useEffect(() => { get<LanesReply>('/v1/lanes').then((reply) => setLanes(reply.lanes.map((lane) => lane.lane)), () => undefined); }, []);
-  const all = useMemo(() => commands(lanes), [lanes]);
+  useEffect(() => {
+    const add = (more: Partial<Named>): void => setNamed((old) => ({ ...old, ...more }));
+    get<LanesReply>('/v1/lanes').then((reply) => add({ lanes: reply.lanes.map((lane) => lane.lane) }), () => undefined);
+    get<ListSchedulesReply>('/v1/schedules', { limit: 1000 }).then((reply) => add({ schedules: reply.schedules }), () => undefined);
+  }, []);
+  const all = useMemo(() => commands(named), [named]);
   const search = parseSearch(query);
   const direct: Command[] = query.trim() === '' ? []
     : 'id' in search ? [{ title: `Open ${search.id}`, hint: 'execution', run: () => navigate(`/ui/executions/${encodeURIComponent(search.id)}`) }, { title: `Open ${search.id}`, hint: 'flow', run: () => navigate(flowLink(search.id)) }]
@@ -64,7 +76,7 @@ function Palette({ close }: { close: () => void }) {
   return (
     <Dialog title="Command palette" class="palette" onClose={close}>
       <input role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant={found[chosen] ? `palette-${chosen}` : undefined} aria-label="Command"
-        placeholder="Go to a page, a lane, the id of an execution or a flow …" value={query} autofocus autoComplete="off" spellcheck={false}
+        placeholder="Go to a page, a lane, a schedule, the id of an execution or a flow …" value={query} autofocus autoComplete="off" spellcheck={false}
         onInput={(event) => { setQuery(event.currentTarget.value); setAt(0); }} onKeyDown={onKey} />
       <ul id="palette-list" role="listbox" aria-label="Commands" ref={list}>
         {found.map((command, index) => (

@@ -7,6 +7,8 @@ import { asCli, asCurl } from '../../core/commands';
 import { count, rate, shortId } from '../../core/format';
 import { addToFeed, emptyFeed } from '../../core/feed';
 import { flowLink } from '../../core/flows';
+import { limitLink } from '../../core/limits';
+import { scheduleLink } from '../../core/schedules';
 import { useEvents, useResource } from '../../live/hooks';
 import { streamStatus } from '../../live/stream';
 import { navigate, place } from '../../live/router';
@@ -19,8 +21,9 @@ import { VTable, type Column } from '../../ui/vtable';
 const named: { title: string; types: EventType[] }[] = [
   { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'step_recorded', 'completed', 'failed', 'cancelled', 'expired', 'skipped', 'replayed', 'priority_changed', 'tags_changed'] },
   { title: 'Waits', types: ['suspended', 'signal_delivered', 'wait_ended', 'wait_escalated', 'waitpoint_opened', 'waitpoint_closed', 'waitpoint_reissued'] },
-  { title: 'Flows', types: ['flow_submitted', 'flow_cancelling', 'flow_completed', 'flow_failed', 'flow_cancelled', 'flow_reopened'] },
+  { title: 'Flows', types: ['flow_submitted', 'flow_cancelling', 'flow_completed', 'flow_failed', 'flow_cancelled', 'flow_reopened', 'flow_extended', 'flow_sealed', 'joining', 'held_back'] },
   { title: 'Schedules', types: ['schedule_created', 'schedule_updated', 'schedule_paused', 'schedule_resumed', 'schedule_deleted', 'schedule_fired', 'schedule_buffered', 'schedule_skipped'] },
+  { title: 'Webhooks', types: ['hook_created', 'hook_rotated', 'hook_removed'] },
   { title: 'Limits', types: ['limited', 'limit_created', 'limit_changed', 'limit_removed'] },
   { title: 'Leases', types: ['lease_expired', 'lease_revoked', 'lease_reclaimed', 'grant_issued', 'grant_expired'] },
   { title: 'Workers', types: ['worker_registered', 'worker_refreshed', 'worker_draining', 'worker_marked_dead', 'worker_ttl_swept'] },
@@ -35,11 +38,32 @@ const names = ['type', 'namespace', 'lane', 'execution_id'] as const;
 const capacity = 5000;
 const mostPerBatch = 60;
 
+/** Their reason begins with the name of the limit; that of the operator follows a colon. */
+const limitChanges = new Set<string>(['limit_created', 'limit_changed', 'limit_removed']);
+
+/** What an event is about, and where its page is. Firings are about their schedule; the execution is one click further. */
+function subjectOf(event: Event): { text: string; link?: string; id?: boolean } {
+  if (event.schedule !== undefined) return { text: event.schedule, link: scheduleLink(event.namespace, event.schedule) };
+  if (limitChanges.has(event.type) && event.reason !== undefined) {
+    const name = event.reason.split(': ')[0] as string;
+    return { text: name, link: limitLink(event.namespace, name) };
+  }
+  if (event.execution_id) return { text: event.execution_id, link: `/ui/executions/${encodeURIComponent(event.execution_id)}`, id: true };
+  if (event.flow_id) return { text: event.flow_id, link: flowLink(event.flow_id), id: true };
+  return { text: event.worker_instance_id ?? event.lane ?? event.namespace ?? '–' };
+}
+
+function Subject({ event }: { event: Event }) {
+  const { text, link, id } = subjectOf(event);
+  if (link === undefined) return <Text>{text}</Text>;
+  return <a class={id ? 'mono' : ''} href={link} title={text}>{id ? shortId(text) : <Text>{text}</Text>}</a>;
+}
+
 const columns: Column<Event>[] = [
   { name: 'at', title: 'at', width: '112px', cell: (event) => <Time at={event.at} ms /> },
   { name: 'type', title: 'event', width: '118px', cell: (event) => <b>{words(event.type)}</b> },
   { name: 'state', title: 'state after', width: '104px', cell: (event) => (event.state_after ? <StateBadge state={event.state_after} /> : <span class="muted">–</span>) },
-  { name: 'subject', title: 'subject', width: '146px', cell: (event) => (event.flow_id && !event.execution_id ? <a class="mono" href={flowLink(event.flow_id)} title={event.flow_id}>{shortId(event.flow_id)}</a> : event.execution_id ? <a class="mono" href={`/ui/executions/${encodeURIComponent(event.execution_id)}`} title={event.execution_id}>{shortId(event.execution_id)}</a> : <Text>{event.worker_instance_id ?? event.lane ?? event.namespace ?? '–'}</Text>) },
+  { name: 'subject', title: 'subject', width: '146px', cell: (event) => <Subject event={event} /> },
   { name: 'kind', title: 'kind', width: 'minmax(110px, 1.2fr)', cell: (event) => <Text>{event.kind}</Text> },
   { name: 'lane', title: 'lane', width: 'minmax(76px, 1fr)', cell: (event) => <Text>{event.lane}</Text> },
   { name: 'actor', title: 'actor', width: 'minmax(76px, 1fr)', cell: (event) => <Text>{event.actor}</Text> },
@@ -97,7 +121,7 @@ export function Events() {
       {streamStatus.value.state === 'refused' ? <div class="note error" role="alert">{streamStatus.value.problem}</div> : null}
       {old.error ? <Problem error={old.error} retry={old.reload} /> : null}
       <VTable label="Events" columns={narrow.value ? columns.filter((column) => narrowColumns.has(column.name)) : columns} rows={rows} keyOf={(event) => event.cursor}
-        onOpen={(event) => { if (event.execution_id) navigate(`/ui/executions/${encodeURIComponent(event.execution_id)}`); else if (event.flow_id) navigate(flowLink(event.flow_id)); }}
+        onOpen={(event) => { const { link } = subjectOf(event); if (link) navigate(link); }}
         onScroll={(atTop) => setHeld(atTop ? undefined : feed.events)}
         foot={held && !fromStart ? 'The list stands still while it is scrolled down; scroll to the top to follow.' : undefined}
         empty={<Empty title={paused.value ? 'Live updates are paused' : 'Waiting for events'}><p>New events appear here as they happen. What happened before is in the history of each execution, and under “Oldest first”.</p></Empty>} />

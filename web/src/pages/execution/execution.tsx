@@ -7,15 +7,17 @@ import type { Attempt, Event, EventPage, ExecutionDescription, Failure } from '.
 import { duration, plural, shortId } from '../../core/format';
 import { filterLink } from '../../core/filters';
 import { flowLink } from '../../core/flows';
+import { scheduleLink } from '../../core/schedules';
 import { visible } from '../../core/bytes';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { now } from '../../live/visibility';
 import type { PageProps } from '../../page';
-import { Copy, Empty, Panel, Problem, StateBadge, Tags, Text, Time, words } from '../../ui/basic';
+import { Copy, Empty, Panel, Problem, Sentence, StateBadge, Tags, Text, Time, words } from '../../ui/basic';
 import { useShortcuts } from '../../ui/keyboard';
 import { showRaw } from '../../ui/raw';
 import { BytesView, JsonText } from '../../ui/viewer';
 import { Actions, editTags, replay } from './actions';
+import { HeldBy } from './limits';
 import { Timeline } from './timeline';
 import { stepWaitWords, Waits } from './waits';
 
@@ -98,6 +100,7 @@ function Run({ loaded, reload, problem }: { loaded: Loaded; reload: () => void; 
       <Why about={about} />
       <div class="run-cols">
         <div class="stack">
+          <HeldBy about={about} />
           <Waits about={about} events={events} />
           <Panel title="Timeline"><Timeline events={events} attempts={about.attempts} steps={steps} state={summary.public_state} /></Panel>
           <Payload about={about} />
@@ -141,7 +144,7 @@ function Why({ about }: { about: ExecutionDescription }) {
 
 const Reasons = ({ about }: { about: ExecutionDescription }) => (
   <ul class="run-reasons">
-    {about.explain.map((reason) => <li key={reason.code}><span class="tag"><span>{words(reason.code)}</span></span><span><Text>{reason.sentence}</Text>{reason.until ? <Left until={reason.until} /> : null}</span></li>)}
+    {about.explain.map((reason) => <li key={reason.code}><span class="tag"><span>{words(reason.code)}</span></span><span><Sentence>{reason.sentence}</Sentence>{reason.until ? <Left until={reason.until} /> : null}</span></li>)}
     {about.cancellation_reason ? <li><span class="tag"><span>reason</span></span><span><Text>{about.cancellation_reason}</Text></span></li> : null}
     {about.cancelled_by ? <li><span class="tag"><span>by</span></span><span><Text>{about.cancelled_by}</Text></span></li> : null}
   </ul>
@@ -260,6 +263,9 @@ function History({ events }: { events: Event[] }) {
 function Facts({ about }: { about: ExecutionDescription }) {
   const { summary, lease, state } = about;
   const fact = (name: string, value: preact.ComponentChildren) => <><dt>{name}</dt><dd>{value}</dd></>;
+  // Executions of a schedule have its name, and the time at which it was to fire, as tags.
+  const schedule = summary.tags['schedule.name'];
+  const scheduledFor = schedule === undefined ? 0 : Date.parse(summary.tags['schedule.at'] ?? '');
   const waited = summary.started_at !== undefined && summary.created_at !== undefined ? duration(summary.started_at - summary.created_at) : '–';
   return (
     <dl class="run-facts">
@@ -268,6 +274,8 @@ function Facts({ about }: { about: ExecutionDescription }) {
       {fact('kind', <a href={filterLink({ kind: summary.kind })}><Text>{summary.kind}</Text></a>)}
       {summary.flow_id ? fact('flow', <a class="mono" href={flowLink(summary.flow_id)} title={summary.flow_id}>{shortId(summary.flow_id)}</a>) : null}
       {summary.flow_id && summary.node !== undefined ? fact('node', <a href={flowLink(summary.flow_id, summary.node)}><Text>{summary.node}</Text></a>) : null}
+      {schedule !== undefined ? fact('schedule', <a href={scheduleLink(summary.namespace, schedule)}><Text>{schedule}</Text></a>) : null}
+      {scheduledFor > 0 ? fact('scheduled for', <Time at={scheduledFor} />) : null}
       {fact('priority', summary.priority)}
       {fact('created', <Time at={summary.created_at} ms />)}
       {about.creator ? fact('creator', <Text>{about.creator}</Text>) : null}
