@@ -42,7 +42,7 @@ if(GTest_FOUND)
   ff_program(unit_tests SOURCES ${unit_sources} LINK ${suite_links} ${FF_EVERYTHING})
   ff_program(conformance_tests SOURCES tests/conformance/*.cpp LINK ${suite_links})
   ff_program(sdk_tests SOURCES tests/sdk/*.cpp LINK ${suite_links} ${FF_EVERYTHING})
-  ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links})
+  ff_program(crash_tests SOURCES tests/crash/*.cpp LINK ${suite_links} ff_open)
   ff_program(cli_tests SOURCES tests/cli/*.cpp LINK ${suite_links} ${FF_EVERYTHING})
   ff_program(e2e_tests SOURCES tests/e2e/*.cpp tests/e2e/support/*.cpp LINK ${suite_links} ${FF_EVERYTHING})
   ff_program(chaos_tests SOURCES tests/e2e/chaos/*.cpp tests/model/flow_evaluator.cpp tests/model/flow_graph.cpp
