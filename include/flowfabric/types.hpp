@@ -300,6 +300,11 @@ enum class EventType : std::uint8_t {
   limit_created = 62,
   limit_changed = 63,
   limit_removed = 64,
+  redrive_created = 70,  // `redrive_id` names it
+  redrive_paused = 71,
+  redrive_resumed = 72,
+  redrive_cancelled = 73,
+  redrive_completed = 74,  // `reason` says how many it has replayed
 };
 
 std::string_view to_string(EventType type);
@@ -316,6 +321,7 @@ struct Event {
   std::string lane{};
   std::string kind{};
   std::string schedule{};            // of events of schedules: its name
+  std::string redrive_id{};          // of events of redrives
   std::string worker_instance_id{};  // of worker events, and whoever took the lease: claimed, resumed, lease_reclaimed
   std::optional<std::uint32_t> attempt_index{};
   std::uint64_t lease_epoch = 0;

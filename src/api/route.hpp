@@ -250,6 +250,7 @@ Route streaming_route(ApiRole needs, std::string method, std::string pattern, st
 std::vector<Route> execution_routes();
 std::vector<Route> flow_routes();
 std::vector<Route> schedule_routes();
+std::vector<Route> dead_letter_routes();  // and redrives
 std::vector<Route> event_routes(const StreamSettings& settings);
 std::vector<Route> bulk_routes();
 std::vector<Route> worker_routes();

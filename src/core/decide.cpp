@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "core/decide_parts.hpp"
 #include "core/limiting.hpp"
+#include "core/redriving.hpp"
 
 namespace flowfabric {
 namespace {
@@ -197,6 +198,8 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const CreateHookCommand&) { return std::vector<Key>{hooks_key()}; },
                  [](const RemoveHookCommand&) { return std::vector<Key>{hooks_key()}; },
                  [](const RotateHookCommand&) { return std::vector<Key>{hooks_key()}; },
+                 [](const CreateRedriveCommand& c) { return std::vector<Key>{redrive_key(c.id)}; },
+                 [](const RedriveActionCommand& c) { return std::vector<Key>{redrive_key(c.id)}; },
                  [](const SetLimitCommand&) { return std::vector<Key>{limits_key()}; },
                  [](const RemoveLimitCommand&) { return std::vector<Key>{limits_key()}; },
                  [](const NoteRetentionCommand& c) {
@@ -260,6 +263,7 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
 std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command) {
   std::vector<Key> keys = due_needs(workspace, command.key);
   keys.push_back(command.key);
+  for (Key& more : redrive_work_keys(workspace, command)) keys.push_back(std::move(more));
   add_owed_keys(workspace, keys);
   return unknown_of(std::move(keys), workspace);
 }

@@ -180,6 +180,10 @@ void schedule_due(Workspace& workspace, Slot& slot, const Context& context);
 // Tells its schedule that an execution has ended.
 void tell_schedule(Workspace& workspace, Slot& slot, const Context& context);
 
+// decide_redrives.cpp
+Result<Reply> decide_one(Workspace& workspace, const CreateRedriveCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const RedriveActionCommand& command, const Context& context);
+
 // decide_limits.cpp
 Result<Reply> decide_one(Workspace& workspace, const SetLimitCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const RemoveLimitCommand& command, const Context& context);

@@ -54,7 +54,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 4> step_states = {"succeeded", "failed", "sleep", "wait"};
-constexpr std::array<Names, 65> event_types = {"",
+constexpr std::array<Names, 75> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -118,7 +118,19 @@ constexpr std::array<Names, 65> event_types = {"",
                                                "limited",
                                                "limit_created",
                                                "limit_changed",
-                                               "limit_removed"};
+                                               "limit_removed",
+                                               "event_65",
+                                               "event_66",
+                                               "event_67",
+                                               "event_68",
+                                               "event_69",
+                                               "redrive_created",
+                                               "redrive_paused",
+                                               "redrive_resumed",
+                                               "redrive_cancelled",
+                                               "redrive_completed"};
+constexpr std::array<Names, 4> redrive_states = {"running", "paused", "completed", "cancelled"};
+constexpr std::array<Names, 5> redrive_refusals = {"max_replays", "flow_node", "not_failed", "not_found", "damaged"};
 constexpr std::array<Names, 3> schedule_states = {"active", "paused", "deleted"};
 constexpr std::array<Names, 4> overlap_policies = {"skip", "buffer_one", "allow", "cancel_running"};
 constexpr std::array<Names, 3> catch_up_policies = {"none", "last", "all"};
@@ -213,8 +225,13 @@ std::string_view to_string(ScheduleState value) { return name_of(schedule_states
 std::string_view to_string(OverlapPolicy value) { return name_of(overlap_policies, value); }
 std::string_view to_string(CatchUpPolicy value) { return name_of(catch_up_policies, value); }
 std::string_view to_string(FiringCause value) { return name_of(firing_causes, value); }
+std::string_view to_string(RedriveState value) { return name_of(redrive_states, value); }
+std::string_view to_string(RedriveRefusal value) { return name_of(redrive_refusals, value); }
 std::string_view to_string(LimitChange value) { return name_of(limit_changes, value); }
 std::string_view to_string(FiringOutcome value) { return name_of(firing_outcomes, value); }
+Result<RedriveState> parse_redrive_state(std::string_view text) {
+  return value_of<RedriveState>(redrive_states, text, "state");
+}
 Result<ScheduleState> parse_schedule_state(std::string_view text) {
   return value_of<ScheduleState>(schedule_states, text, "state");
 }
@@ -285,6 +302,8 @@ std::string name_of_record(const Key& key) {
     case RecordKind::hooks: return "the hooks";
     case RecordKind::limits: return "the limits";
     case RecordKind::limit_pool: return "pool of a limit " + to_hex(id);
+    case RecordKind::dead_letter: return "dead letter " + to_hex(id);
+    case RecordKind::redrive: return "redrive " + redrive_id_of(key);
   }
   return "record " + to_hex(key.bytes);
 }

@@ -13,6 +13,7 @@
 
 #include "base/entropy.hpp"
 #include "core/changes.hpp"
+#include "core/dead_letters.hpp"
 #include "core/limit_records.hpp"
 #include "core/membership.hpp"
 #include "core/steps.hpp"
@@ -172,6 +173,7 @@ struct Facts {
   std::optional<MemberFacts> member;  // of a member of a flow
   std::optional<WaitFacts> waits;     // once it had a waitpoint or a signal
   LimitFacts limits;
+  LetterFacts letter;
 
   friend bool operator==(const Facts&, const Facts&) = default;
 };

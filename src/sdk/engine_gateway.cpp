@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "sdk/gateway.hpp"
+#include "sdk/dead_letter_calls.hpp"
 #include "sdk/schedule_calls.hpp"
 
 namespace flowfabric::sdk {
@@ -58,6 +59,7 @@ class EngineGateway final : public Gateway {
     return engine_->seal_flow(id, by_client(std::move(reason)));
   }
   ScheduleCalls& schedules() override { return *schedules_; }
+  DeadLetterCalls& dead_letters() override { return *dead_letters_; }
   Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) override {
     return engine_->wait_flow(id, to_ms(timeout));
   }
@@ -162,6 +164,7 @@ class EngineGateway final : public Gateway {
  private:
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<ScheduleCalls> schedules_ = schedule_calls(*engine_);
+  std::unique_ptr<DeadLetterCalls> dead_letters_ = dead_letter_calls(*engine_);
 };
 
 // A claim that is stopped while it waits is answered at once: with nothing, or with what it had been given by then.

@@ -20,6 +20,7 @@
 
 namespace flowfabric::sdk {
 
+class DeadLetterCalls;
 class ScheduleCalls;
 
 using std::chrono::milliseconds;
@@ -59,6 +60,7 @@ class Gateway {
   virtual Result<FlowCancelReply> cancel_flow(const FlowId& id, FlowCancelRequest request, std::string reason) = 0;
   virtual Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request, std::string reason) = 0;
   virtual ScheduleCalls& schedules() = 0;
+  virtual DeadLetterCalls& dead_letters() = 0;
   virtual Result<ExecutionDescription> describe(const ExecutionId& id) = 0;
   virtual Result<ListReply> list(const ListRequest& request) = 0;
   virtual Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) = 0;

@@ -8,6 +8,7 @@
 #include "sdk/flow_calls.hpp"
 #include "sdk/gateway.hpp"
 #include "sdk/http_caller.hpp"
+#include "sdk/dead_letter_calls.hpp"
 #include "sdk/schedule_calls.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
@@ -173,6 +174,7 @@ class HttpGateway final : public Gateway {
     return caller_->send<FlowSealed>("POST", flow_path(id) + "/seal", bodies::ReasonBody{std::move(reason)});
   }
   ScheduleCalls& schedules() override { return *schedules_; }
+  DeadLetterCalls& dead_letters() override { return *dead_letters_; }
   Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) override {
     return wait_at<FlowResult>(flow_path(id) + "/result", timeout, "the flow");
   }
@@ -354,6 +356,7 @@ class HttpGateway final : public Gateway {
   std::unique_ptr<HttpCaller> caller_;
   SettlementSender sender_;
   std::unique_ptr<ScheduleCalls> schedules_ = schedule_calls(*caller_);
+  std::unique_ptr<DeadLetterCalls> dead_letters_ = dead_letter_calls(*caller_);
 };
 
 std::vector<Result<Created>> HttpGateway::create_many(std::vector<CreateRequest> requests) {

@@ -9,6 +9,7 @@
 
 #include "sdk/running_task.hpp"
 #include "testing/virtual_engine.hpp"
+#include "testing/virtual_dead_letters.hpp"
 #include "testing/virtual_schedules.hpp"
 
 namespace flowfabric::testing {
@@ -41,6 +42,7 @@ class VirtualGateway final : public sdk::Gateway {
   Result<FlowAdded> add_to_flow(const FlowId& id, FlowAddition addition) override;
   Result<FlowSealed> seal_flow(const FlowId& id, std::string reason) override;
   sdk::ScheduleCalls& schedules() override { return schedules_; }
+  sdk::DeadLetterCalls& dead_letters() override { return dead_letters_; }
   Result<FlowAdded> extend_flow(const Handle& handle, const FlowAddition& addition) override;
   Result<FlowInputsReply> list_flow_inputs(const ExecutionId& id, std::uint32_t from, std::uint32_t limit) override;
   Result<FlowResult> wait_flow(const FlowId& id, sdk::milliseconds timeout) override;
@@ -88,6 +90,7 @@ class VirtualGateway final : public sdk::Gateway {
   CrashPlan& plan_;
   std::mutex mutex_;
   VirtualSchedules schedules_{engine_, mutex_};
+  VirtualDeadLetters dead_letters_{engine_, mutex_};
 };
 
 }  // namespace flowfabric::testing

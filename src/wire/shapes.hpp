@@ -64,7 +64,7 @@ struct EnumRange<StepState> : Range<StepState, StepState::succeeded, StepState::
 template <>
 struct EnumRange<WaitCause> : Range<WaitCause, WaitCause::signals, WaitCause::by_operator> {};
 template <>
-struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::limit_removed> {};
+struct EnumRange<EventType> : Range<EventType, EventType::created, EventType::redrive_completed> {};
 
 template <>
 struct EnumRange<Errc> : Range<Errc, Errc::invalid_argument, Errc::internal> {};
@@ -723,6 +723,8 @@ struct Shape<ExecutionDescription> {
       moment("last_mutation_at", &D::last_mutation_at, "When anything about it changed last."),
       field("progress", &D::progress, "The last progress that its worker reported."),
       field("failure", &D::failure, "The last failure."),
+      if_set("fingerprint", &D::fingerprint, "Of a failed execution: its group of dead letters."),
+      if_set("redrive_id", &D::redrive_id, "The last redrive that replayed it."),
       if_set("cancellation_reason", &D::cancellation_reason, "Why it was cancelled."),
       if_set("cancelled_by", &D::cancelled_by, "The actor that cancelled it."),
       field("explain", &D::explain, "Why it is not running now; empty while it is running."),
@@ -790,6 +792,7 @@ struct Shape<Event> {
       if_set("lane", &Event::lane, "The lane of the execution, or the lane itself."),
       if_set("kind", &Event::kind, "Of the execution or of the flow."),
       if_set("schedule", &Event::schedule, "Of events of a schedule: its name."),
+      if_set("redrive_id", &Event::redrive_id, "Of events of a redrive: its id."),
       if_set("worker_instance_id", &Event::worker_instance_id,
              "Of worker events, and of events that lease an execution: the worker that took it."),
       field("attempt_index", &Event::attempt_index, "The attempt that it belongs to."),
