@@ -34,6 +34,7 @@ std::vector<Command> wait_commands();       // waits, waitpoints, approvals, exe
 std::vector<Command> signal_commands();     // signals send
 std::vector<Command> hook_commands();
 std::vector<Command> schedule_commands();   // schedules create, list, show, ...
+std::vector<Command> dead_letter_commands();  // dead-letters, redrives
 std::vector<Command> event_commands();      // events
 std::vector<Command> namespace_commands();  // namespaces list, show, set
 std::vector<Command> about_commands();      // version, completion, man

@@ -191,6 +191,7 @@ class ServerTarget final : public Target {
     return caller_->send<Created>("POST", "/v1/executions", request);
   }
   sdk::ScheduleCalls& schedules() override { return *schedules_; }
+  sdk::DeadLetterCalls& dead_letters() override { return *dead_letters_; }
   Result<FlowCreated> submit_flow(FlowRequest request) override {
     return caller_->send<FlowCreated>("POST", "/v1/flows", request);
   }
@@ -315,6 +316,7 @@ class ServerTarget final : public Target {
 
   std::unique_ptr<sdk::HttpCaller> caller_;
   std::unique_ptr<sdk::ScheduleCalls> schedules_ = sdk::schedule_calls(*caller_);
+  std::unique_ptr<sdk::DeadLetterCalls> dead_letters_ = sdk::dead_letter_calls(*caller_);
   std::string name_;
   double due_lag_ = 0;  // seconds and number, as of the last pulse
   double due_count_ = 0;

@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "cli/secrets.hpp"
+#include "cli/store_dead_letters.hpp"
 #include "cli/store_schedules.hpp"
 #include "cli/target.hpp"
 #include "core/state.hpp"
@@ -163,6 +164,7 @@ class StoreTarget final : public Target {
     return engine->create(std::move(request));
   }
   sdk::ScheduleCalls& schedules() override { return *schedules_; }
+  sdk::DeadLetterCalls& dead_letters() override { return *dead_letters_; }
   Result<FlowCreated> submit_flow(FlowRequest request) override {
     FF_TRY(engine, opened_engine());
     return engine->submit_flow(std::move(request));
@@ -340,6 +342,8 @@ class StoreTarget final : public Target {
 
   std::unique_ptr<sdk::ScheduleCalls> schedules_ =
       store_schedules([this] { return opened_store(); }, [this] { return opened_engine(); });
+  std::unique_ptr<sdk::DeadLetterCalls> dead_letters_ =
+      store_dead_letters([this] { return opened_store(); }, [this] { return opened_engine(); });
   std::string url_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Engine> engine_;

@@ -15,6 +15,7 @@
 #include "api/bulk.hpp"
 #include "cli/arguments.hpp"
 #include "cli/store_access.hpp"
+#include "sdk/dead_letter_calls.hpp"
 #include "sdk/schedule_calls.hpp"
 
 namespace flowfabric::cli {
@@ -78,6 +79,7 @@ class Target {
   virtual Result<ExecutionWaits> waits_of(const ExecutionId& id) = 0;
   virtual Result<ListWaitsReply> waits(const ListWaitsRequest& request) = 0;
   virtual sdk::ScheduleCalls& schedules() = 0;
+  virtual sdk::DeadLetterCalls& dead_letters() = 0;
 
   virtual Result<Pulse> pulse() = 0;
 

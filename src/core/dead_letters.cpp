@@ -6,6 +6,7 @@
 #include "base/codec.hpp"
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
+#include "core/counts.hpp"
 #include "core/fingerprint.hpp"
 #include "core/record_codec.hpp"
 #include "core/records.hpp"
@@ -171,6 +172,27 @@ Result<LetterRecord> decode_letter(const Record& record) {
   letter.fingerprint = in.unsigned_number();
   letter.failed_at = in.number();
   return finished(in, std::move(letter), "a dead letter");
+}
+
+void erase_letter(const Letter& letter, ChangeSet& set) {
+  RootChange& change = set.roots.emplace_back();
+  change.key = letter.key;
+  change.expected_version = letter.version;
+  change.action = RootChange::Action::erase;
+  set.due_drop.push_back(due_entry_of(letter.key, letter.record));
+  const Listing listing = listing_of(letter.record);
+  set.counters.push_back({counter_name(RecordKind::dead_letter, listing.name_space, listing.lane, listing.state), -1});
+}
+
+void put_letter(const Letter& letter, ChangeSet& set) {
+  RootChange& change = set.roots.emplace_back();
+  change.key = letter.key;
+  change.first_version = letter.version;
+  change.fixed = encode(letter.record);
+  change.listing = listing_of(letter.record);
+  set.due_put.push_back(due_entry_of(letter.key, letter.record));
+  set.counters.push_back(
+      {counter_name(RecordKind::dead_letter, change.listing->name_space, change.listing->lane, change.listing->state), 1});
 }
 
 // The name of no counter of listed records begins like this (core/counts.hpp).

@@ -66,6 +66,10 @@ struct LetterLine {
 std::string text_of(const LetterLine& line);
 std::optional<LetterLine> decode_letter_line(std::string_view text);
 
+// Adds the change of the letter, with its due entry and its counter.
+void put_letter(const Letter& letter, ChangeSet& set);
+void erase_letter(const Letter& letter, ChangeSet& set);
+
 std::string encode(const LetterRecord& letter);
 Result<LetterRecord> decode_letter(const Record& record);
 
@@ -114,6 +118,8 @@ struct RedriveRecord {
   bool has_ended() const { return state == RedriveState::completed || state == RedriveState::cancelled; }
 };
 
+// The reason of the event that a redrive leaves with each execution begins with this.
+inline constexpr std::string_view redrive_reason = "redrive ";
 Key redrive_key(const Uuid& id);
 // "" if the key is none of a redrive.
 std::string redrive_id_of(const Key& key);

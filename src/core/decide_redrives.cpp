@@ -128,7 +128,7 @@ class RedrivePiece {
   void replay(Slot& found) {
     workspace_.tie(slot_, found);
     Transition transition(found, context_);
-    const Operator by{redrive_.created_by, "redrive " + to_string(redrive_.id) +
+    const Operator by{redrive_.created_by, std::string(redrive_reason) + to_string(redrive_.id) +
                                                (redrive_.reason.empty() ? "" : ": " + redrive_.reason)};
     start_over(transition, by, {});
     found.execution()->facts.letter.redriven_by = redrive_.id;

@@ -231,27 +231,6 @@ void plan_letter(Slot& slot, std::uint64_t first_version, ChangeSet& set, Planne
   if (!counter.empty()) set.counters.push_back({counter, 1});
 }
 
-void erase_letter(const Letter& letter, ChangeSet& set) {
-  RootChange& change = set.roots.emplace_back();
-  change.key = letter.key;
-  change.expected_version = letter.version;
-  change.action = RootChange::Action::erase;
-  set.due_drop.push_back(due_entry_of(letter.key, letter.record));
-  const Listing listing = listing_of(letter.record);
-  set.counters.push_back({counter_name(RecordKind::dead_letter, listing.name_space, listing.lane, listing.state), -1});
-}
-
-void put_letter(const Letter& letter, std::uint64_t first_version, ChangeSet& set) {
-  RootChange& change = set.roots.emplace_back();
-  change.key = letter.key;
-  change.first_version = first_version;
-  change.fixed = encode(letter.record);
-  change.listing = listing_of(letter.record);
-  set.due_put.push_back(due_entry_of(letter.key, letter.record));
-  set.counters.push_back(
-      {counter_name(RecordKind::dead_letter, change.listing->name_space, change.listing->lane, change.listing->state), 1});
-}
-
 // Every listed record is counted once, under these columns of its listing.
 struct ListedAs {
   std::string_view name_space;
@@ -467,7 +446,10 @@ PlannedCommit Workspace::plan(std::uint64_t first_version) {
     plan_letter(*slot, first_version, set, letter);
     plan_root(*slot, first_version, set.roots.emplace_back());
     if (letter.before != nullptr) erase_letter(*letter.before, set);
-    if (letter.now) put_letter(*letter.now, first_version, set);
+    if (letter.now) {
+      letter.now->version = first_version;
+      put_letter(*letter.now, set);
+    }
     plan_counts(*slot, set);
     plan_log(*slot, set);
     if (!slot->erased) {

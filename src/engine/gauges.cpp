@@ -1,4 +1,5 @@
 // Metrics that are not counted but computed on request.
+#include "engine/dead_letter_reads.hpp"
 #include "engine/reads.hpp"
 #include "engine/runtime.hpp"
 #include "engine/schedule_reads.hpp"
@@ -64,6 +65,14 @@ std::vector<Sample> schedules_by_state(Store& store) {
   return samples;
 }
 
+std::vector<Sample> dead_letters(Store& store) {
+  const auto kinds = reads::dead_letters_by_kind(store);
+  if (!kinds) return {};
+  std::vector<Sample> samples;
+  for (const auto& [kind, count] : *kinds) samples.push_back({{kind}, static_cast<double>(count)});
+  return samples;
+}
+
 std::vector<Sample> held_back(Store& store) {
   const auto health = store.log_health();
   if (!health) return {};
@@ -116,6 +125,11 @@ void Runtime::add_gauges() {
                            observe::seldom([this] { return flows_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_suspended_executions", "Executions that wait for signals."},
                            observe::seldom([this] { return suspended_executions(*store_); }));
+  registry.computed_gauges({"flowfabric_dead_letters",
+                            "Failed executions that are kept, by kind; those of earlier versions have the kind \"\".",
+                            {Label::open("kind")},
+                            max_lanes_shown},
+                           observe::seldom([this] { return dead_letters(*store_); }));
   registry.computed_gauges({"flowfabric_schedules", "Schedules, by state.", {Label::closed("state")}},
                            observe::seldom([this] { return schedules_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_held_back_seconds",

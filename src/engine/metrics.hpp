@@ -54,6 +54,7 @@ class EngineMetrics {
   observe::Family<observe::Counter>& signals_;
   observe::Family<observe::Counter>& waits_ended_;
   observe::Family<observe::Counter>& firings_;
+  observe::Counter& redriven_;
   observe::Family<observe::Counter>& lease_losses_;
   observe::Family<observe::Counter>& worker_deaths_;
 };
