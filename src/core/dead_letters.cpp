@@ -31,17 +31,17 @@ Uuid uuid_of(std::string_view bytes) {
   return uuid;
 }
 
-void put_text(Encoder& out, const std::string& text) { out.text(text); }
-std::string get_text(Decoder& in) { return in.text(); }
+void put_word(Encoder& out, const std::string& text) { out.text(text); }
+std::string get_word(Decoder& in) { return in.text(); }
 
 void put_selection(Encoder& out, const RedriveSelection& selection) {
   out.boolean(selection.all);
   put_strings(out, selection.fingerprints);
   out.unsigned_number(selection.execution_ids.size());
   for (const ExecutionId& id : selection.execution_ids) put_id(out, id);
-  put_optional(out, selection.lane, put_text);
-  put_optional(out, selection.kind, put_text);
-  put_optional(out, selection.category, put_text);
+  put_optional(out, selection.lane, put_word);
+  put_optional(out, selection.kind, put_word);
+  put_optional(out, selection.category, put_word);
   put_optional(out, selection.tag, [](Encoder& o, const auto& tag) {
     o.text(tag.first);
     o.text(tag.second);
@@ -56,9 +56,9 @@ RedriveSelection get_selection(Decoder& in) {
   selection.fingerprints = get_strings(in);
   selection.execution_ids.resize(in.count());
   for (ExecutionId& id : selection.execution_ids) id = get_id(in);
-  selection.lane = get_optional(in, get_text);
-  selection.kind = get_optional(in, get_text);
-  selection.category = get_optional(in, get_text);
+  selection.lane = get_optional(in, get_word);
+  selection.kind = get_optional(in, get_word);
+  selection.category = get_optional(in, get_word);
   selection.tag = get_optional(in, [](Decoder& i) {
     std::string name = i.text();
     return std::pair<std::string, std::string>(std::move(name), i.text());

@@ -283,10 +283,10 @@ TEST_P(EngineDeadLetters, RefusalsAreCountedAndNamed) {
 
 TEST_P(EngineDeadLetters, ARedriveOfNamedExecutionsSaysWhichItCannotReplay) {
   const Ids ids = make_failed(2, "alpha");
-  const ExecutionId waiting = make(job());
   CreateRequest elsewhere = job();
   elsewhere.name_space = "elsewhere";
   const Ids foreign = make_failed(1, "alpha", elsewhere);
+  const ExecutionId waiting = make(job());
   RedriveRequest request;
   ExecutionId absent = ids[0];
   absent.uuid.bytes[15] ^= 1;
@@ -307,6 +307,7 @@ TEST_P(EngineDeadLetters, ARedriveOfNamedExecutionsSaysWhichItCannotReplay) {
 
 TEST_P(EngineDeadLetters, ANodeOfAFlowIsReplayedWithItsFlowOnly) {
   FlowRequest flow;
+  flow.kind = "flow";
   flow.nodes.push_back({"only", job()});
   const FlowId flow_id = value_of(engine().submit_flow(flow)).flow_id;
   fail_with(claim(ask()).at(0), "alpha");
@@ -327,11 +328,11 @@ TEST_P(EngineDeadLetters, ANodeOfAFlowIsReplayedWithItsFlowOnly) {
 
 TEST_P(EngineDeadLetters, AFilterSelects) {
   CreateRequest tagged = job();
-  tagged.tags["customer"] = "a";
+  tagged.tags["app.customer"] = "a";
   const Ids a = make_failed(2, "alpha", tagged);
   const Ids other = make_failed(2, "alpha");
   RedriveRequest request;
-  request.tag = {"customer", "a"};
+  request.tag = {"app.customer", "a"};
   request.category = "error";
   redrive(request);
   engine().settle();
