@@ -1,7 +1,7 @@
 // Handlers that take several executions in one call: one insert of a thousand rows instead of a thousand inserts.
 //
 //   worker.on_batch("index", {.max_size = 500, .max_wait = 50ms}, [](std::vector<Document> documents) { ... });
-//   worker.on_batch("mail", {.max_size = 100}, [](flowfabric::Batch& batch) {
+//   worker.on_batch("mail", {.max_size = 100}, [](flowfabric::TaskBatch& batch) {
 //     for (auto& task : batch) task.complete(send(task.input<Mail>()));
 //   });
 //
@@ -94,9 +94,9 @@ class BatchTask {
 
 // The executions of one call, at least one. What the handler has not answered when it returns is completed without a result;
 // when it throws, that is the answer for all that are left, as for a handler of single executions.
-class Batch {
+class TaskBatch {
  public:
-  explicit Batch(std::vector<BatchTask> tasks) : tasks_(std::move(tasks)) {}
+  explicit TaskBatch(std::vector<BatchTask> tasks) : tasks_(std::move(tasks)) {}
 
   std::size_t size() const { return tasks_.size(); }
   BatchTask& operator[](std::size_t i) { return tasks_[i]; }
@@ -108,7 +108,7 @@ class Batch {
 };
 
 // A handler in its one stored form.
-using BatchHandler = std::function<void(Batch&)>;
+using BatchHandler = std::function<void(TaskBatch&)>;
 
 namespace detail {
 
@@ -121,7 +121,7 @@ struct ElementOf<std::vector<T>> {
 
 // Those of the batch whose payloads can be read; the others are answered.
 template <class T>
-std::pair<std::vector<T>, std::vector<BatchTask*>> read_inputs(Batch& batch) {
+std::pair<std::vector<T>, std::vector<BatchTask*>> read_inputs(TaskBatch& batch) {
   std::pair<std::vector<T>, std::vector<BatchTask*>> read;
   for (BatchTask& task : batch) {
     if (auto value = task.try_input<T>()) {
@@ -134,19 +134,19 @@ std::pair<std::vector<T>, std::vector<BatchTask*>> read_inputs(Batch& batch) {
 
 }  // namespace detail
 
-// void(Batch&), void(std::vector<T>), or std::vector<R>(std::vector<T>), whose results are in the order of the inputs.
+// void(TaskBatch&), void(std::vector<T>), or std::vector<R>(std::vector<T>), whose results are in the order of the inputs.
 template <class F>
 BatchHandler make_batch_handler(F handler) {
   using Signature = detail::Signature<std::decay_t<F>>;
   using R = typename Signature::Result;
-  static_assert(Signature::count == 1, "a handler of batches takes (Batch&) or (std::vector<Input>)");
+  static_assert(Signature::count == 1, "a handler of batches takes (TaskBatch&) or (std::vector<Input>)");
   using First = std::decay_t<typename Signature::template Parameter<0>>;
-  if constexpr (std::is_same_v<First, Batch>) {
-    static_assert(std::is_void_v<R>, "a handler that takes Batch& answers through it and returns nothing");
-    return [handler = std::move(handler)](Batch& batch) mutable { handler(batch); };
+  if constexpr (std::is_same_v<First, TaskBatch>) {
+    static_assert(std::is_void_v<R>, "a handler that takes TaskBatch& answers through it and returns nothing");
+    return [handler = std::move(handler)](TaskBatch& batch) mutable { handler(batch); };
   } else {
     using Input = typename detail::ElementOf<First>::Type;
-    return [handler = std::move(handler)](Batch& batch) mutable {
+    return [handler = std::move(handler)](TaskBatch& batch) mutable {
       auto [inputs, tasks] = detail::read_inputs<Input>(batch);
       if (tasks.empty()) return;
       if constexpr (std::is_void_v<R>) {

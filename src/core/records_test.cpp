@@ -495,8 +495,8 @@ TEST(Records, UnknownEnumValuesElsewhereAreCorruption) {
   expect_bound(LaneRecord{}, LaneRecord{{"", LaneState::disabled, 0, "", ""}}, 3, decode_lane, "lane state");
   Event event;
   Event event_high;
-  event_high.type = EventType::limit_removed;
-  expect_bound(event, event_high, 64, decode_event, "event type");
+  event_high.type = EventType::redrive_completed;
+  expect_bound(event, event_high, 74, decode_event, "event type");
   event_high = event;
   event_high.state_before = PublicState::skipped;
   expect_bound(event, event_high, 11, decode_event, "state_before");

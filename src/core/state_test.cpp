@@ -451,7 +451,7 @@ TEST(Names, EveryEnumeratorHasOne) {
   expect_names(HandleKind::reclaimed, "reclaimed");
   expect_names(GrantKind::reclaim, "reclaim");
   expect_names(WorkerState::ttl_swept, "ttl_swept");
-  expect_names(EventType::limit_removed, "limit_removed", 1);
+  expect_names(EventType::redrive_completed, "redrive_completed", 1);
   expect_names(ScheduleState::deleted, "deleted");
   expect_names(OverlapPolicy::cancel_running, "cancel_running");
   expect_names(CatchUpPolicy::all, "all");
@@ -490,7 +490,7 @@ TEST(Names, ParseBackAndRefuseTheRest) {
 
 TEST(Names, FiveEventsEndAnExecution) {
   int endings = 0;
-  for (int i = 1; i <= static_cast<int>(EventType::limit_removed); ++i) {
+  for (int i = 1; i <= static_cast<int>(EventType::redrive_completed); ++i) {
     endings += is_terminal(static_cast<EventType>(i)) ? 1 : 0;
   }
   EXPECT_EQ(endings, 5);

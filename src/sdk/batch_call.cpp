@@ -16,7 +16,7 @@ void call_batch_handler(std::vector<BatchEntry>& entries, const BatchHandler& ha
   std::vector<BatchTask> tasks;
   tasks.reserve(entries.size());
   for (BatchEntry& entry : entries) tasks.emplace_back(entry);
-  Batch batch(std::move(tasks));
+  TaskBatch batch(std::move(tasks));
   Settlement rest = CompleteRequest{};
   try {
     handler(batch);
