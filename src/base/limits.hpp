@@ -30,6 +30,8 @@ inline constexpr std::size_t max_capabilities_bytes = 4096;  // joined by commas
 inline constexpr std::size_t max_policy_json_bytes = 64 * 1024;
 inline constexpr std::size_t max_retry_categories = 64;
 inline constexpr std::size_t max_failure_detail_bytes = 64 * 1024;
+inline constexpr std::size_t max_toml_line_bytes = 8192;  // of a configuration file
+inline constexpr std::size_t max_toml_name_parts = 16;
 
 // User data. These are the defaults; EngineOptions can change them up to the ceiling.
 inline constexpr std::size_t default_max_payload_bytes = 1024 * 1024;

@@ -1,8 +1,8 @@
-// Configuration files: the subset of TOML that settings need. Tables, dotted and quoted keys, strings (basic and
-// literal, on one line), whole numbers, true and false, arrays of strings, comments. Pure functions.
+// Configuration files in TOML, read by toml++. Of its values settings need strings, whole numbers, true and false and
+// arrays of strings; others are refused by name. Pure functions.
 //
-// A document is the list of its settings, each with its full name and its line; there are no nested values. Errors name
-// the line.
+// A document is the list of its settings, each with its full name and its line; tables are parts of the names. Errors
+// name the line.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,8 @@ using TomlDocument = std::vector<TomlEntry>;  // in the order of the text
 // Every error of reading and of the functions below begins with "line N: ".
 Result<TomlDocument> read_toml(std::string_view text);
 
+// The text in quotes, with escapes where they are needed.
+std::string toml_string(std::string_view text);
 // The name as written in a file: profiles.default.store
 std::string name_of(const TomlEntry& entry);
 // For callers that find an entry to be wrong.

@@ -77,7 +77,7 @@ Result<int> run_keys_list(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(keys, target->keys());
   if (arguments.has("--json")) {
-    fmt::print("{}\n", to_json(keys));
+    fmt::print("{}\n", to_json(bodies::KeysReply{keys}));
   } else if (keys.empty()) {
     fmt::print("this store has no keys yet; the first engine creates one\n");
   } else {
@@ -133,7 +133,7 @@ Result<int> run_retention(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(matched, target->run_retention(run, acting_operator(arguments)));
   if (arguments.has("--json")) {
-    fmt::print("{}\n", retention_to_json(matched, run.dry_run ? 0 : matched));
+    fmt::print("{}\n", to_json(bodies::RetentionReply{matched, run.dry_run ? 0 : matched}));
   } else {
     fmt::print("{} {}\n", counted(matched, "execution"), run.dry_run ? "would be removed" : "removed");
   }

@@ -7,7 +7,9 @@
 
 namespace flowfabric::cli {
 
-// `who` is the command. With `json` the line is {"error":{"code","message","field"}}.
+// {"error":{"code","message","field","retryable"}}, as over HTTP.
+std::string error_to_json(const Error& error);
+// `who` is the command. With `json` the line is that of error_to_json.
 int complain(const std::string& who, const Error& error, bool json);
 
 }  // namespace flowfabric::cli

@@ -75,7 +75,7 @@ Result<int> run_explain(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(description, target->describe(id));
   if (arguments.has("--json")) {
-    fmt::print("{}\n", explanation_to_json(description));
+    fmt::print("{}\n", to_json(ShownReasons{id, description.summary.public_state, description.explain}));
   } else {
     fmt::print("{}", explain_text(description));
   }
@@ -134,7 +134,8 @@ Result<int> run_steps(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(reply, step_pages(*target, id, options));
   if (arguments.has("--json")) {
-    fmt::print("{}\n", to_json(reply));
+    const std::string cursor = reply.next_position == 0 ? "" : std::to_string(reply.next_position);
+    fmt::print("{}\n", to_json(bodies::StepsReply{reply.steps, cursor}));
   } else if (reply.steps.empty()) {
     fmt::print("{}\n", options.cursor.empty() ? "no recorded steps" : "no more steps");
   } else {
@@ -165,7 +166,7 @@ Result<int> run_tags(const Arguments& arguments) {
   FF_TRY(id, parse_execution_id(arguments.operands.front()));
   FF_TRY(tags, read_or_change_tags(arguments, id));
   if (arguments.has("--json")) {
-    fmt::print("{}\n", tags_to_json(id, tags));
+    fmt::print("{}\n", to_json(ShownTags{id, tags}));
     return 0;
   }
   for (const auto& [key, value] : tags) fmt::print("{}={}\n", key, printable(value));
@@ -183,7 +184,7 @@ Result<int> run_revoke_lease(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(reply, target->revoke_lease(id, acting_operator(arguments), expected));
   if (arguments.has("--json")) {
-    fmt::print("{}\n", revocation_to_json(id, reply));
+    fmt::print("{}\n", to_json(OfExecution<RevokeReply>{id, reply}));
   } else {
     fmt::print("{} lost its lease {} and is {}\n", to_string(id), to_string(reply.lease_id),
                to_string(reply.public_state));

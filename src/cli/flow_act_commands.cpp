@@ -236,7 +236,7 @@ Result<int> run_flows_replay(const Arguments& arguments) {
   FF_TRY(confirmed, confirm(replay_question(id, request), arguments));
   if (!confirmed) return exit_declined;
   FF_TRY(reply, target->replay_flow(id, request, acting_operator(arguments)));
-  fmt::print("{}", arguments.has("--json") ? replayed_flow_to_json(id, reply) + "\n"
+  fmt::print("{}", arguments.has("--json") ? to_json(OfFlow<FlowReplayReply>{id, reply}) + "\n"
                                            : fmt::format("{} is {} again, revision {}\n", to_string(id),
                                                          to_string(reply.state), reply.revision));
   return 0;
@@ -253,7 +253,8 @@ Result<int> run_flows_cancel(const Arguments& arguments) {
                             arguments));
   if (!confirmed) return exit_declined;
   FF_TRY(reply, target->cancel_flow(id, request, acting_operator(arguments)));
-  fmt::print("{}", arguments.has("--json") ? cancelled_flow_to_json(id, reply) + "\n" : cancelled_text(id, reply));
+  fmt::print("{}",
+             arguments.has("--json") ? to_json(OfFlow<FlowCancelReply>{id, reply}) + "\n" : cancelled_text(id, reply));
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hashing.hpp"
+#include "cli/complaint.hpp"
 
 namespace flowfabric::cli {
 namespace {
@@ -10,9 +11,9 @@ namespace {
 const ExecutionId some_id = parse_execution_id("fp7-01890000-0000-7000-8000-000000000001").value();
 
 TEST(JsonOut, ErrorsAreThoseOfTheApi) {
-  EXPECT_EQ(to_json(Error{Errc::not_found, "there is no \"x\"", "ID", {}}),
+  EXPECT_EQ(error_to_json(Error{Errc::not_found, "there is no \"x\"", "ID", {}}),
             R"({"error":{"code":"not_found","message":"there is no \"x\"","field":"ID","retryable":false}})");
-  EXPECT_EQ(to_json(Error{Errc::unavailable, "b\xffse", "", {}}),
+  EXPECT_EQ(error_to_json(Error{Errc::unavailable, "b\xffse", "", {}}),
             R"({"error":{"code":"unavailable","message":"b?se","retryable":true}})");
 }
 
@@ -79,7 +80,7 @@ TEST(JsonOut, BulkReportsNameSuccessesAndFailures) {
 
 TEST(JsonOut, LanesCarryTheirCounts) {
   const LaneView lane{LaneInfo{"mail", LaneState::paused, 5, "ada", "storm", 3, "bob"}, {{PublicState::failed, 2}}};
-  EXPECT_EQ(to_json(std::vector{lane}),
+  EXPECT_EQ(to_json(ShownLanes{{lane}}),
             R"({"lanes":[{"lane":"mail","state":"paused","changed_at":5,"changed_by":"ada","reason":"storm",)"
             R"("registered_at":3,"registered_by":"bob","counts":{"failed":2}}]})");
 }

@@ -52,7 +52,7 @@ Result<int> run_lanes_list(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(lanes, target->lanes(arguments.maybe("--namespace")));
   if (arguments.has("--json")) {
-    fmt::print("{}\n", to_json(lanes));
+    fmt::print("{}\n", to_json(ShownLanes{lanes}));
   } else if (lanes.empty()) {
     fmt::print("this store has no lanes yet; the first execution on a lane creates it\n");
   } else {

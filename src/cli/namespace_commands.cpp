@@ -50,7 +50,7 @@ Result<int> run_namespaces_list(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(namespaces, target->namespaces());
   if (arguments.has("--json")) {
-    fmt::print("{}\n", to_json(namespaces));
+    fmt::print("{}\n", to_json(bodies::NamespacesReply{namespaces}));
   } else if (namespaces.empty()) {
     fmt::print("no namespace has settings of its own\n");
   } else {

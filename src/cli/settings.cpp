@@ -70,20 +70,15 @@ std::string replaced(std::string_view text, char from, char to) {
   return out;
 }
 
-Result<std::map<std::string, std::string>> settings_of_file(const std::string& path) {
+Result<Settings> settings_of_file(const std::string& path) {
   const auto text = read_text_file(path);
   if (!text) return fail(Errc::invalid_argument, "--config: " + text.error().message, "--config");
-  auto document = read_toml(*text);
-  if (!document) return fail(Errc::invalid_argument, path + ": " + document.error().message, "--config");
-  std::map<std::string, std::string> found;
-  for (const TomlEntry& entry : *document) {
-    const std::string name = name_of(entry);
-    const bool known = std::any_of(specs.begin(), specs.end(), [&](const auto& spec) { return spec.name == name; });
-    if (!known) {
-      return fail(Errc::invalid_argument, path + ": unknown setting \"" + name + "\"; --print-config lists all", name);
-    }
-    found[name] = to_text(entry.value);
+  auto found = settings_of_text(*text);
+  if (!found) {
+    const std::string& field = found.error().field;
+    return fail(Errc::invalid_argument, path + ": " + found.error().message, field.empty() ? "--config" : field);
   }
+  for (auto& [name, setting] : *found) setting.origin = "file " + path + ", " + setting.origin;
   return found;
 }
 
@@ -227,15 +222,6 @@ Result<void> read_engine(const Reader& read, EngineOptions& options) {
   return {};
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 // NAME=VALUE,NAME=VALUE. The values may be secrets, so an error message does not repeat them.
 Result<void> read_otlp_headers(const Reader& read, net::Headers& headers) {
   const auto trimmed = [](std::string_view text) {
@@ -337,10 +323,22 @@ Result<void> check_variables(const std::vector<std::string>& names) {
   return {};
 }
 
+Result<Settings> settings_of_text(std::string_view text) {
+  FF_TRY(document, read_toml(text));
+  Settings found;
+  for (const TomlEntry& entry : document) {
+    const std::string name = name_of(entry);
+    const bool known = std::any_of(specs.begin(), specs.end(), [&](const auto& spec) { return spec.name == name; });
+    if (!known) return refuse(entry, "unknown setting; --print-config lists all");
+    found[name] = {to_text(entry.value), "line " + std::to_string(entry.line)};
+  }
+  return found;
+}
+
 Result<Settings> gather_settings(const Arguments& arguments, const Environment& environment) {
   const char* named = environment("FLOWFABRIC_CONFIG");
   const std::string path = arguments.text("--config", named == nullptr ? "" : named);
-  std::map<std::string, std::string> in_file;
+  Settings in_file;
   if (!path.empty()) {
     FF_TRY(found, settings_of_file(path));
     in_file = std::move(found);
@@ -349,7 +347,7 @@ Result<Settings> gather_settings(const Arguments& arguments, const Environment& 
   for (const SettingSpec& spec : specs) {
     const std::string name(spec.name);
     Setting& setting = settings[name] = {std::string(spec.otherwise), "default"};
-    if (const auto found = in_file.find(name); found != in_file.end()) setting = {found->second, "file " + path};
+    if (const auto found = in_file.find(name); found != in_file.end()) setting = found->second;
     for (const std::string& variable : {std::string(spec.shared), spec.environment()}) {
       if (variable.empty()) continue;
       if (const char* value = environment(variable.c_str())) setting = {value, variable};
@@ -381,7 +379,7 @@ std::string print_settings(const Settings& settings) {
   std::string text;
   for (const SettingSpec& spec : specs) {
     const Setting& setting = settings.find(spec.name)->second;
-    text += fmt::format("# {}\n{} = {}", spec.about, spec.name, in_quotes(printable_value(spec.name, setting.value)));
+    text += fmt::format("# {}\n{} = {}", spec.about, spec.name, toml_string(printable_value(spec.name, setting.value)));
     text += setting.origin == "default" ? "\n" : "  # from " + setting.origin + "\n";
   }
   return text;

@@ -37,7 +37,7 @@ std::vector<OptionSpec> setting_options();
 
 struct Setting {
   std::string value;
-  std::string origin;  // "--listen", "FLOWFABRIC_LISTEN", "file ff.toml", "default"
+  std::string origin;  // "--listen", "FLOWFABRIC_LISTEN", "file ff.toml, line 3", "default"
 };
 using Settings = std::map<std::string, Setting, std::less<>>;
 using Environment = std::function<const char*(const char*)>;
@@ -45,6 +45,8 @@ using Environment = std::function<const char*(const char*)>;
 // Refuses variables of the environment that begin like ours and that nothing reads: mostly they are misspelt.
 Result<void> check_variables(const std::vector<std::string>& names);
 
+// Those in the text of a config file, with their lines as origins. Errors name the line.
+Result<Settings> settings_of_text(std::string_view text);
 // Reads all of them, including the file; refuses unknown settings in the file.
 Result<Settings> gather_settings(const Arguments& arguments, const Environment& environment);
 // As a config file, with a comment about the origin of each value.

@@ -82,7 +82,7 @@ TEST(Settings, TheCommandLineComesFirstThenTheEnvironmentThenTheFile) {
   const std::string printed = print_settings(*given.gather());
   EXPECT_NE(printed.find("pool_threads = \"1\"  # from --pool-threads"), std::string::npos);
   EXPECT_NE(printed.find("io_threads = \"2\"  # from FLOWFABRIC_IO_THREADS"), std::string::npos);
-  EXPECT_NE(printed.find("writers = \"5\"  # from file " + path), std::string::npos);
+  EXPECT_NE(printed.find("writers = \"5\"  # from file " + path + ", line 3\n"), std::string::npos);
 
   // The printed text is an equivalent config file.
   std::ofstream(path) << printed;
@@ -92,6 +92,13 @@ TEST(Settings, TheCommandLineComesFirstThenTheEnvironmentThenTheFile) {
   const auto read = again.gather();
   ASSERT_TRUE(read) << read.error().message;
   for (const auto& [name, setting] : *read) EXPECT_EQ(setting.value, expected->at(name).value) << name;
+}
+
+TEST(Settings, StrangeValuesArePrintedSoThatTheyCanBeRead) {
+  const std::string strange = "\"\\\x7f\n\u00e4";
+  const auto read = settings_of_text(print_settings(*Given{}.option("--service-name", strange).gather()));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->at("service_name").value, strange);
 }
 
 TEST(Settings, VariablesOfOtherProgramsCountAfterOurs) {
@@ -146,7 +153,10 @@ TEST(Settings, AFileIsReadWholeOrRefused) {
   given.option("--config", path);
   EXPECT_EQ(given.problem(), "--config: cannot read " + path);
   std::ofstream(path) << "listn = \"x\"\n";
-  EXPECT_EQ(given.problem(), path + ": unknown setting \"listn\"; --print-config lists all");
+  EXPECT_EQ(given.problem(), path + ": line 1: listn: unknown setting; --print-config lists all");
+  EXPECT_EQ(given.read().error().field, "listn");
+  std::ofstream(path) << "\nio_threads = 0\n";
+  EXPECT_EQ(given.problem(), "io_threads (file " + path + ", line 2): is \"0\"; must be a whole number from 1 to 64");
   std::ofstream(path) << "listen = x\n";
   EXPECT_TRUE(given.problem().starts_with(path + ": line 1: ")) << given.problem();
 }

@@ -64,7 +64,9 @@ Result<int> run_integrity(const Arguments& arguments) {
   };
   FF_TRY(checkup, check_up(*store, repair, tell));
   if (json) {
-    fmt::print("{}\n", integrity_to_json(checkup.findings, repair ? &checkup.repairs : nullptr));
+    IntegrityReport report{checkup.findings, {}};
+    if (repair) report.repairs = checkup.repairs;
+    fmt::print("{}\n", to_json(report));
   } else {
     print_summary(checkup);
   }

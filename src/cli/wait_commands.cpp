@@ -76,7 +76,7 @@ Result<int> run_waitpoints_list(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY(waits, target->waits_of(id));
   if (arguments.has("--json")) {
-    fmt::print("{}\n", waitpoints_to_json(id, waits.waitpoints));
+    fmt::print("{}\n", to_json(ShownWaitpoints{id, waits.waitpoints}));
   } else if (waits.waitpoints.empty()) {
     fmt::print("no open waitpoints\n");
   } else {
@@ -93,7 +93,7 @@ Result<int> run_waitpoints_close(const Arguments& arguments) {
   FF_TRY(target, find_target(arguments));
   FF_TRY_VOID(target->close_waitpoint(id, waitpoint, acting_operator(arguments)));
   fmt::print("{}", arguments.has("--json")
-                       ? closed_waitpoint_to_json(id, waitpoint) + "\n"
+                       ? to_json(ClosedWaitpoint{id, waitpoint}) + "\n"
                        : fmt::format("waitpoint \"{}\" of {} is closed\n", printable(waitpoint), to_string(id)));
   return 0;
 }
@@ -172,7 +172,7 @@ Result<int> run_resume(const Arguments& arguments) {
   FF_TRY(id, parse_execution_id(arguments.operands.front()));
   FF_TRY(target, find_target(arguments));
   FF_TRY_VOID(target->resume(id, acting_operator(arguments)));
-  fmt::print("{}", arguments.has("--json") ? resumed_to_json(id) + "\n" : to_string(id) + " is resumed\n");
+  fmt::print("{}", arguments.has("--json") ? to_json(Resumed{id}) + "\n" : to_string(id) + " is resumed\n");
   return 0;
 }
 

@@ -84,7 +84,7 @@ Unexpected<Error> no_such_worker(const WorkerName& worker) {
 Result<int> print_worker(const Arguments& arguments, const WorkerName& worker, const std::string& outcome,
                          const std::string& sentence) {
   if (arguments.has("--json")) {
-    fmt::print("{}\n", worker_to_json(worker.name_space, worker.instance, outcome));
+    fmt::print("{}\n", to_json(WorkerOutcome{worker.name_space, worker.instance, outcome}));
   } else {
     fmt::print("worker instance {} {}\n", worker.instance, sentence);
   }

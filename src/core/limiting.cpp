@@ -1,7 +1,6 @@
 #include "core/limiting.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
@@ -175,19 +174,7 @@ void call_back(Workspace& workspace, Slot& slot, Slot& pool, const Context& cont
   transition.record(EventType::ready, "clock", "limit");
 }
 
-// Those that were held back after the group was read.
-bool others_wait(const Workspace& workspace, const Key& pool, RouteNo route) {
-  const auto& slots = workspace.slots();
-  return std::any_of(slots.begin(), slots.end(), [&](const Slot* one) {
-    if (!one->changed || one->erased || one->execution() == nullptr) return false;
-    const Execution& execution = *one->execution();
-    const auto& held = execution.facts.limits.held;
-    return held && held->pool == pool && execution.spec.route == route;
-  });
-}
-
-// `changed`: by an earlier command of the batch.
-void call_all(Workspace& workspace, Slot& slot, bool changed, const FoundGroup& found, const Context& context) {
+void call_all(Workspace& workspace, Slot& slot, const FoundGroup& found, const Context& context) {
   for (const Key& key : found.keys) {
     Slot* one = workspace.find(key);
     if (one == nullptr || one->erased || one->execution() == nullptr) continue;
@@ -200,7 +187,7 @@ void call_all(Workspace& workspace, Slot& slot, bool changed, const FoundGroup& 
       workspace.rest_on(slot, *one);  // it waits no more, unless it was read too early
     }
   }
-  if (!found.all || (changed && others_wait(workspace, slot.key, found.route))) return;
+  if (!found.all) return;
   const auto line = line_of(*slot.pool(), found.route);
   if (line != slot.pool()->lines.end()) line->waiting = false;
 }
@@ -364,10 +351,10 @@ std::vector<GroupWanted> groups_wanted(const Workspace& workspace, const Key& du
 void pool_due(Workspace& workspace, Slot& slot, const DueCommand& command, const Context& context) {
   const LimitsRecord* limits = limits_of(workspace);
   const LimitDefinition* limit = limits == nullptr ? nullptr : limits->find(slot.pool()->limit);
-  const bool changed = std::exchange(slot.changed, true);
+  slot.changed = true;
   // Whether the limit is gone must be known for certain: its pool goes with it, and the slots in it.
   rest_on_limits(workspace, slot);
-  for (const FoundGroup& found : command.found) call_all(workspace, slot, changed, found, context);
+  for (const FoundGroup& found : command.found) call_all(workspace, slot, found, context);
   rearm(workspace, slot, context.now);
   PoolRecord& pool = *slot.pool();
   // Nobody is under a limit that was removed.

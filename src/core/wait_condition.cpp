@@ -3,6 +3,8 @@
 #include <set>
 
 #include <boost/json.hpp>
+// Compiles the library into this file, and nowhere else, so that nothing is linked.
+#include <boost/json/src.hpp>
 
 #include "base/check.hpp"
 #include "base/limits.hpp"

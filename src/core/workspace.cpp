@@ -21,6 +21,19 @@ std::optional<DueEntry> armed_entry(const Key& key, TimestampMs armed_due, const
   return DueEntry{armed_due, key, grouping.group, grouping.rank};
 }
 
+// For records whose entries follow from their own fields.
+template <class T>
+Result<void> keep(Slot& slot, Result<T> decoded) {
+  if (!decoded) return Unexpected(std::move(decoded).error());
+  if constexpr (requires { decoded->armed_due; }) slot.indexed_due = armed_entry(slot.key, decoded->armed_due);
+  if constexpr (requires { slot.record = std::make_unique<T>(); }) {
+    slot.record = std::make_unique<T>(std::move(*decoded));
+  } else {
+    slot.record = std::move(*decoded);
+  }
+  return {};
+}
+
 Result<void> decode_into(Slot& slot, const Record& record) {
   if (record.key.bytes.size() < 3) return fail(Errc::corruption, "a stored key is too short");
   switch (record.key.kind()) {
@@ -52,54 +65,15 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       slot.record = std::make_unique<FlowRecord>(std::move(flow));
       return {};
     }
-    case RecordKind::flow_name: {
-      FF_TRY(name, decode_flow_name(record.body));
-      slot.record = name;
-      return {};
-    }
-    case RecordKind::lane: {
-      FF_TRY(lane, decode_lane(record.body));
-      slot.record = std::move(lane);
-      return {};
-    }
-    case RecordKind::name_space: {
-      FF_TRY(name_space, decode_namespace(record.body));
-      slot.record = std::move(name_space);
-      return {};
-    }
-    case RecordKind::idempotency: {
-      FF_TRY(idempotency, decode_idempotency(record.body));
-      slot.indexed_due = armed_entry(record.key, idempotency.armed_due);
-      slot.record = idempotency;
-      return {};
-    }
-    case RecordKind::keyring: {
-      FF_TRY(keyring, decode_keyring(record.body));
-      slot.record = std::move(keyring);
-      return {};
-    }
-    case RecordKind::hooks: {
-      FF_TRY(hooks, decode_hooks(record.body));
-      slot.record = std::move(hooks);
-      return {};
-    }
-    case RecordKind::api_keys: {
-      FF_TRY(api_keys, decode_api_keys(record.body));
-      slot.record = std::move(api_keys);
-      return {};
-    }
-    case RecordKind::worker: {
-      FF_TRY(worker, decode_worker(record.body));
-      slot.indexed_due = armed_entry(record.key, worker.armed_due);
-      slot.record = std::move(worker);
-      return {};
-    }
-    case RecordKind::schedule: {
-      FF_TRY(schedule, decode_schedule(record));
-      slot.indexed_due = armed_entry(record.key, schedule.armed_due);
-      slot.record = std::make_unique<ScheduleRecord>(std::move(schedule));
-      return {};
-    }
+    case RecordKind::flow_name: return keep(slot, decode_flow_name(record.body));
+    case RecordKind::lane: return keep(slot, decode_lane(record.body));
+    case RecordKind::name_space: return keep(slot, decode_namespace(record.body));
+    case RecordKind::idempotency: return keep(slot, decode_idempotency(record.body));
+    case RecordKind::keyring: return keep(slot, decode_keyring(record.body));
+    case RecordKind::hooks: return keep(slot, decode_hooks(record.body));
+    case RecordKind::api_keys: return keep(slot, decode_api_keys(record.body));
+    case RecordKind::worker: return keep(slot, decode_worker(record.body));
+    case RecordKind::schedule: return keep(slot, decode_schedule(record));
     case RecordKind::limit_pool: {
       FF_TRY(pool, decode_pool(record));
       slot.indexed_due = armed_entry(record.key, pool.armed_due, grouping(pool));

@@ -20,13 +20,6 @@ bool served_before(const ReadyEntry& a, const ReadyEntry& b) {
   return a.key < b.key;
 }
 
-void add_missing(std::vector<Key>& keys, std::vector<Key> more) {
-  for (Key& key : more) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
-  }
-}
-
-// A batch may have thousands of keys; the quadratic check above is for the few keys of one command.
 void remove_duplicates(std::vector<Key>& keys) {
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
@@ -125,7 +118,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
       auto touched = keys_touched((*command)->command);
       commands_.push_back({std::move(*command), std::move(touched), std::nullopt, false});
     } else if (auto* claim = std::get_if<ClaimPtr>(&piece)) {
-      claims_.push_back({*claim, {}, {}, {}, {}, 0, false, {}});
+      claims_.push_back({*claim, {}, {}, {}, {}, 0, false, false, {}});
       order_.emplace_back(&claims_.back());
     } else {
       sweeping_ = true;
@@ -166,6 +159,7 @@ Result<void> Batch::read_decide_commit() {
   FF_TRY_VOID(read_more());
   FF_TRY_VOID(find_held_back());
   decide_all();
+  FF_TRY_VOID(let_parked_claims_join());
   FF_TRY_VOID(load_payloads());
   FF_TRY_VOID(load_steps());
   FF_TRY_VOID(load_inputs());
@@ -196,28 +190,30 @@ std::vector<Key> Batch::missing_keys() {
   return keys;
 }
 
+// Adds what these claims need: a search, and the records that decide about them.
+void Batch::request_for_claims(std::span<ClaimState> claims, ReadRequest& request) {
+  std::map<RouteNo, Wanted> demand;
+  for (ClaimState& state : claims) {
+    const ClaimRequest& claim = state.queued->request;
+    state.queued->seen = runtime_.parking_.signature(claim);
+    state.covered = runtime_.routes_.covered(claim.lanes, claim.capabilities);
+    // A repeated claim searches a little further, past the entries that it could not take.
+    const std::uint64_t wanted =
+        claim.max_executions + static_cast<std::uint64_t>(state.queued->stale) + state.queued->look_past;
+    for (const RouteNo route : state.covered) demand[route][claim.name_space] += wanted;
+    for (const auto& lane : claim.lanes) request.keys.push_back(lane_key(lane));
+    request.keys.push_back(worker_key(claim.worker_namespace, claim.worker_instance_id));
+  }
+  if (!claims.empty()) request.keys.push_back(limits_key());
+  remove_duplicates(request.keys);
+  for (const auto& [route, wanted] : demand) add_demands(route, wanted, request.ready);
+}
+
 ReadRequest Batch::first_request() {
   ReadRequest request;
   request.keys = missing_keys();
-  std::map<RouteNo, Wanted> demand;
-  std::vector<Key> lane_keys;
-  for (ClaimState& state : claims_) {
-    state.queued->seen = runtime_.parking_.signature(state.queued->request);
-    state.covered = runtime_.routes_.covered(state.queued->request.lanes, state.queued->request.capabilities);
-    // A repeated claim searches a little further, past the entries that it could not take.
-    const std::uint64_t wanted = state.queued->request.max_executions +
-                                 static_cast<std::uint64_t>(state.queued->stale) + state.queued->look_past;
-    for (const RouteNo route : state.covered) demand[route][state.queued->request.name_space] += wanted;
-    std::vector<Key> lanes;
-    for (const auto& lane : state.queued->request.lanes) lanes.push_back(lane_key(lane));
-    lanes.push_back(worker_key(state.queued->request.worker_namespace, state.queued->request.worker_instance_id));
-    add_missing(lane_keys, std::move(lanes));
-  }
-  for (Key& key : lane_keys) request.keys.push_back(std::move(key));
-  if (!claims_.empty()) request.keys.push_back(limits_key());
+  request_for_claims(claims_, request);
   if (!commands_.empty()) request.hold = commands_.front().queued->contended;
-  remove_duplicates(request.keys);
-  for (const auto& [route, wanted] : demand) add_demands(route, wanted, request.ready);
   request.want_routes = !claims_.empty();
   request.routes_seen = runtime_.routes_seen_.at(&session_);
   return request;
@@ -544,6 +540,45 @@ void Batch::decide_claim(ClaimState& state) {
   }
 }
 
+// What the commands have made claimable. Nodes of flows start after the commit that ends the nodes before them.
+std::vector<ReadyEntry> Batch::newly_ready() const {
+  std::vector<ReadyEntry> entries;
+  for (const CommandState& state : commands_) {
+    for (const Key& key : state.touched) {
+      const Slot* slot = key.kind() == RecordKind::execution ? workspace_.find(key) : nullptr;
+      if (slot == nullptr || !slot->changed || slot->erased || slot->indexed_ready || slot->execution() == nullptr)
+        continue;
+      if (slot->execution()->spec.member) continue;
+      if (auto entry = ready_entry(*slot->execution())) entries.push_back(std::move(*entry));
+    }
+  }
+  return entries;
+}
+
+// Claims that wait for what this batch has just made claimable (by a signal, or a lease that was given back) lease it in the
+// same commit. Those that wait for a create have joined before (Runtime::join_parked_claims).
+Result<void> Batch::let_parked_claims_join() {
+  if (sweeping_ || !claims_.empty() || runtime_.parking_.parked_claims() == 0) return {};
+  for (const CommandState& state : commands_) {
+    if (state.queued->contended || others_decide_by(state.queued->command)) return {};
+  }
+  for (ReadyEntry& entry : newly_ready()) {
+    for (ClaimPtr& claim : runtime_.parking_.wake({entry.route, entry.name_space}, 1)) {
+      claims_.push_back({std::move(claim), {}, {}, {}, {}, 0, false, false, {}});
+    }
+    offer(std::move(entry));
+  }
+  if (claims_.empty()) return {};
+  ReadRequest request;
+  request_for_claims(claims_, request);
+  std::erase_if(request.keys, [&](const Key& key) { return workspace_.knows(key); });
+  FF_TRY(reply, session_.read(request));
+  FF_TRY_VOID(take_in(reply, request));
+  FF_TRY_VOID(read_more());
+  for (ClaimState& state : claims_) decide_claim(state);
+  return {};
+}
+
 // All leases of this batch, through claims or grants.
 std::vector<ClaimedExecution*> Batch::given_out() {
   std::vector<ClaimedExecution*> all;
@@ -586,6 +621,13 @@ Result<void> Batch::load_payloads() {
   return {};
 }
 
+// What this batch itself writes is newer than what is stored.
+bool Batch::writes(const SatelliteName& name) const {
+  const Slot* slot = workspace_.find(name.root);
+  return slot != nullptr && std::any_of(slot->satellites.begin(), slot->satellites.end(),
+                                        [&](const Satellite& satellite) { return satellite.name == name; });
+}
+
 // Brings along what earlier runs of the handlers have recorded: steps in their order until the limit in bytes is reached,
 // and the checkpoint.
 Result<void> Batch::load_steps() {
@@ -606,11 +648,13 @@ Result<void> Batch::load_steps() {
   if (names.empty()) return {};
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  FF_TRY(satellites, session_.read_satellites(names));
-  for (Satellite& satellite : satellites) bodies[satellite.name] = std::move(satellite.body);
+  std::erase_if(names, [&](const SatelliteName& name) { return writes(name); });
+  if (!names.empty()) {
+    FF_TRY(satellites, session_.read_satellites(names));
+    for (Satellite& satellite : satellites) bodies[satellite.name] = std::move(satellite.body);
+  }
   for (ClaimedExecution* claim : given_out()) {
     const Slot& slot = workspace_.at(execution_key(claim->execution_id));
-    // What this batch itself writes is newer.
     for (const Satellite& satellite : slot.satellites) bodies[satellite.name] = satellite.body;
     FF_TRY_VOID(put_steps(*claim, slot, bodies));
   }

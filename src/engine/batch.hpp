@@ -3,6 +3,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "core/decide.hpp"
@@ -77,6 +78,7 @@ class Batch {
   void still_holds_leases(const DeadWorker& worker);
   Result<void> find_leases_of_the_dead();
   std::vector<Key> missing_keys();
+  void request_for_claims(std::span<ClaimState> claims, ReadRequest& request);
   ReadRequest first_request();
   Result<void> take_in(const ReadReply& reply, const ReadRequest& request);
   void take_due(const ReadReply& reply);
@@ -90,6 +92,9 @@ class Batch {
   Offer* best_offer(const ClaimState& state);
   void offer(ReadyEntry entry);
   void offer_newly_ready(const Key& key);
+  std::vector<ReadyEntry> newly_ready() const;
+  Result<void> let_parked_claims_join();
+  bool writes(const SatelliteName& name) const;
   Result<void> load_payloads();
   Result<void> load_steps();
   // batch_flows.cpp

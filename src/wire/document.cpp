@@ -226,7 +226,7 @@ std::string_view to_string(Value::Kind kind) {
   return "";
 }
 
-Result<Value> parse_document(std::string_view text, std::size_t max_depth) {
+Result<Value> parse_document(std::string_view text, std::size_t max_depth, std::string_view what) {
   json::parse_options options;
   options.max_depth = max_depth;
   json::basic_parser<Nothing> parser(options);
@@ -234,12 +234,12 @@ Result<Value> parse_document(std::string_view text, std::size_t max_depth) {
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (error == json::error::too_deep) {
     return fail(Errc::invalid_argument,
-                "the body is nested too deeply; allowed: " + std::to_string(max_depth) + " levels", "body");
+                std::string(what) + " is nested too deeply; allowed: " + std::to_string(max_depth) + " levels", "body");
   }
   if (!error && used < text.size()) error = json::error::extra_data;
   if (error) {
-    return fail(Errc::invalid_argument, "the body is not JSON: " + error.message() + " at byte " + std::to_string(used),
-                "body");
+    return fail(Errc::invalid_argument,
+                std::string(what) + " is not JSON: " + error.message() + " at byte " + std::to_string(used), "body");
   }
   Scanner scanner(text);
   return scanner.value();

@@ -34,7 +34,7 @@ class Value {
   std::optional<std::int64_t> whole_number() const;
 
  private:
-  friend Result<Value> parse_document(std::string_view text, std::size_t max_depth);
+  friend Result<Value> parse_document(std::string_view text, std::size_t max_depth, std::string_view what);
   friend class Scanner;
   explicit Value(std::string_view raw) : raw_(raw) {}
 
@@ -53,7 +53,8 @@ inline constexpr std::size_t max_user_depth = 500;
 // Requests and replies wrap it in a few more levels.
 inline constexpr std::size_t max_document_depth = max_user_depth + 12;
 
-// Refuses text that is not one JSON value in valid UTF-8 or that is nested deeper.
-Result<Value> parse_document(std::string_view text, std::size_t max_depth = max_document_depth);
+// Refuses text that is not one JSON value in valid UTF-8 or that is nested deeper. `what` begins the error message.
+Result<Value> parse_document(std::string_view text, std::size_t max_depth = max_document_depth,
+                             std::string_view what = "the body");
 
 }  // namespace flowfabric::wire

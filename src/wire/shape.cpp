@@ -5,7 +5,7 @@ namespace flowfabric::wire {
 std::string path_of(const At& at) {
   if (at.up == nullptr) return {};
   const std::string before = path_of(*at.up);
-  if (at.name.empty()) return before + "[" + std::to_string(at.index) + "]";
+  if (at.name.data() == nullptr) return before + "[" + std::to_string(at.index) + "]";
   return before.empty() ? std::string(at.name) : before + "." + std::string(at.name);
 }
 

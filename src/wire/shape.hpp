@@ -33,7 +33,7 @@ namespace flowfabric::wire {
 
 struct At {
   const At* up = nullptr;
-  std::string_view name{};
+  std::string_view name{};  // null in an array: a name may be empty
   std::size_t index = 0;
   bool newer = false;  // of the whole document: it may come from a newer program with more fields
 };
@@ -148,6 +148,23 @@ struct Special {
   std::string_view about;
   bool required = false;
 };
+
+// The fields of a member as fields of the object around it. `Inner` is a field of the member.
+template <auto outer, class Inner>
+struct Inside {
+  std::string_view name;
+  std::string_view about;
+  bool required;
+  Inner field;
+};
+template <auto outer, class... Fields>
+constexpr auto inside(const std::tuple<Fields...>& fields) {
+  return std::apply(
+      [](const auto&... each) {
+        return std::tuple{Inside<outer, Fields>{each.name, each.about, each.required, each}...};
+      },
+      fields);
+}
 
 template <>
 struct Codec<bool> {
@@ -380,6 +397,11 @@ Result<void> read_field(const Special<Functions>&, const Value& value, const At&
   return Functions::read(value, at, out);
 }
 
+template <auto outer, class Inner, class Whole>
+Result<void> read_field(const Inside<outer, Inner>& inside, const Value& value, const At& at, Whole& out) {
+  return read_field(inside.field, value, at, out.*outer);
+}
+
 template <class Object, class Member>
 bool is_always_written(const Field<Object, Member>& field) {
   return !field.omit_unset && !requires(Member value) { value.has_value(); };
@@ -387,6 +409,11 @@ bool is_always_written(const Field<Object, Member>& field) {
 template <class Functions>
 bool is_always_written(const Special<Functions>&) {
   return requires { Functions::always_written; };
+}
+
+template <auto outer, class Inner>
+bool is_always_written(const Inside<outer, Inner>& inside) {
+  return is_always_written(inside.field);
 }
 
 template <class Object, class Member, class Whole>
@@ -402,6 +429,11 @@ bool is_present(const Special<Functions>&, const Object& object) {
   return Functions::present(object);
 }
 
+template <auto outer, class Inner, class Whole>
+bool is_present(const Inside<outer, Inner>& inside, const Whole& object) {
+  return is_present(inside.field, object.*outer);
+}
+
 template <class Object, class Member, class Whole>
 void write_field(Writer& writer, const Field<Object, Member>& field, const Whole& object) {
   Codec<Member>::write(writer, object.*(field.member));
@@ -409,6 +441,11 @@ void write_field(Writer& writer, const Field<Object, Member>& field, const Whole
 template <class Functions, class Object>
 void write_field(Writer& writer, const Special<Functions>&, const Object& object) {
   Functions::write(writer, object);
+}
+
+template <auto outer, class Inner, class Whole>
+void write_field(Writer& writer, const Inside<outer, Inner>& inside, const Whole& object) {
+  write_field(writer, inside.field, object.*outer);
 }
 
 // The schemas of what has bounds.
@@ -434,6 +471,11 @@ std::string field_schema(const Field<Object, Member>& field, Schemas& schemas) {
 template <class Functions>
 std::string field_schema(const Special<Functions>&, Schemas& schemas) {
   return Functions::schema(schemas);
+}
+
+template <auto outer, class Inner>
+std::string field_schema(const Inside<outer, Inner>& inside, Schemas& schemas) {
+  return field_schema(inside.field, schemas);
 }
 
 // A schema with a description.
@@ -496,7 +538,14 @@ struct Codec<T> {
         Shape<T>::fields);
     if (outcome) return std::move(*outcome);
     if (may_be_newer(here)) return {};
-    return refuse(here, "unknown field");
+    return refuse(here, "unknown field; allowed: " + names_of_fields());
+  }
+
+  static std::string names_of_fields() {
+    std::string names;
+    std::apply([&](const auto&... fields) { ((names += (names.empty() ? "" : ", ") + std::string(fields.name)), ...); },
+               Shape<T>::fields);
+    return names;
   }
 
   static Result<void> check_required(const std::vector<std::string_view>& seen, const At& at) {

@@ -126,10 +126,16 @@ TEST_P(EngineWaits, waiting_claim_is_woken_by_the_signal) {
   auto waiting = engine().claim_later(ask_and_wait(60000));
   engine().settle();
   EXPECT_FALSE(waiting.done());
-  signal(id, "paid");
+  signal(id, "paid", "100 EUR");
   engine().settle();
   ASSERT_TRUE(waiting.done());
-  EXPECT_EQ(ids_of(value_of(waiting.get())), std::vector{id});
+  const auto claims = value_of(waiting.get());
+  ASSERT_EQ(ids_of(claims), std::vector{id});
+  // It comes along although the same commit has written it.
+  ASSERT_TRUE(claims[0].last_wait);
+  ASSERT_EQ(claims[0].last_wait->signals.size(), 1u);
+  EXPECT_EQ(claims[0].last_wait->signals[0].payload, "100 EUR");
+  EXPECT_EQ(claims[0].steps.size(), 1u);
 }
 
 // S1

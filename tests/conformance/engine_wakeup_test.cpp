@@ -181,11 +181,9 @@ TEST_P(EngineWakeups, a_wake_up_of_a_claim_whose_batch_failed_goes_to_the_next_c
   const ClaimedExecution held = engine().take();
   const auto woken = engine().claim_later(ask_and_wait(an_hour_ms));
   const auto behind = engine().claim_later(ask_and_wait(an_hour_ms));
-  engine().runtime().submit(ReleaseHeldCommand{engine().fence(held)}, [&](const Result<Reply>& reply) {
-    EXPECT_TRUE(reply);
-    watch_->refuse_commits = Error{Errc::unavailable, "the disk is full", {}, {}};
-  });
-  engine().settle();
+  value_of(engine().call(DelayCommand{engine().fence(held), 0, 1000}));
+  after_commit_ = [&] { watch_->refuse_commits = Error{Errc::unavailable, "the disk is full", {}, {}}; };
+  engine().advance(1000);
   ASSERT_TRUE(woken.done());
   EXPECT_EQ(refusal(woken.get()), Errc::unavailable);
   ASSERT_FALSE(behind.done()) << "one execution wakes one claim";
@@ -193,6 +191,37 @@ TEST_P(EngineWakeups, a_wake_up_of_a_claim_whose_batch_failed_goes_to_the_next_c
   engine().advance(2000);
   ASSERT_TRUE(behind.done());
   EXPECT_EQ(ids_of(*behind.get()), std::vector{id});
+}
+
+// As those do that wait for a create.
+TEST_P(EngineWakeups, a_claim_that_waits_leases_what_was_given_back_in_the_same_commit) {
+  const ExecutionId id = make(job());
+  const ClaimedExecution held = engine().take();
+  const auto claims = engine().claim_later(ask_and_wait(an_hour_ms));
+  const auto behind = engine().claim_later(ask_and_wait(an_hour_ms));
+  const int before = watch_->commits;
+  value_of(engine().call(ReleaseHeldCommand{engine().fence(held)}));
+  ASSERT_TRUE(claims.done());
+  EXPECT_EQ(ids_of(*claims.get()), std::vector{id});
+  EXPECT_EQ(watch_->commits - before, 1);
+  EXPECT_FALSE(behind.done());
+  EXPECT_EQ(engine().history(id),
+            (Events{EventType::created, EventType::claimed, EventType::released, EventType::resumed}));
+  make(job());
+  EXPECT_TRUE(behind.done()) << "who did not get it is woken by what comes next";
+}
+
+TEST_P(EngineWakeups, a_claim_that_joined_a_command_that_turned_out_stale_still_gets_the_work) {
+  SKIP_WHERE_BATCHES_TAKE_TURNS();
+  const ExecutionId id = make(job());
+  const ClaimedExecution held = engine().take();
+  const auto claims = engine().claim_later(ask_and_wait(an_hour_ms));
+  after_search_ = [&] { tag(id); };  // between what the joined claim reads and the commit
+  const int before = watch_->commits;
+  value_of(engine().call(ReleaseHeldCommand{engine().fence(held)}));
+  EXPECT_GT(watch_->commits - before, 1);
+  ASSERT_TRUE(claims.done());
+  EXPECT_EQ(ids_of(*claims.get()), std::vector{id});
 }
 
 TEST_P(EngineWakeups, candidates_of_a_failed_batch_are_announced_to_other_engines) {

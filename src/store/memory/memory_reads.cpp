@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "store/log_filter.hpp"
 #include "store/memory/memory_database.hpp"
 
 namespace flowfabric {
@@ -44,10 +45,7 @@ bool matches(const Listing& listing, const ListQuery& query) {
 }
 
 bool matches(const LogEntry& entry, const LogQuery& query) {
-  if (query.name_space && entry.name_space != *query.name_space) return false;
-  if (query.lane && entry.lane != *query.lane) return false;
-  if (query.root && entry.root != *query.root) return false;
-  return query.types.empty() || contains(query.types, entry.type);
+  return (!query.root || entry.root == *query.root) && wants(query, entry);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/hashing.hpp"
+#include "store/log_filter.hpp"
 
 namespace flowfabric::postgres {
 namespace {
@@ -85,11 +86,6 @@ Params chain_params(const Key& root, const Position& after, std::int64_t limit, 
   params.bytes(root.bytes).int8(static_cast<std::int64_t>(after.xid)).int4(after.n).int8(limit);
   params.int4(beyond_horizon ? 1 : 0);
   return params;
-}
-
-bool matches(const LogQuery& query, const LogEntry& entry) {
-  return (!query.name_space || *query.name_space == entry.name_space) && (!query.lane || *query.lane == entry.lane) &&
-         (query.types.empty() || std::find(query.types.begin(), query.types.end(), entry.type) != query.types.end());
 }
 
 // What read_state says.
@@ -208,7 +204,7 @@ Position fill(LogPage& page, const Look& look, const LogQuery& query, const Posi
     next = position;
     if (packed.empty()) continue;
     LogEntry entry = unpack(packed);
-    if (!matches(query, entry)) continue;
+    if (!wants(query, entry)) continue;
     page.entries.push_back({encode(Cursor{look.state.incarnation, position}), std::move(entry)});
   }
   const bool all_seen = page.entries.size() < query.limit && !look.cut;

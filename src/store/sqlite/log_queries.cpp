@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/hashing.hpp"
+#include "store/log_filter.hpp"
 #include "store/sqlite/log_pages.hpp"
 #include "store/sqlite/queries.hpp"
 
@@ -47,12 +48,6 @@ LoggedEntry logged_entry(std::int64_t log_id, std::int64_t seq, const PageEntry&
   return LoggedEntry{encode_position(log_id, seq), std::move(copy)};
 }
 
-bool matches(const LogQuery& query, const PageEntry& entry) {
-  if (query.name_space && entry.name_space != *query.name_space) return false;
-  if (query.lane && entry.lane != *query.lane) return false;
-  return query.types.empty() || std::find(query.types.begin(), query.types.end(), entry.type) != query.types.end();
-}
-
 // The number to start after, if this log has ever reached it.
 Result<std::int64_t> start_of(const std::string& after, const LogState& log) {
   if (after.empty()) return 0;
@@ -82,7 +77,7 @@ void read_entries(std::int64_t first, const std::vector<PageEntry>& entries, Rea
   for (auto i = static_cast<std::size_t>(seen); i < entries.size() && !reading.full(); ++i) {
     reading.seq = first + static_cast<std::int64_t>(i);
     ++reading.examined;
-    if (entries[i].root.empty() || !matches(reading.query, entries[i])) continue;
+    if (entries[i].root.empty() || !wants(reading.query, entries[i])) continue;
     reading.entries.push_back(logged_entry(reading.log_id, reading.seq, entries[i]));
   }
 }
@@ -125,7 +120,7 @@ Result<bool> read_chain(Database& database, Reading& reading) {
   while (seq > reading.seq) {
     FF_TRY(found, pages.find(seq, query.root->bytes));
     if (found.entry == nullptr) return fail(Errc::corruption, "the log has lost a part of this record's history");
-    if (matches(query, *found.entry)) oldest.push_front(logged_entry(reading.log_id, seq, *found.entry));
+    if (wants(query, *found.entry)) oldest.push_front(logged_entry(reading.log_id, seq, *found.entry));
     if (oldest.size() > query.limit) oldest.pop_back();
     seq = found.entry->previous;
   }
