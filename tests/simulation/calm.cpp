@@ -223,6 +223,7 @@ void World::drain() {
   }
   seal_all_flows();
   delete_all_schedules();
+  cancel_all_redrives();
   if (random_.chance(300)) remove_all_limits();
   settle();
   for (int round = 0; round < most_drain_rounds; ++round) {
@@ -250,6 +251,9 @@ void World::outlive_everything() {
   }
   if (!watcher_->store().scan(RecordKind::flow_name, {}, 1)->empty()) {
     violated("nothing is kept for ever", "the name of a node");
+  }
+  if (!watcher_->store().scan(RecordKind::dead_letter, {}, 1)->empty()) {
+    violated("nothing is kept for ever", "a dead letter");
   }
   for (const auto& [key, shadow] : watcher_->workers()) {
     if (!shadow.removed) violated("nothing is kept for ever", "{}", shadow.record.info.worker_instance_id);

@@ -100,6 +100,8 @@ void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
     limits_are_new_ = true;
   } else if (key.kind() == RecordKind::limit_pool) {
     pool_changed(key, change.action == RootChange::Action::erase);
+  } else if (key.kind() == RecordKind::redrive) {
+    redrive_changed(key, change.action == RootChange::Action::erase);
   }
   if (key.kind() == RecordKind::idempotency) {
     idempotency_.erase(key);
@@ -166,6 +168,7 @@ void Watcher::changed(const Key& key, TimestampMs latest_ms) {
   shadow.execution = std::move(now);
   shadow.life.compare(shadow.execution.facts);
   check_waits(shadow, before, events);
+  if (!is_new) check_redriven(key, shadow, before);
   note_lease(shadow);
   const auto& lease = shadow.execution.facts.lease;
   if (lease && (!before.lease || before.lease->lease_epoch != lease->lease_epoch)) note_start_under_limits(key, shadow);
@@ -417,7 +420,7 @@ void Watcher::check_everything() {
   for (const RecordKind kind :
        {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency, RecordKind::keyring,
         RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule,
-        RecordKind::limits, RecordKind::limit_pool}) {
+        RecordKind::limits, RecordKind::limit_pool, RecordKind::dead_letter, RecordKind::redrive}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);

@@ -203,6 +203,8 @@ class World final : public Environment {
   ScheduleRequest random_schedule();
   void operate_on_schedule();
   void delete_all_schedules();
+  void operate_on_redrive();
+  void cancel_all_redrives();
   LimitRequest random_limit();
   void operate_on_limit();
   void remove_all_limits();

@@ -1,0 +1,43 @@
+// What redrives promise: each execution is replayed at most once by one of them, and none is left out.
+#include "simulation/watcher_parts.hpp"
+
+namespace flowfabric::simulation {
+
+// All that are failed now, as everybody can see, are meant.
+void Watcher::redrive_was_asked_for(const Uuid& id) {
+  auto& failed = asked_[id];
+  for (const auto& [key, shadow] : shadows_) {
+    const Facts& facts = shadow.execution.facts;
+    if (shadow.removed || facts.phase != Phase::terminal || facts.outcome != Outcome::failed) continue;
+    failed[key] = {shadow.incarnation, facts.replay_count};
+  }
+}
+
+void Watcher::check_redriven(const Key& key, const Shadow& shadow, const Facts& before) {
+  const Facts& now = shadow.execution.facts;
+  if (now.replay_count == before.replay_count || !now.letter.redriven_by) return;
+  const std::string reason = std::string(redrive_reason) + to_string(*now.letter.redriven_by);
+  if (!now.pending || !now.pending->reason.starts_with(reason)) return;
+  if (!redriven_.emplace(key, shadow.incarnation, *now.letter.redriven_by).second) {
+    violated("a redrive replays each execution once", "{} was replayed again by {}", name_of(key), reason);
+  }
+}
+
+void Watcher::redrive_changed(const Key& key, bool erased) {
+  if (erased) return;
+  new_events(key, other_positions_[key]);
+  const RedriveRecord now = ok(decode_redrive(ok(store_->load({key})).front()));
+  const bool ends = now.state == RedriveState::completed && redrives_[now.id].state != RedriveState::completed;
+  redrives_[now.id] = now;
+  if (!ends) return;
+  for (const auto& [failed, life] : asked_[now.id]) {
+    const Shadow& shadow = shadows_.at(failed);
+    const Facts& facts = shadow.execution.facts;
+    if (shadow.removed || shadow.incarnation != life.first || facts.replay_count != life.second) continue;
+    if (shadow.execution.spec.name_space != now.name_space || facts.member) continue;
+    if (facts.replay_count >= shadow.execution.spec.policy.max_replays) continue;
+    violated("a redrive leaves none out", "{} is still as it failed", name_of(failed));
+  }
+}
+
+}  // namespace flowfabric::simulation
