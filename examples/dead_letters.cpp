@@ -35,8 +35,8 @@ int run() {
   auto dead = client->list_dead_letters();
   if (!dead) return complain(dead.error());
   for (const auto& group : dead->groups) {
-    std::printf("%s  %d of kind %s: %s\n", group.fingerprint.c_str(), static_cast<int>(group.count),
-                group.kind.c_str(), group.message.c_str());
+    std::printf("%s  %d of kind %s: %s\n", group.fingerprint.c_str(), static_cast<int>(group.count), group.kind.c_str(),
+                group.message.c_str());
   }
   mail_server_is_up = true;
   flowfabric::RedriveRequest request;

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include <flowfabric/convert.hpp>
+#include <flowfabric/dead_letters.hpp>
 #include <flowfabric/flows.hpp>
 #include <flowfabric/operations.hpp>
-#include <flowfabric/dead_letters.hpp>
 #include <flowfabric/schedules.hpp>
 
 namespace flowfabric {

@@ -115,11 +115,11 @@ struct RedriveRequest : RedriveSelection {
 
 // Why dead letters were not replayed. Values are stored; append only.
 enum class RedriveRefusal : std::uint8_t {
-  max_replays,   // the policy allows no more replays
-  flow_node,     // it is a node of a flow, which is replayed instead
-  not_failed,    // one of `execution_ids` that is not failed, any more or at all
-  not_found,     // one of `execution_ids` that does not exist in the namespace
-  damaged,       // its stored record cannot be decoded
+  max_replays,  // the policy allows no more replays
+  flow_node,    // it is a node of a flow, which is replayed instead
+  not_failed,   // one of `execution_ids` that is not failed, any more or at all
+  not_found,    // one of `execution_ids` that does not exist in the namespace
+  damaged,      // its stored record cannot be decoded
 };
 
 std::string_view to_string(RedriveRefusal value);
@@ -137,11 +137,11 @@ struct RedriveInfo {
   RedriveState state = RedriveState::running;
   RedriveSelection selection{};
   std::string rate{};
-  std::uint64_t found = 0;     // dead letters that could be meant when it was made
+  std::uint64_t found = 0;  // dead letters that could be meant when it was made
   std::uint64_t replayed = 0;
-  std::uint64_t refused = 0;   // see `refusals`
-  std::uint64_t left = 0;      // that it has still to look at, at most
-  std::uint64_t failed_again = 0;         // those that it replayed and that are failed now
+  std::uint64_t refused = 0;               // see `refusals`
+  std::uint64_t left = 0;                  // that it has still to look at, at most
+  std::uint64_t failed_again = 0;          // those that it replayed and that are failed now
   std::vector<RefusedRedrive> refusals{};  // the first hundred
   TimestampMs created_at = 0;
   TimestampMs changed_at = 0;
@@ -149,9 +149,9 @@ struct RedriveInfo {
   TimestampMs next_at = 0;  // when it goes on, if its rate makes it wait
   std::string created_by{};
   std::string changed_by{};
-  std::string reason{};       // of the one who made it
-  bool duplicate = false;     // in the reply to a call that was repeated with the same idempotency key
-  std::string damage{};       // why the stored record cannot be decoded, in listings
+  std::string reason{};    // of the one who made it
+  bool duplicate = false;  // in the reply to a call that was repeated with the same idempotency key
+  std::string damage{};    // why the stored record cannot be decoded, in listings
 
   friend bool operator==(const RedriveInfo&, const RedriveInfo&) = default;
 };

@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
+#include <flowfabric/dead_letters.hpp>
 #include <flowfabric/flows.hpp>
 #include <flowfabric/hooks.hpp>
-#include <flowfabric/dead_letters.hpp>
 #include <flowfabric/limits.hpp>
 #include <flowfabric/operations.hpp>
 #include <flowfabric/result.hpp>

@@ -53,8 +53,7 @@ Result<RedriveInfo> create_redrive(Call& call, RedriveBody body) {
 
 Route redrive_action(RedriveAction action, const std::string& verb, std::string summary) {
   return blocking_route<ReasonBody, RedriveInfo>(
-      ApiRole::operating, "POST", one_redrive + "/" + verb, std::move(summary),
-      [action](Call& call, ReasonBody body) {
+      ApiRole::operating, "POST", one_redrive + "/" + verb, std::move(summary), [action](Call& call, ReasonBody body) {
         return call.engine().change_redrive(call.parameter("redrive_id"), action,
                                             call.as_operator(std::move(body.reason)));
       });
@@ -69,23 +68,25 @@ std::vector<QueryParameter> with_paging(std::vector<QueryParameter> query) {
 
 std::vector<Route> dead_letter_routes() {
   return {
-      described(blocking_route<Nothing, ListDeadLettersReply>(
-                    ApiRole::viewer, "GET", "/v1/dead-letters", "List failed executions in groups of equal failures.",
-                    list_dead_letters,
-                    with_paging({{"namespace", "Only executions of this namespace."},
-                                 {"lane", "Only executions on this lane."},
-                                 {"kind", "Only executions of this kind."}})),
-                "The largest group comes first. Counts change while pages are read: a group may appear twice or be left "
-                "out then."),
-      blocking_route<Nothing, DeadLetterDetails>(
-          ApiRole::viewer, "GET", "/v1/dead-letters/{fingerprint}",
-          "Get a group of failed executions, with a page of them.", get_dead_letters,
-          with_paging({{"namespace", "The namespace of the group (default)."}})),
-      described(blocking_route<RedriveBody, RedriveInfo>(ApiRole::operating, "POST", "/v1/redrives",
-                                                         "Replay many failed executions, at a rate.", create_redrive, {},
-                                                         201),
-                "What is meant has to be selected: by fingerprints, by ids, by other fields, or all. It covers what has "
-                "failed by now. The server goes on with it in the background; each execution is replayed at most once."),
+      described(
+          blocking_route<Nothing, ListDeadLettersReply>(
+              ApiRole::viewer, "GET", "/v1/dead-letters", "List failed executions in groups of equal failures.",
+              list_dead_letters,
+              with_paging({{"namespace", "Only executions of this namespace."},
+                           {"lane", "Only executions on this lane."},
+                           {"kind", "Only executions of this kind."}})),
+          "The largest group comes first. Counts change while pages are read: a group may appear twice or be left "
+          "out then."),
+      blocking_route<Nothing, DeadLetterDetails>(ApiRole::viewer, "GET", "/v1/dead-letters/{fingerprint}",
+                                                 "Get a group of failed executions, with a page of them.",
+                                                 get_dead_letters,
+                                                 with_paging({{"namespace", "The namespace of the group (default)."}})),
+      described(
+          blocking_route<RedriveBody, RedriveInfo>(ApiRole::operating, "POST", "/v1/redrives",
+                                                   "Replay many failed executions, at a rate.", create_redrive, {},
+                                                   201),
+          "What is meant has to be selected: by fingerprints, by ids, by other fields, or all. It covers what has "
+          "failed by now. The server goes on with it in the background; each execution is replayed at most once."),
       blocking_route<Nothing, ListRedrivesReply>(
           ApiRole::viewer, "GET", "/v1/redrives", "List redrives, newest first.", list_redrives,
           with_paging({{"namespace", "Only redrives of this namespace."},

@@ -309,8 +309,8 @@ Result<int> run_redrives_show(const Arguments& arguments) {
 std::function<Result<int>(const Arguments&)> redrive_change(RedriveAction action) {
   return [action](const Arguments& arguments) -> Result<int> {
     FF_TRY(target, find_target(arguments));
-    FF_TRY(redrive, target->dead_letters().change_redrive(arguments.operands.front(), action,
-                                                          acting_operator(arguments)));
+    FF_TRY(redrive,
+           target->dead_letters().change_redrive(arguments.operands.front(), action, acting_operator(arguments)));
     if (as_json(arguments, redrive)) return 0;
     fmt::print("{} is {}: {}\n", redrive.redrive_id, to_string(redrive.state), progress_text(redrive));
     return 0;
@@ -321,34 +321,35 @@ const OperandSpec one_fingerprint = {"FINGERPRINT", 1, 1};
 const OperandSpec one_redrive_id = {"REDRIVE", 1, 1};
 
 std::vector<OptionSpec> with_page_options(std::vector<OptionSpec> own) {
-  for (const OptionSpec& option : {OptionSpec{"--limit", "N", "at most N, up to 1000 (100)"},
-                                   OptionSpec{"--cursor", "CURSOR", "continue after an earlier page"},
-                                   OptionSpec{"--all", "", "every page"}}) {
+  for (const OptionSpec& option :
+       {OptionSpec{"--limit", "N", "at most N, up to 1000 (100)"},
+        OptionSpec{"--cursor", "CURSOR", "continue after an earlier page"}, OptionSpec{"--all", "", "every page"}}) {
     own.push_back(option);
   }
   return options_of_reading(std::move(own));
 }
 
 Command redrive_command_line() {
-  return {{"dead-letters redrive",
-           {"FINGERPRINT", 0, limits::max_redrive_fingerprints},
-           "replay many failed executions, at a rate",
-           "Replays the failed executions of these groups, or those that the options select; each at most once. The\n"
-           "engines on the store go on with it in the background. What fails after the command is not replayed.",
-           options_of_acting({{"--namespace", "NAME", "namespace of the dead letters (default)"},
-                              {"--all", "", "every failed execution of the namespace"},
-                              {"--execution", "ID", "this execution; no other selection then", true},
-                              {"--lane", "NAME", "only executions of this lane"},
-                              {"--kind", "NAME", "only executions of this kind"},
-                              {"--category", "NAME", "only failures of this category"},
-                              {"--tag", "KEY=VALUE", "only executions with this tag"},
-                              {"--failed-from", "TIME", "only what failed at this time or later"},
-                              {"--failed-before", "TIME", "only what failed before this time"},
-                              {"--rate", "RATE", "how many in a period, like 100/1m (as fast as they go)"},
-                              {"--paused", "", "it does nothing until it is resumed"},
-                              {"--idempotency-key", "KEY", "repeating the command with this key makes no other redrive"},
-                              yes_option()})},
-          run_dead_letters_redrive};
+  return {
+      {"dead-letters redrive",
+       {"FINGERPRINT", 0, limits::max_redrive_fingerprints},
+       "replay many failed executions, at a rate",
+       "Replays the failed executions of these groups, or those that the options select; each at most once. The\n"
+       "engines on the store go on with it in the background. What fails after the command is not replayed.",
+       options_of_acting({{"--namespace", "NAME", "namespace of the dead letters (default)"},
+                          {"--all", "", "every failed execution of the namespace"},
+                          {"--execution", "ID", "this execution; no other selection then", true},
+                          {"--lane", "NAME", "only executions of this lane"},
+                          {"--kind", "NAME", "only executions of this kind"},
+                          {"--category", "NAME", "only failures of this category"},
+                          {"--tag", "KEY=VALUE", "only executions with this tag"},
+                          {"--failed-from", "TIME", "only what failed at this time or later"},
+                          {"--failed-before", "TIME", "only what failed before this time"},
+                          {"--rate", "RATE", "how many in a period, like 100/1m (as fast as they go)"},
+                          {"--paused", "", "it does nothing until it is resumed"},
+                          {"--idempotency-key", "KEY", "repeating the command with this key makes no other redrive"},
+                          yes_option()})},
+      run_dead_letters_redrive};
 }
 
 }  // namespace

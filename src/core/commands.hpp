@@ -370,12 +370,12 @@ struct RemoveReply {
   bool removed = false;
 };
 
-using Reply = std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply,
-                           RevokeReply, ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome,
-                           ReclaimExecutionOutcome, RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome,
-                           DrainWorkerOutcome, KeyRotation, NewApiKey, ApiKeyInfo, RemoveReply, StepReply, FlowCreated,
-                           FlowCancelReply, FlowReplayReply, FlowAdded, FlowSealed, FlowJoinReply, SuspendReply,
-                           WaitpointToken, SignalReply, NewHook, HookInfo, ScheduleSaved, TriggerReply, BackfillReply,
-                           LimitSaved, RedriveInfo>;
+using Reply =
+    std::variant<Done, Created, ClaimedExecution, RenewVerdict, FailReply, DelayReply, CancelReply, RevokeReply,
+                 ReplayReply, Tags, LaneInfo, NamespaceInfo, Grant, IssueReclaimGrantOutcome, ReclaimExecutionOutcome,
+                 RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome, DrainWorkerOutcome, KeyRotation, NewApiKey,
+                 ApiKeyInfo, RemoveReply, StepReply, FlowCreated, FlowCancelReply, FlowReplayReply, FlowAdded,
+                 FlowSealed, FlowJoinReply, SuspendReply, WaitpointToken, SignalReply, NewHook, HookInfo, ScheduleSaved,
+                 TriggerReply, BackfillReply, LimitSaved, RedriveInfo>;
 
 }  // namespace flowfabric

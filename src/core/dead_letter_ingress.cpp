@@ -62,9 +62,10 @@ Result<void> admit_choice(const RedriveSelection& selection) {
                   "execution_ids");
   }
   if (!by_ids && !selection.all && !has_filters(selection)) {
-    return refuse("nothing says which dead letters are meant; allowed: fingerprints, execution_ids, lane, kind, category, "
-                  "tag, failed_from, failed_before, or all: true for every one of the namespace",
-                  "all");
+    return refuse(
+        "nothing says which dead letters are meant; allowed: fingerprints, execution_ids, lane, kind, category, "
+        "tag, failed_from, failed_before, or all: true for every one of the namespace",
+        "all");
   }
   return {};
 }

@@ -192,7 +192,8 @@ void put_letter(const Letter& letter, ChangeSet& set) {
   change.listing = listing_of(letter.record);
   set.due_put.push_back(due_entry_of(letter.key, letter.record));
   set.counters.push_back(
-      {counter_name(RecordKind::dead_letter, change.listing->name_space, change.listing->lane, change.listing->state), 1});
+      {counter_name(RecordKind::dead_letter, change.listing->name_space, change.listing->lane, change.listing->state),
+       1});
 }
 
 // The name of no counter of listed records begins like this (core/counts.hpp).
@@ -244,8 +245,9 @@ Uuid redrive_id_for(std::string_view name_space, std::string_view idempotency_ke
 Result<RateLimit> parse_redrive_rate(std::string_view text) {
   const auto refuse = [&](const std::string& what) {
     return fail(Errc::invalid_argument,
-                "rate: " + what + "; allowed: a number of replays and a period, like \"100/1m\"; the units are s, m, h "
-                "and d",
+                "rate: " + what +
+                    "; allowed: a number of replays and a period, like \"100/1m\"; the units are s, m, h "
+                    "and d",
                 "rate");
   };
   RateLimit rate;
@@ -262,12 +264,18 @@ Result<RateLimit> parse_redrive_rate(std::string_view text) {
     period = after_number;
   }
   const std::string_view unit(period, static_cast<std::size_t>(end - period));
-  const std::int64_t unit_ms = unit == "s" ? 1000 : unit == "m" ? 60000 : unit == "h" ? 3600000 : unit == "d" ? 86400000 : 0;
+  const std::int64_t unit_ms = unit == "s"   ? 1000
+                               : unit == "m" ? 60000
+                               : unit == "h" ? 3600000
+                               : unit == "d" ? 86400000
+                                             : 0;
   if (unit_ms == 0) return refuse("has no unit of time that is known");
   if (rate.count < 1 || rate.count > limits::max_rate_count) {
-    return refuse("allows " + std::to_string(rate.count) + " replays, not 1 to " + std::to_string(limits::max_rate_count));
+    return refuse("allows " + std::to_string(rate.count) + " replays, not 1 to " +
+                  std::to_string(limits::max_rate_count));
   }
-  if (periods < 1 || periods > limits::max_redrive_period_ms / unit_ms) return refuse("has a period that is not 1s to 31d");
+  if (periods < 1 || periods > limits::max_redrive_period_ms / unit_ms)
+    return refuse("has a period that is not 1s to 31d");
   rate.period_ms = periods * unit_ms;
   // What is due in a quarter of a second may come at once.
   constexpr std::int64_t together_ms = 250;
@@ -300,7 +308,8 @@ RedriveInfo info_of(const RedriveRecord& redrive) {
   info.found = redrive.found;
   info.replayed = redrive.replayed;
   info.refused = redrive.refused;
-  if (redrive.state != RedriveState::completed && redrive.found > redrive.passed) info.left = redrive.found - redrive.passed;
+  if (redrive.state != RedriveState::completed && redrive.found > redrive.passed)
+    info.left = redrive.found - redrive.passed;
   info.refusals = redrive.refusals;
   info.created_at = redrive.created_at;
   info.changed_at = redrive.changed_at;

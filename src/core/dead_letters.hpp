@@ -21,9 +21,9 @@ struct Execution;
 
 // Of an execution that has failed, or was replayed by a redrive.
 struct LetterFacts {
-  std::uint64_t fingerprint = 0;     // of its failure, while it is failed. 0: it failed under an earlier version
-  std::uint64_t version = 0;         // of the record of its letter, which is never rewritten
-  std::optional<Uuid> redriven_by;   // the last redrive that replayed it
+  std::uint64_t fingerprint = 0;    // of its failure, while it is failed. 0: it failed under an earlier version
+  std::uint64_t version = 0;        // of the record of its letter, which is never rewritten
+  std::optional<Uuid> redriven_by;  // the last redrive that replayed it
 
   bool empty() const { return fingerprint == 0 && version == 0 && !redriven_by; }
   friend bool operator==(const LetterFacts&, const LetterFacts&) = default;

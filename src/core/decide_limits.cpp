@@ -41,8 +41,9 @@ Result<void> check_same_subject(const LimitSpec& before, const LimitSpec& now) {
   const char* field = before.lane != now.lane ? "lane" : before.kind != now.kind ? "kind" : "per";
   if (before.lane == now.lane && before.kind == now.kind && before.per == now.per) return {};
   return fail(Errc::conflict,
-              std::string(field) + ": cannot be changed; allowed are changes of concurrency and rate (remove the limit and "
-                                   "make it anew)",
+              std::string(field) +
+                  ": cannot be changed; allowed are changes of concurrency and rate (remove the limit and "
+                  "make it anew)",
               field);
 }
 
@@ -103,7 +104,8 @@ Result<Reply> decide_one(Workspace& workspace, const RemoveLimitCommand& command
   LimitSaved saved{LimitChange::removed, present->info};
   LimitsRecord& limits = *slot.limits();
   visit_pools(limits, present->number);
-  std::erase_if(limits.limits, [&](const LimitDefinition& one) { return static_cast<const LimitName&>(one.info) == command.limit; });
+  std::erase_if(limits.limits,
+                [&](const LimitDefinition& one) { return static_cast<const LimitName&>(one.info) == command.limit; });
   log_limit(slot, EventType::limit_removed, saved.info, command.by, context);
   return saved;
 }

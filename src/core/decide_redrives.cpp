@@ -38,8 +38,7 @@ void end_redrive(Slot& slot, RedriveState state, const Operator& by, const Conte
   std::string text = "replayed " + std::to_string(redrive.replayed);
   if (redrive.refused > 0) text += ", refused " + std::to_string(redrive.refused);
   if (!by.reason.empty()) text += ": " + by.reason;
-  const EventType type =
-      state == RedriveState::completed ? EventType::redrive_completed : EventType::redrive_cancelled;
+  const EventType type = state == RedriveState::completed ? EventType::redrive_completed : EventType::redrive_cancelled;
   log_redrive(slot, type, {by.name, {}}, std::move(text), context);
 }
 
@@ -230,8 +229,8 @@ std::optional<LettersWanted> letters_wanted(const Workspace& workspace, const Ke
   if (!redrive->selection.execution_ids.empty() || is_at_end(*redrive)) return std::nullopt;
   const std::uint64_t fingerprint = redrive->fingerprints[redrive->next];
   LettersWanted wanted;
-  wanted.group = fingerprint == 0 ? *group_of_state(PublicState::failed)
-                                  : group_of_letters(redrive->name_space, fingerprint);
+  wanted.group =
+      fingerprint == 0 ? *group_of_state(PublicState::failed) : group_of_letters(redrive->name_space, fingerprint);
   wanted.after = redrive->after;
   wanted.limit = limits::max_redrive_piece;
   return wanted;
@@ -264,15 +263,15 @@ void redrive_due(Workspace& workspace, Slot& slot, const DueCommand& command, co
     if (!workspace.knows(key)) return;  // the next sweep goes on
   }
   RedrivePiece piece(workspace, slot, context);
-  const bool went_through =
-      redrive.selection.execution_ids.empty() ? piece.run_group(command) : piece.run_selected();
+  const bool went_through = redrive.selection.execution_ids.empty() ? piece.run_group(command) : piece.run_selected();
   if (went_through && piece.reached_end()) {
     ++redrive.next;
     redrive.after.reset();
   }
   if (is_at_end(redrive)) return end_redrive(slot, RedriveState::completed, {redrive_actor, {}}, context);
   redrive.next_at = context.now;
-  if (!went_through) redrive.next_at = std::max(context.now + 1, may_start_at(*redrive.rate, redrive.rate_state, 1, context.now));
+  if (!went_through)
+    redrive.next_at = std::max(context.now + 1, may_start_at(*redrive.rate, redrive.rate_state, 1, context.now));
 }
 
 }  // namespace flowfabric

@@ -16,7 +16,9 @@ namespace {
 bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_hex_digit(char c) { return is_ascii_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-bool is_word(char c) { return is_ascii_digit(c) || is_ascii_letter(c) || c == '_' || static_cast<unsigned char>(c) >= 128; }
+bool is_word(char c) {
+  return is_ascii_digit(c) || is_ascii_letter(c) || c == '_' || static_cast<unsigned char>(c) >= 128;
+}
 bool is_blank(char c) { return static_cast<unsigned char>(c) <= 0x20; }
 
 // Reads a message from its beginning; what was read is replaced by a placeholder, or copied.
@@ -72,8 +74,8 @@ class Normalizer {
 
   bool begins_word() const { return out_.empty() || !is_word(out_.back()); }
   static bool is_in_path(char c) {
-    return is_word(c) || c == '/' || c == '\\' || c == '.' || c == '-' || c == '~' || c == '+' || c == '%' || c == '@' ||
-           c == '=' || c == '?' || c == '&' || c == '#' || c == ':';
+    return is_word(c) || c == '/' || c == '\\' || c == '.' || c == '-' || c == '~' || c == '+' || c == '%' ||
+           c == '@' || c == '=' || c == '?' || c == '&' || c == '#' || c == ':';
   }
 
   // "/var/x", "./x", "~/x", "C:\x", "https://host/x". A single slash between words, as in "read/write", makes no path.

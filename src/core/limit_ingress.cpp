@@ -57,10 +57,9 @@ Result<void> admit(LimitRequest& request) {
     return refuse("is missing; a limit has a concurrency, a rate, or both", "concurrency");
   }
   if (request.concurrency == 0U) {
-    return refuse(
-        "is 0, which would hold back everything for ever; allowed: 1 to " + std::to_string(limits::max_concurrency) +
-            " (to stop a lane, pause it)",
-        "concurrency");
+    return refuse("is 0, which would hold back everything for ever; allowed: 1 to " +
+                      std::to_string(limits::max_concurrency) + " (to stop a lane, pause it)",
+                  "concurrency");
   }
   if (request.concurrency) {
     FF_TRY_VOID(admit_range<std::uint32_t>(*request.concurrency, "concurrency", 1, limits::max_concurrency));

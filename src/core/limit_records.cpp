@@ -105,7 +105,8 @@ const LimitDefinition* LimitsRecord::find(std::uint64_t number) const {
 }
 
 const LimitDefinition* LimitsRecord::find(const LimitName& name) const {
-  const auto found = std::find_if(limits.begin(), limits.end(), [&](const auto& one) { return static_cast<const LimitName&>(one.info) == name; });
+  const auto found = std::find_if(limits.begin(), limits.end(),
+                                  [&](const auto& one) { return static_cast<const LimitName&>(one.info) == name; });
   return found == limits.end() ? nullptr : &*found;
 }
 

@@ -17,7 +17,8 @@
 namespace flowfabric {
 
 struct LimitDefinition {
-  std::uint64_t number = 0;  // never used again, so a limit that is made anew has nothing to do with the pools of the old one
+  std::uint64_t number =
+      0;  // never used again, so a limit that is made anew has nothing to do with the pools of the old one
   LimitInfo info;
 
   friend bool operator==(const LimitDefinition&, const LimitDefinition&) = default;
@@ -47,8 +48,9 @@ struct SlotHolder {
 // before work that one would take.
 struct PoolLine {
   RouteNo route = 0;
-  bool waiting = false;      // some may be held back
-  std::uint32_t called = 0;  // are claimable again because there was room for them, and are neither claimed nor ended yet
+  bool waiting = false;  // some may be held back
+  std::uint32_t called =
+      0;  // are claimable again because there was room for them, and are neither claimed nor ended yet
 
   friend bool operator==(const PoolLine&, const PoolLine&) = default;
 };
@@ -71,7 +73,7 @@ struct PoolRecord {
 
 // An execution that could be claimed if its limits let it.
 struct HeldBack {
-  Key pool;                        // for which it waits
+  Key pool;                          // for which it waits
   std::uint64_t ready_sequence = 0;  // its place in the order of service
 
   friend bool operator==(const HeldBack&, const HeldBack&) = default;

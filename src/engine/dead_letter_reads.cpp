@@ -144,7 +144,8 @@ Result<OlderFailures> find_older(Store& store, const std::string& name_space, co
       const auto record = records.find(entry.key);
       if (record == records.end()) continue;
       auto execution = decode_execution(record->second);
-      if (!execution || execution->facts.letter.fingerprint != 0 || execution->facts.outcome != Outcome::failed) continue;
+      if (!execution || execution->facts.letter.fingerprint != 0 || execution->facts.outcome != Outcome::failed)
+        continue;
       if (execution->spec.name_space != name_space || (lane && execution->spec.lane != *lane)) continue;
       older.found.push_back(std::move(*execution));
       older.last = after;
@@ -166,10 +167,9 @@ DeadLetterGroup shown_group(const GroupCount& count) {
   group.kind = count.kind;
   group.count = count.count;
   for (const auto& [lane, number] : count.lanes) group.lanes.push_back({lane, number});
-  std::sort(group.lanes.begin(), group.lanes.end(),
-                   [](const DeadLetterLane& a, const DeadLetterLane& b) {
-              return a.count != b.count ? a.count > b.count : a.lane < b.lane;
-            });
+  std::sort(group.lanes.begin(), group.lanes.end(), [](const DeadLetterLane& a, const DeadLetterLane& b) {
+    return a.count != b.count ? a.count > b.count : a.lane < b.lane;
+  });
   return group;
 }
 

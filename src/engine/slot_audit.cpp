@@ -47,7 +47,8 @@ Result<std::vector<WrongSlots>> SlotAudit::disagreements(Store& store) const {
 }
 
 // The pool is read first: whoever takes or gives back a slot after that changes it, so the guard of the repair fails.
-Result<std::optional<WrongSlots>> SlotAudit::look_again(Store& store, const Key& pool, const std::set<Key>& executions) {
+Result<std::optional<WrongSlots>> SlotAudit::look_again(Store& store, const Key& pool,
+                                                        const std::set<Key>& executions) {
   FF_TRY(before, store.load({pool}));
   if (before.empty()) return std::nullopt;
   FF_TRY(records, store.load({executions.begin(), executions.end()}));
@@ -66,8 +67,8 @@ Result<std::optional<WrongSlots>> SlotAudit::look_again(Store& store, const Key&
   // An execution that was not noted before would have changed the pool.
   if (right == counted) return std::nullopt;
   WrongSlots wrong;
-  wrong.problem = name_of_record(pool) + " counts " + std::to_string(counted.size()) + " slots as taken; executions have " +
-                  std::to_string(right.size()) + " of them";
+  wrong.problem = name_of_record(pool) + " counts " + std::to_string(counted.size()) +
+                  " slots as taken; executions have " + std::to_string(right.size()) + " of them";
   set_holders(slot->pool()->holders, right);
   slot->pool()->call_at = 1;  // there may be room now
   slot->changed = true;

@@ -5,8 +5,8 @@
 #include <flowfabric/engine.hpp>
 
 #include "base/check.hpp"
-#include "sdk/gateway.hpp"
 #include "sdk/dead_letter_calls.hpp"
+#include "sdk/gateway.hpp"
 #include "sdk/schedule_calls.hpp"
 
 namespace flowfabric::sdk {

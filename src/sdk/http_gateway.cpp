@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "base/entropy.hpp"
+#include "sdk/dead_letter_calls.hpp"
 #include "sdk/flow_calls.hpp"
 #include "sdk/gateway.hpp"
 #include "sdk/http_caller.hpp"
-#include "sdk/dead_letter_calls.hpp"
 #include "sdk/schedule_calls.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"

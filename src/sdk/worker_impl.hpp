@@ -43,7 +43,7 @@ class Worker::Impl {
     Handler handler;
     KindOptions options;
     std::shared_ptr<const sdk::StepPlan> plan{};  // when the handler declares its steps
-    BatchHandler batch{};  // instead of the handler
+    BatchHandler batch{};                         // instead of the handler
     BatchOptions batching{};
     std::uint32_t running = 0;  // calls
 

@@ -107,7 +107,8 @@ class Engine::Impl {
   bool settle_one(const std::string& kind, sdk::RunningTask& task, sdk::Settlement settlement) {
     if (std::holds_alternative<CompleteRequest>(settlement)) plan.pass(CrashPlan::Side::end, kind);
     bool counts = false;
-    gateway_->settle(task.handle(), std::move(settlement), [&](const Result<void>& answer) { counts = answer.has_value(); });
+    gateway_->settle(task.handle(), std::move(settlement),
+                     [&](const Result<void>& answer) { counts = answer.has_value(); });
     left_in_order();
     return counts;
   }

@@ -20,8 +20,7 @@ Result<DeadLetterDetails> VirtualDeadLetters::get(const GetDeadLettersRequest& r
 Result<RedriveInfo> VirtualDeadLetters::create_redrive(RedriveRequest request, const Operator& by) {
   const std::lock_guard lock(mutex_);
   FF_TRY_VOID(admit(by));
-  FF_TRY(command,
-         reads::redrive_command(engine_.store(), std::move(request), by, engine_.runtime().new_uuid()));
+  FF_TRY(command, reads::redrive_command(engine_.store(), std::move(request), by, engine_.runtime().new_uuid()));
   FF_TRY(reply, engine_.call(std::move(command)));
   return std::get<RedriveInfo>(reply);
 }

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "sdk/running_task.hpp"
-#include "testing/virtual_engine.hpp"
 #include "testing/virtual_dead_letters.hpp"
+#include "testing/virtual_engine.hpp"
 #include "testing/virtual_schedules.hpp"
 
 namespace flowfabric::testing {

@@ -74,9 +74,10 @@ struct Shape<bodies::RedriveBody> {
       std::tuple{
           field("namespace", &T::name_space, "The namespace of the dead letters (default).")
               .within(1, limits::max_namespace_bytes),
-          field("rate", &T::rate,
-                "How many in a period, spread evenly over it: `100/1m`; the units are s, m, h and d. Without it they are "
-                "replayed as fast as they can be."),
+          field(
+              "rate", &T::rate,
+              "How many in a period, spread evenly over it: `100/1m`; the units are s, m, h and d. Without it they are "
+              "replayed as fast as they can be."),
           field("paused", &T::paused, "It does nothing until it is resumed (false)."),
           field("idempotency_key", &T::idempotency_key,
                 "Repeating the call with the same key returns the redrive that the first call made.")

@@ -36,8 +36,7 @@ class EngineDeadLetters : public EngineSuite {
     return value_of(reads::dead_letters(engine().store(), request)).groups;
   }
   DeadLetterDetails details(const std::string& fingerprint, std::uint32_t limit = 100, std::string cursor = {}) {
-    return value_of(
-        reads::dead_letter_group(engine().store(), {"default", fingerprint, std::move(cursor), limit}));
+    return value_of(reads::dead_letter_group(engine().store(), {"default", fingerprint, std::move(cursor), limit}));
   }
   static Ids ids_in(const DeadLetterDetails& page) {
     Ids ids;

@@ -41,9 +41,7 @@ class EngineLimits : public EngineSuite {
     EngineSuite::TearDown();
   }
 
-  LimitSaved set(LimitRequest request) {
-    return call<LimitSaved>(SetLimitCommand{std::move(request), {"ops", {}}});
-  }
+  LimitSaved set(LimitRequest request) { return call<LimitSaved>(SetLimitCommand{std::move(request), {"ops", {}}}); }
   LimitSaved remove(const std::string& name) {
     return call<LimitSaved>(RemoveLimitCommand{{std::nullopt, name}, {"ops", {}}});
   }
@@ -151,8 +149,7 @@ TEST_P(EngineLimits, ASlotComesBackWithWhateverEndsTheLease) {
       {"cancel", [&](const auto& claim) { call<CancelReply>(CancelCommand{claim.execution_id, {"ops", {}}}); }},
       {"revoke", [&](const auto& claim) { call<RevokeReply>(RevokeCommand{claim.execution_id, {}, {"ops", {}}}); }},
       {"expiry", [&](const auto&) { engine().advance(31000); }},
-      {"death",
-       [&](const auto&) { call<MarkWorkerDeadOutcome>(MarkDeadCommand{"default", "w-1", {"ops", {}}}); }},
+      {"death", [&](const auto&) { call<MarkWorkerDeadOutcome>(MarkDeadCommand{"default", "w-1", {"ops", {}}}); }},
   };
   for (const auto& [name, end] : ends) {
     SCOPED_TRACE(name);
@@ -391,8 +388,9 @@ TEST_P(EngineLimits, AreExplained) {
   EXPECT_EQ(description.state.eligibility_state, Eligibility::blocked_by_quota);
   ASSERT_EQ(description.explain.size(), 1U);
   EXPECT_EQ(description.explain[0].code, "waiting_for_limit");
-  EXPECT_EQ(description.explain[0].sentence, "Limit \"l\" lets executions start: 1 at a time; 2 wait for it; its slots are held by " +
-                                                to_string(running[0]) + ".");
+  EXPECT_EQ(description.explain[0].sentence,
+            "Limit \"l\" lets executions start: 1 at a time; 2 wait for it; its slots are held by " +
+                to_string(running[0]) + ".");
 }
 
 TEST_P(EngineLimits, ACheckSaysWhatWouldHappen) {

@@ -419,8 +419,8 @@ void Watcher::check_everything() {
   std::size_t seen = 0;
   for (const RecordKind kind :
        {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency, RecordKind::keyring,
-        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule,
-        RecordKind::limits, RecordKind::limit_pool, RecordKind::dead_letter, RecordKind::redrive}) {
+        RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule, RecordKind::limits,
+        RecordKind::limit_pool, RecordKind::dead_letter, RecordKind::redrive}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);
