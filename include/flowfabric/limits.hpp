@@ -14,7 +14,7 @@ namespace flowfabric {
 
 // How many executions may start. Every claim is a start.
 struct RateLimit {
-  std::uint32_t count = 0;  // in a period
+  std::uint32_t count = 0;      // in a period
   std::int64_t period_ms = 0;
   // Absent: at most `count` starts in any period, wherever it begins. Present: a token bucket that holds so many tokens
   // and gets `count` of them in a period; an execution takes one.

@@ -45,13 +45,12 @@ inline constexpr std::size_t max_limit_name_bytes = 128;
 inline constexpr std::size_t max_limit_keys = 4;  // names in `per`
 inline constexpr std::uint32_t max_concurrency = 10000;
 inline constexpr std::uint32_t max_rate_count = 1000000;
-inline constexpr std::size_t max_rate_entries = 256;     // times of starts that a pool remembers; then they are merged
-inline constexpr std::uint32_t max_called = 256;         // executions of one pool and route that one sweep calls
-inline constexpr std::uint32_t max_visited_pools = 500;  // of a changed limit, in one sweep
-inline constexpr std::int64_t pool_visit_ms = 10 * 60 * 1000;  // after which an unused pool is removed
-inline constexpr std::uint32_t first_look_past = 16;  // how far a claim searches past those that limits hold back
-inline constexpr std::uint32_t max_counted_held =
-    1000;  // executions that a limit holds back, as far as they are counted
+inline constexpr std::size_t max_rate_entries = 256;            // times of starts that a pool remembers; then they are merged
+inline constexpr std::uint32_t max_called = 256;                // executions of one pool and route that one sweep calls
+inline constexpr std::uint32_t max_visited_pools = 500;         // of a changed limit, in one sweep
+inline constexpr std::int64_t pool_visit_ms = 10 * 60 * 1000;   // after which an unused pool is removed
+inline constexpr std::uint32_t first_look_past = 16;            // how far a claim searches past those that limits hold back
+inline constexpr std::uint32_t max_counted_held = 1000;         // executions that a limit holds back, as far as they are counted
 inline constexpr std::size_t max_shown_holders = 100;
 inline constexpr std::size_t max_explained_holders = 3;
 
@@ -65,8 +64,7 @@ inline constexpr std::size_t max_redrive_refusals = 100;           // that a red
 inline constexpr std::size_t max_redrives = 1000;                  // of one namespace that are kept
 inline constexpr std::int64_t max_redrive_period_ms = 31LL * 24 * 3600 * 1000;
 inline constexpr std::int64_t redrive_retention_ms = 7LL * 24 * 3600 * 1000;  // after its end
-inline constexpr std::uint32_t max_older_examined =
-    1000;  // failed executions that one call looks at for those without a fingerprint
+inline constexpr std::uint32_t max_older_examined = 1000;  // failed executions that one call looks at for those without a fingerprint
 
 // Numbers of callers.
 inline constexpr std::int32_t min_priority = -32768;
