@@ -369,6 +369,13 @@ void Watcher::check_due_index() {
     const Facts& facts = shadow.execution.facts;
     const Grouping grouped = grouping(shadow.execution);
     expected += check_due_entry(due, {facts.armed_due, key, grouped.group, grouped.rank}, next_due(facts));
+    const auto letter = letter_of(shadow.execution);
+    if (!letter) continue;
+    const auto entry = due.find(letter->key);
+    if (entry == due.end() || entry->second != due_entry_of(letter->key, letter->record)) {
+      violated("the due index is what the record says", "the dead letter of {} is not in its group", name_of(key));
+    }
+    ++expected;
   }
   for (const auto& [key, shadow] : workers_) {
     if (!shadow.removed) expected += check_due_entry(due, {shadow.record.armed_due, key}, next_due(shadow.record));
@@ -379,6 +386,9 @@ void Watcher::check_due_index() {
   }
   for (const auto& [key, shadow] : schedules_) {
     if (!shadow.removed) expected += check_due_entry(due, {shadow.record.armed_due, key}, next_due(shadow.record));
+  }
+  for (const auto& [id, redrive] : redrives_) {
+    expected += check_due_entry(due, {redrive.armed_due, redrive_key(id)}, next_due(redrive));
   }
   expected += check_due_entries_of_limits(due);
   for (const auto& [key, record] : idempotency_) {

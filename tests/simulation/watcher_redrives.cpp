@@ -24,7 +24,10 @@ void Watcher::check_redriven(const Key& key, const Shadow& shadow, const Facts& 
 }
 
 void Watcher::redrive_changed(const Key& key, bool erased) {
-  if (erased) return;
+  if (erased) {
+    std::erase_if(redrives_, [&](const auto& one) { return redrive_key(one.first) == key; });
+    return;
+  }
   new_events(key, other_positions_[key]);
   const RedriveRecord now = ok(decode_redrive(ok(store_->load({key})).front()));
   const bool ends = now.state == RedriveState::completed && redrives_[now.id].state != RedriveState::completed;
