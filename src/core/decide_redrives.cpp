@@ -91,6 +91,8 @@ class RedrivePiece {
   bool visit(const ExecutionId& id, std::optional<std::uint64_t> group) {
     Slot* found = workspace_.find(execution_key(id));
     if (found != nullptr && found->damage) return refuse(id, RedriveRefusal::damaged);
+    // The batch may have read it ahead, before it failed: nobody is left out because of what it was then.
+    if (found != nullptr) workspace_.rest_on(slot_, *found);
     if (found == nullptr || found->erased || found->execution() == nullptr ||
         found->execution()->spec.name_space != redrive_.name_space) {
       return pass(id, RedriveRefusal::not_found);
