@@ -59,6 +59,7 @@ std::uint64_t Watcher::committed(const std::vector<ChangeSet>& sets, const std::
   }
   check_removed_flows();
   check_limits();
+  check_ended_redrives();
   // What was decided together with a change of limits was decided before it.
   if (limits_are_new_) limits_changed();
   if (!log_.empty()) newest_position_ = std::max(newest_position_, log_.rbegin()->first);

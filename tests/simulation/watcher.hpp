@@ -149,6 +149,8 @@ class Watcher {
   };
   void limits_changed();
   void redrive_changed(const Key& key, bool erased);
+  void check_ended_redrives();
+  void check_left_out(const RedriveRecord& now);
   void check_redriven(const Key& key, const Shadow& shadow, const Facts& before);
   void pool_changed(const Key& key, bool erased);
   void note_start_under_limits(const Key& key, const Shadow& shadow);
@@ -212,6 +214,7 @@ class Watcher {
   std::map<std::string, std::vector<RetentionPolicy>> retentions_;  // every earlier default of a namespace
   std::string cursor_;                                              // of the subscriber
   std::map<Uuid, RedriveRecord> redrives_;
+  std::vector<Uuid> just_ended_redrives_;  // by the commit at hand
   std::map<Uuid, std::map<Key, std::pair<int, std::uint32_t>>> asked_;  // incarnation and replays of what had failed
   std::set<std::tuple<Key, int, Uuid>> redriven_;
 };

@@ -1,4 +1,6 @@
 // What redrives promise: each execution is replayed at most once by one of them, and none is left out.
+#include <utility>
+
 #include "simulation/watcher_parts.hpp"
 
 namespace flowfabric::simulation {
@@ -32,14 +34,23 @@ void Watcher::redrive_changed(const Key& key, bool erased) {
   const RedriveRecord now = ok(decode_redrive(ok(store_->load({key})).front()));
   const bool ends = now.state == RedriveState::completed && redrives_[now.id].state != RedriveState::completed;
   redrives_[now.id] = now;
-  if (!ends) return;
+  if (ends) just_ended_redrives_.push_back(now.id);
+}
+
+// After the whole commit: the last executions are replayed together with the end.
+void Watcher::check_ended_redrives() {
+  for (const Uuid& id : std::exchange(just_ended_redrives_, {})) check_left_out(redrives_.at(id));
+}
+
+void Watcher::check_left_out(const RedriveRecord& now) {
   for (const auto& [failed, life] : asked_[now.id]) {
     const Shadow& shadow = shadows_.at(failed);
     const Facts& facts = shadow.execution.facts;
     if (shadow.removed || shadow.incarnation != life.first || facts.replay_count != life.second) continue;
     if (shadow.execution.spec.name_space != now.name_space || facts.member) continue;
     if (facts.replay_count >= shadow.execution.spec.policy.max_replays) continue;
-    violated("a redrive leaves none out", "{} is still as it failed", name_of(failed));
+    violated("a redrive leaves none out", "{} is still as it failed at {}, {} was made at {}", name_of(failed),
+             facts.finished_at, to_string(now.id), now.created_at);
   }
 }
 
