@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <flowfabric/convert.hpp>
+#include <flowfabric/dead_letters.hpp>
 #include <flowfabric/flows.hpp>
 #include <flowfabric/limits.hpp>
 #include <flowfabric/operations.hpp>
@@ -125,6 +126,13 @@ class Client {
                                           const BackfillRequest& request, std::string reason = {});
   Result<ScheduleDescription> get_schedule(const std::string& name_space, const std::string& name);
   Result<ListSchedulesReply> list_schedules(const ListSchedulesRequest& request = {});
+  // Dead letters. docs/dead-letters.md
+  Result<ListDeadLettersReply> list_dead_letters(const ListDeadLettersRequest& request = {});
+  Result<DeadLetterDetails> get_dead_letters(const GetDeadLettersRequest& request);
+  Result<RedriveInfo> create_redrive(RedriveRequest request, std::string reason = {});
+  Result<RedriveInfo> change_redrive(const std::string& redrive_id, RedriveAction action, std::string reason = {});
+  Result<RedriveInfo> get_redrive(const std::string& redrive_id);
+  Result<ListRedrivesReply> list_redrives(const ListRedrivesRequest& request = {});
   Result<NextRuns> next_runs(const std::string& name_space, const std::string& name,
                              const NextRunsRequest& request = {});
 

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include <flowfabric/dead_letters.hpp>
 #include <flowfabric/flows.hpp>
 #include <flowfabric/hooks.hpp>
 #include <flowfabric/limits.hpp>
@@ -253,6 +254,18 @@ class Engine {
   Result<Tags> change_tags(const ExecutionId& id, TagChanges changes, Operator by = {});
   Result<LaneInfo> set_lane_state(const std::string& lane, LaneState state, Operator by = {});
   Result<NamespaceInfo> set_namespace(NamespaceInfo info, Operator by = {});
+
+  // ---- Dead letters: failed executions in groups of equal failures. docs/dead-letters.md
+  Result<ListDeadLettersReply> list_dead_letters(const ListDeadLettersRequest& request = {});
+  // One group with a page of its executions; `not_found` if it has none.
+  Result<DeadLetterDetails> get_dead_letters(const GetDeadLettersRequest& request);
+  // Replays what is selected, as fast as its rate lets it; whichever engine of the store has time goes on with it.
+  Result<RedriveInfo> create_redrive(RedriveRequest request, Operator by = {});
+  // One that has ended cannot be changed: `conflict`.
+  Result<RedriveInfo> change_redrive(const std::string& redrive_id, RedriveAction action, Operator by = {});
+  // Also for a week after its end.
+  Result<RedriveInfo> get_redrive(const std::string& redrive_id);
+  Result<ListRedrivesReply> list_redrives(const ListRedrivesRequest& request = {});
 
   // ---- Waits, signals and approvals. docs/signals.md tells how these belong together.
   // Delivers a signal to the open waitpoint of that name, or keeps it for the next wait there.

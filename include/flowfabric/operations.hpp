@@ -599,6 +599,8 @@ struct ExecutionDescription {
   TimestampMs last_mutation_at = 0;
   std::optional<Progress> progress{};
   std::optional<Failure> failure{};
+  std::string fingerprint{};  // of the failure, while it is failed: the group of dead letters in which it is
+  std::string redrive_id{};   // of the last redrive that replayed it; empty: none
   std::string cancellation_reason{};
   std::string cancelled_by{};
   std::vector<Reason> explain{};  // empty while it is running

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include <flowfabric/batch.hpp>
 #include <flowfabric/client.hpp>
 #include <flowfabric/handler.hpp>
 
@@ -41,6 +42,13 @@ class Engine {
   template <class F>
   Engine& on(std::string kind, F handler, KindOptions options = {}) {
     add(std::move(kind), make_handler(std::move(handler)), options);
+    return *this;
+  }
+
+  // A batch takes what can run now, up to `max_size`; nothing waits for more.
+  template <class F>
+  Engine& on_batch(std::string kind, const BatchOptions& options, F handler) {
+    add_batch(std::move(kind), make_batch_handler(std::move(handler)), options);
     return *this;
   }
 
@@ -97,7 +105,7 @@ class Engine {
   void crash_after(std::string step);   // it is recorded
   void crash_at_end(std::string kind);  // the handler has returned, but its result is not stored
   // The nth boundary of all, counted from 0 over all executions: before and after each recorded step and each beginning of a
-  // wait, and the end of each handler.
+  // wait, and the end of each handler; of a handler of batches, each completion.
   void crash_at_boundary(std::uint64_t n);
   std::uint64_t boundaries() const;  // that were passed
   std::uint64_t crashes() const;
@@ -105,6 +113,7 @@ class Engine {
  private:
   class Impl;
   void add(std::string kind, Handler handler, const KindOptions& options);
+  void add_batch(std::string kind, BatchHandler handler, const BatchOptions& options);
   std::string result_bytes(const ExecutionId& id);
 
   std::unique_ptr<Impl> impl_;

@@ -305,12 +305,17 @@ enum class EventType : std::uint8_t {
   limit_changed = 63,
   limit_removed = 64,
   debounced = 65,  // it took the input of a later create with the debounce key in `reason`; `next_at` is its start
-  budget_warning = 75,   // an execution has taken a budget over its soft limit; `reason` names budget and dimension
-  budget_exceeded = 76,  // what it wanted to spend, or has spent, is over a hard limit; `reason` as above
-  budget_paused = 77,    // because a hard limit was reached; `reason` is the name of the budget
-  budget_resumed = 78,   // by an operator, or because the budget was changed
-  budget_reset = 79,     // a new period has begun, or an operator has set what was spent back to zero
-  budget_adjusted = 80,  // an operator has changed what counts as spent
+  redrive_created = 66,  // `redrive_id` names it
+  redrive_paused = 67,
+  redrive_resumed = 68,
+  redrive_cancelled = 69,
+  redrive_completed = 70,  // `reason` says how many it has replayed
+  budget_warning = 71,   // an execution has taken a budget over its soft limit; `reason` names budget and dimension
+  budget_exceeded = 72,  // what it wanted to spend, or has spent, is over a hard limit; `reason` as above
+  budget_paused = 73,    // because a hard limit was reached; `reason` is the name of the budget
+  budget_resumed = 74,   // by an operator, or because the budget was changed
+  budget_reset = 75,     // a new period has begun, or an operator has set what was spent back to zero
+  budget_adjusted = 76,  // an operator has changed what counts as spent
 };
 
 std::string_view to_string(EventType type);
@@ -327,6 +332,7 @@ struct Event {
   std::string lane{};
   std::string kind{};
   std::string schedule{};            // of events of schedules: its name
+  std::string redrive_id{};          // of events of redrives
   std::string worker_instance_id{};  // of worker events, and whoever took the lease: claimed, resumed, lease_reclaimed
   std::optional<std::uint32_t> attempt_index{};
   std::uint64_t lease_epoch = 0;

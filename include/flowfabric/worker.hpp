@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include <flowfabric/batch.hpp>
 #include <flowfabric/client.hpp>
 #include <flowfabric/handler.hpp>
 
@@ -54,6 +55,12 @@ class Worker {
   Worker& on(std::string kind, F handler, KindOptions options = {}) {
     return add(std::move(kind), make_handler(std::move(handler)), std::move(options));
   }
+  // Takes up to `max_size` executions of the kind in one call. See flowfabric/batch.hpp for what a handler may look like.
+  template <class F>
+  Worker& on_batch(std::string kind, BatchOptions options, F handler) {
+    return add_batch(std::move(kind), make_batch_handler(std::move(handler)), options);
+  }
+  // Around handlers of single executions; those of batches are called without it.
   Worker& use(Middleware middleware);
   // The steps that handlers declare (KindOptions::steps), as the document that `flowfabric check-deploy` reads. A program
   // prints it when it is asked to, before it is deployed.
@@ -85,6 +92,7 @@ class Worker {
   class Impl;
 
   Worker& add(std::string kind, Handler handler, KindOptions options);
+  Worker& add_batch(std::string kind, BatchHandler handler, const BatchOptions& options);
 
   std::unique_ptr<Impl> impl_;
 };

@@ -84,6 +84,13 @@ Result<void> Call::check_reach_of_flow(const FlowId& id) const {
   return fail(Errc::not_found, "there is no flow " + to_string(id), "flow_id");
 }
 
+Result<void> Call::check_reach_of_redrive(const std::string& id) const {
+  if (!caller_.name_space) return {};
+  FF_TRY(redrive, home_.engine.get_redrive(id));
+  if (redrive.name_space == *caller_.name_space) return {};
+  return fail(Errc::not_found, "there is no redrive " + id, "redrive_id");
+}
+
 const std::string& Call::parameter(std::string_view name) const {
   const auto found = parameters_.find(name);
   FF_CHECK(found != parameters_.end());

@@ -59,6 +59,7 @@ class Call : public std::enable_shared_from_this<Call> {
   Result<void> check_reach(const ExecutionId& id) const;
   Result<void> check_reach(const std::vector<Handle>& handles) const;
   Result<void> check_reach_of_flow(const FlowId& id) const;
+  Result<void> check_reach_of_redrive(const std::string& id) const;
   // A query parameter. For a client that is restricted to one namespace, the namespace is always that one.
   std::optional<std::string> query(std::string_view name) const;
   // Every value of a parameter that is a list: a,b and repeating the parameter say the same.

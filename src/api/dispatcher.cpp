@@ -88,6 +88,10 @@ Result<void> keep_to_namespace(const Route& route, const Call& call) {
     FF_TRY_VOID(call.check_reach_of_flow(id));
     kept = true;
   }
+  if (call.has_parameter("redrive_id")) {
+    FF_TRY_VOID(call.check_reach_of_redrive(call.parameter("redrive_id")));
+    kept = true;
+  }
   if (call.has_parameter("namespace")) {
     FF_TRY_VOID(call.check_reach(call.parameter("namespace")));
     kept = true;

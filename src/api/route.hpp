@@ -251,6 +251,7 @@ std::vector<Route> execution_routes();
 std::vector<Route> flow_routes();
 std::vector<Route> schedule_routes();
 std::vector<Route> limit_routes();
+std::vector<Route> dead_letter_routes();  // and redrives
 std::vector<Route> event_routes(const StreamSettings& settings);
 std::vector<Route> bulk_routes();
 std::vector<Route> worker_routes();

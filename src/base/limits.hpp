@@ -73,6 +73,18 @@ inline constexpr std::int64_t min_budget_period_ms = 1000;
 inline constexpr std::int64_t account_visit_ms = 3600LL * 1000;  // after which an account that nobody needs is removed
 inline constexpr std::int64_t large_need_look_ms = 10'000;  // between two looks at one that reserves more than others
 
+// Dead letters (docs/dead-letters.md).
+inline constexpr std::size_t max_fingerprint_message_bytes = 512;  // of a message that the fingerprint looks at
+inline constexpr std::size_t max_redrive_executions = 1000;        // given by their ids
+inline constexpr std::size_t max_redrive_fingerprints = 100;       // given by the caller
+inline constexpr std::size_t max_redrive_groups = 10000;           // that one redrive goes through
+inline constexpr std::uint32_t max_redrive_piece = 100;            // executions that one step of the clock looks at
+inline constexpr std::size_t max_redrive_refusals = 100;           // that a redrive names
+inline constexpr std::size_t max_redrives = 1000;                  // of one namespace that are kept
+inline constexpr std::int64_t max_redrive_period_ms = 31LL * 24 * 3600 * 1000;
+inline constexpr std::int64_t redrive_retention_ms = 7LL * 24 * 3600 * 1000;  // after its end
+inline constexpr std::uint32_t max_older_examined = 1000;  // failed executions that one call looks at for those without a fingerprint
+
 // Numbers of callers.
 inline constexpr std::int32_t min_priority = -32768;
 inline constexpr std::int32_t max_priority = 32767;

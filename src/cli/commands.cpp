@@ -31,6 +31,8 @@ const std::vector<CommandGroup>& groups() {
       {"schedules", "create, list, show, pause, trigger and backfill schedules"},
       {"budgets", "list, show, set, remove, reset and forecast budgets"},
       {"limits", "list, show, set, remove, check and apply limits"},
+      {"dead-letters", "list, show and redrive failed executions by cause"},
+      {"redrives", "list, show, pause, resume and cancel redrives"},
       {"lanes", "list, pause, resume, drain and disable lanes"},
       {"namespaces", "show and change the settings of namespaces"},
       {"workers", "list and drain registered workers, mark them dead"},
@@ -78,7 +80,7 @@ const std::vector<Command>& commands() {
     for (auto part :
          {top_commands(),     store_commands(),  execution_commands(), bulk_commands(),      flow_act_commands(),
           flow_commands(),    signal_commands(), wait_commands(),      hook_commands(),      schedule_commands(),
-          limit_commands(),   budget_commands(), lane_commands(),      worker_commands(),    care_commands(),
+          limit_commands(),   budget_commands(), dead_letter_commands(), lane_commands(),      worker_commands(),    care_commands(),
           api_key_commands(), create_commands(), event_commands(),     namespace_commands(), deploy_commands(),
           about_commands()}) {
       std::move(part.begin(), part.end(), std::back_inserter(table));

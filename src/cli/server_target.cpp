@@ -192,6 +192,7 @@ class ServerTarget final : public Target {
   }
   sdk::ScheduleCalls& schedules() override { return *schedules_; }
   sdk::LimitCalls& limits() override { return *limits_; }
+  sdk::DeadLetterCalls& dead_letters() override { return *dead_letters_; }
   Result<FlowCreated> submit_flow(FlowRequest request) override {
     return caller_->send<FlowCreated>("POST", "/v1/flows", request);
   }
@@ -317,6 +318,7 @@ class ServerTarget final : public Target {
   std::unique_ptr<sdk::HttpCaller> caller_;
   std::unique_ptr<sdk::ScheduleCalls> schedules_ = sdk::schedule_calls(*caller_);
   std::unique_ptr<sdk::LimitCalls> limits_ = sdk::limit_calls(*caller_);
+  std::unique_ptr<sdk::DeadLetterCalls> dead_letters_ = sdk::dead_letter_calls(*caller_);
   std::string name_;
   double due_lag_ = 0;  // seconds and number, as of the last pulse
   double due_count_ = 0;

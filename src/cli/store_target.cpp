@@ -6,6 +6,7 @@
 #include "base/check.hpp"
 #include "cli/secrets.hpp"
 #include "cli/store_limits.hpp"
+#include "cli/store_dead_letters.hpp"
 #include "cli/store_schedules.hpp"
 #include "cli/target.hpp"
 #include "core/state.hpp"
@@ -165,6 +166,7 @@ class StoreTarget final : public Target {
   }
   sdk::ScheduleCalls& schedules() override { return *schedules_; }
   sdk::LimitCalls& limits() override { return *limits_; }
+  sdk::DeadLetterCalls& dead_letters() override { return *dead_letters_; }
   Result<FlowCreated> submit_flow(FlowRequest request) override {
     FF_TRY(engine, opened_engine());
     return engine->submit_flow(std::move(request));
@@ -344,6 +346,8 @@ class StoreTarget final : public Target {
       store_schedules([this] { return opened_store(); }, [this] { return opened_engine(); });
   std::unique_ptr<sdk::LimitCalls> limits_ =
       store_limits([this] { return opened_store(); }, [this] { return opened_engine(); });
+  std::unique_ptr<sdk::DeadLetterCalls> dead_letters_ =
+      store_dead_letters([this] { return opened_store(); }, [this] { return opened_engine(); });
   std::string url_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Engine> engine_;

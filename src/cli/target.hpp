@@ -16,6 +16,7 @@
 #include "cli/arguments.hpp"
 #include "cli/store_access.hpp"
 #include "sdk/limit_calls.hpp"
+#include "sdk/dead_letter_calls.hpp"
 #include "sdk/schedule_calls.hpp"
 
 namespace flowfabric::cli {
@@ -80,6 +81,7 @@ class Target {
   virtual Result<ListWaitsReply> waits(const ListWaitsRequest& request) = 0;
   virtual sdk::ScheduleCalls& schedules() = 0;
   virtual sdk::LimitCalls& limits() = 0;
+  virtual sdk::DeadLetterCalls& dead_letters() = 0;
 
   virtual Result<Pulse> pulse() = 0;
 

@@ -17,6 +17,7 @@ namespace flowfabric {
 // First byte of every key. Values are stored; never reuse one.
 enum class RecordKind : std::uint8_t {
   api_keys = 'a',
+  dead_letter = 'd',
   execution = 'e',
   flow = 'f',
   hooks = 'h',
@@ -28,6 +29,7 @@ enum class RecordKind : std::uint8_t {
   schedule_flow = 'o',
   limit_pool = 'p',
   limits = 'q',
+  redrive = 'r',
   schedule = 's',
   submit_key = 'u',
   worker = 'w',
@@ -231,7 +233,7 @@ struct RootChange {
 
 // Commits as a whole or not at all: if every guard holds, everything below is written in one step. Drops name entries as they
 // were put; dropping a missing entry is not an error. All keys are in one partition, unless the set changes the pool of a
-// limit, or checks the definitions (docs/decisions/0100-slots.md). A set never puts and drops the same entry; drops come first, so a due entry may be
+// limit, or checks the definitions (docs/decisions/0100-slots.md), or changes a redrive (docs/decisions/0114-redrives.md). A set never puts and drops the same entry; drops come first, so a due entry may be
 // put again under its name with another group.
 //
 // An append needs its record: if it neither exists nor is put by the same set, the set is stale. Nothing else guards it,

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include <flowfabric/dead_letters.hpp>
 #include <flowfabric/limits.hpp>
 #include <flowfabric/schedules.hpp>
 
@@ -314,11 +315,18 @@ struct FoundGroup {
   std::vector<Key> keys;
   bool all = false;  // there are no more
 };
+// An entry of the group that the clock has read for a redrive: a letter, or an execution that failed under an older version.
+struct FoundLetter {
+  std::int64_t rank = 0;
+  Key key;
+};
 // The clock found this record due.
 struct DueCommand {
   Key key;
   bool holds_leases = false;  // a dead worker that still holds leases
   std::vector<FoundGroup> found{};
+  std::vector<FoundLetter> letters{};
+  bool letters_end = false;  // the group has no more
 };
 // Makes a limit, or changes one.
 struct SetLimitCommand {
@@ -334,6 +342,21 @@ struct ChangeBudgetCommand {
   Operator by;
 };
 
+// Replays many dead letters.
+struct CreateRedriveCommand {
+  Uuid id;
+  RedriveRequest request;
+  std::optional<RateLimit> rate{};
+  std::vector<std::uint64_t> fingerprints{};  // the groups to go through; 0: older failures
+  std::uint64_t found = 0;                    // how many could be meant
+  Operator by{};
+};
+struct RedriveActionCommand {
+  Uuid id;
+  RedriveAction action = RedriveAction::pause;
+  Operator by;
+};
+
 using Command =
     std::variant<CreateCommand, LeaseCommand, RenewCommand, ProgressCommand, CompleteCommand, FailCommand, DelayCommand,
                  ReleaseHeldCommand, CancelHeldCommand, CancelCommand, RevokeCommand, ReplayCommand, PriorityCommand,
@@ -345,7 +368,7 @@ using Command =
                  SignalCommand, ResumeCommand, CloseWaitpointCommand, ReissueTokenCommand, CreateHookCommand,
                  RemoveHookCommand, RotateHookCommand, CreateScheduleCommand, UpdateScheduleCommand,
                  ScheduleStateCommand, TriggerScheduleCommand, BackfillScheduleCommand, SetLimitCommand,
-                 RemoveLimitCommand, SpendCommand, ChangeBudgetCommand>;
+                 RemoveLimitCommand, SpendCommand, ChangeBudgetCommand, CreateRedriveCommand, RedriveActionCommand>;
 
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -361,6 +384,6 @@ using Reply =
                  RegisterWorkerReply, HeartbeatReply, MarkWorkerDeadOutcome, DrainWorkerOutcome, KeyRotation, NewApiKey,
                  ApiKeyInfo, RemoveReply, StepReply, FlowCreated, FlowCancelReply, FlowReplayReply, FlowAdded,
                  FlowSealed, FlowJoinReply, SuspendReply, WaitpointToken, SignalReply, NewHook, HookInfo, ScheduleSaved,
-                 TriggerReply, BackfillReply, LimitSaved, SpendReply, BudgetUse>;
+                 TriggerReply, BackfillReply, LimitSaved, SpendReply, BudgetUse, RedriveInfo>;
 
 }  // namespace flowfabric

@@ -6,6 +6,7 @@
 #include "core/decide_parts.hpp"
 #include "core/limiting.hpp"
 #include "core/submitting.hpp"
+#include "core/redriving.hpp"
 
 namespace flowfabric {
 namespace {
@@ -232,6 +233,8 @@ std::vector<Key> keys_touched(const Command& command) {
                  [](const CreateHookCommand&) { return std::vector<Key>{hooks_key()}; },
                  [](const RemoveHookCommand&) { return std::vector<Key>{hooks_key()}; },
                  [](const RotateHookCommand&) { return std::vector<Key>{hooks_key()}; },
+                 [](const CreateRedriveCommand& c) { return std::vector<Key>{redrive_key(c.id)}; },
+                 [](const RedriveActionCommand& c) { return std::vector<Key>{redrive_key(c.id)}; },
                  [](const SetLimitCommand&) { return std::vector<Key>{limits_key()}; },
                  [](const RemoveLimitCommand&) { return std::vector<Key>{limits_key()}; },
                  [](const ChangeBudgetCommand&) { return std::vector<Key>{limits_key()}; },
@@ -306,6 +309,7 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
 std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command) {
   std::vector<Key> keys = due_needs(workspace, command.key);
   keys.push_back(command.key);
+  for (Key& more : redrive_work_keys(workspace, command)) keys.push_back(std::move(more));
   add_owed_keys(workspace, keys);
   return unknown_of(std::move(keys), workspace);
 }

@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "core/decide_parts.hpp"
 #include "core/limiting.hpp"
+#include "core/redriving.hpp"
 #include "core/state.hpp"
 #include "core/submitting.hpp"
 
@@ -50,6 +51,10 @@ Result<Reply> decide_one(Workspace& workspace, const DueCommand& command, const 
   }
   if (slot.pool() != nullptr && !slot.erased) {
     pool_due(workspace, slot, command, context);
+    return Done{};
+  }
+  if (slot.redrive() != nullptr && !slot.erased) {
+    redrive_due(workspace, slot, command, context);
     return Done{};
   }
   if (slot.limits() != nullptr) {

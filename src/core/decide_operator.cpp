@@ -44,6 +44,7 @@ void start_over(Transition& transition, const Operator& by, std::optional<std::u
   facts.finished_at = 0;
   facts.retain_until = 0;
   facts.failure.reset();
+  facts.letter.fingerprint = 0;
   facts.cancellation_reason.clear();
   facts.cancelled_by.clear();
   facts.progress.reset();

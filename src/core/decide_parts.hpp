@@ -190,6 +190,9 @@ Result<Reply> decide_one(Workspace& workspace, const ChangeBudgetCommand& comman
 // What they need, as far as it is known yet.
 std::vector<Key> spend_keys(const Workspace& workspace, const Execution& execution);
 std::vector<Key> change_budget_keys(const Workspace& workspace, const ChangeBudgetCommand& command);
+// decide_redrives.cpp
+Result<Reply> decide_one(Workspace& workspace, const CreateRedriveCommand& command, const Context& context);
+Result<Reply> decide_one(Workspace& workspace, const RedriveActionCommand& command, const Context& context);
 
 // decide_limits.cpp
 Result<Reply> decide_one(Workspace& workspace, const SetLimitCommand& command, const Context& context);

@@ -49,6 +49,8 @@ Result<ExpectedEntries> expected_entries(const Record& record) {
   }
   if (const FlowRecord* flow = slot->flow()) expected.listing = listing_of(*flow);
   if (const ScheduleRecord* schedule = slot->schedule()) expected.listing = listing_of(*schedule);
+  if (const RedriveRecord* redrive = slot->redrive()) expected.listing = listing_of(*redrive);
+  if (const auto* letter = std::get_if<LetterRecord>(&slot->record)) expected.listing = listing_of(*letter);
   expected.armed_wrongly = comes_too_late(*slot);
   expected.slot = std::move(slot);
   return expected;

@@ -56,7 +56,7 @@ constexpr std::array<Names, 2> grant_kinds = {"claim", "reclaim"};
 constexpr std::array<Names, 4> api_roles = {"viewer", "worker", "operator", "admin"};
 constexpr std::array<Names, 4> worker_states = {"live", "lapsed", "marked_dead", "ttl_swept"};
 constexpr std::array<Names, 4> step_states = {"succeeded", "failed", "sleep", "wait"};
-constexpr std::array<Names, 81> event_types = {"",
+constexpr std::array<Names, 77> event_types = {"",
                                                "created",
                                                "ready",
                                                "claimed",
@@ -122,21 +122,19 @@ constexpr std::array<Names, 81> event_types = {"",
                                                "limit_changed",
                                                "limit_removed",
                                                "debounced",
-                                               "reserved_66",
-                                               "reserved_67",
-                                               "reserved_68",
-                                               "reserved_69",
-                                               "reserved_70",
-                                               "reserved_71",
-                                               "reserved_72",
-                                               "reserved_73",
-                                               "reserved_74",
+                                               "redrive_created",
+                                               "redrive_paused",
+                                               "redrive_resumed",
+                                               "redrive_cancelled",
+                                               "redrive_completed",
                                                "budget_warning",
                                                "budget_exceeded",
                                                "budget_paused",
                                                "budget_resumed",
                                                "budget_reset",
                                                "budget_adjusted"};
+constexpr std::array<Names, 4> redrive_states = {"running", "paused", "completed", "cancelled"};
+constexpr std::array<Names, 5> redrive_refusals = {"max_replays", "flow_node", "not_failed", "not_found", "damaged"};
 constexpr std::array<Names, 3> schedule_states = {"active", "paused", "deleted"};
 constexpr std::array<Names, 4> overlap_policies = {"skip", "buffer_one", "allow", "cancel_running"};
 constexpr std::array<Names, 3> catch_up_policies = {"none", "last", "all"};
@@ -250,8 +248,13 @@ Result<OnThrottle> parse_on_throttle(std::string_view text) {
 }
 std::string_view to_string(BreachAction value) { return name_of(breach_actions, value); }
 std::string_view to_string(BudgetChange value) { return name_of(budget_changes, value); }
+std::string_view to_string(RedriveState value) { return name_of(redrive_states, value); }
+std::string_view to_string(RedriveRefusal value) { return name_of(redrive_refusals, value); }
 std::string_view to_string(LimitChange value) { return name_of(limit_changes, value); }
 std::string_view to_string(FiringOutcome value) { return name_of(firing_outcomes, value); }
+Result<RedriveState> parse_redrive_state(std::string_view text) {
+  return value_of<RedriveState>(redrive_states, text, "state");
+}
 Result<ScheduleState> parse_schedule_state(std::string_view text) {
   return value_of<ScheduleState>(schedule_states, text, "state");
 }
@@ -333,6 +336,8 @@ std::string name_of_record(const Key& key) {
     case RecordKind::limits: return "the limits";
     case RecordKind::submit_key: return "key at submission " + to_hex(id);
     case RecordKind::limit_pool: return "pool of a limit " + to_hex(id);
+    case RecordKind::dead_letter: return "dead letter " + to_hex(id);
+    case RecordKind::redrive: return "redrive " + redrive_id_of(key);
   }
   return "record " + to_hex(key.bytes);
 }

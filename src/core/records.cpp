@@ -249,7 +249,8 @@ enum FactsPart : std::uint32_t {
   facts_waits = 8,
   facts_limits = 16,
   facts_submit_keys = 32,
-  all_facts_parts = 63
+  facts_letter = 64,
+  all_facts_parts = 127
 };
 
 std::uint32_t parts_of(const Spec& spec) {
@@ -264,7 +265,8 @@ bool has_grown(const Facts& facts) { return facts.member && facts.member->growth
 std::uint32_t parts_of(const Facts& facts) {
   return (has_steps(facts) ? facts_steps : 0U) | (facts.member ? facts_member : 0U) |
          (has_grown(facts) ? facts_growth : 0U) | (facts.waits ? facts_waits : 0U) |
-         (facts.limits.empty() ? 0U : facts_limits) | (facts.submit.empty() ? 0U : facts_submit_keys);
+         (facts.limits.empty() ? 0U : facts_limits) | (facts.submit.empty() ? 0U : facts_submit_keys) |
+         (facts.letter.empty() ? 0U : facts_letter);
 }
 
 // Of earlier versions, which are still written where they suffice.
@@ -435,6 +437,7 @@ std::string encode(const Facts& facts) {
   if (facts.waits) encode_into(out, *facts.waits);
   if (!facts.limits.empty()) encode_into(out, facts.limits);
   if (!facts.submit.empty()) encode_into(out, facts.submit);
+  if (!facts.letter.empty()) encode_into(out, facts.letter);
   return out.take();
 }
 
@@ -452,6 +455,7 @@ static void get_facts_parts(Decoder& in, std::uint8_t layout, Facts& facts) {
   if ((parts & facts_waits) != 0) facts.waits = decode_waits(in);
   if ((parts & facts_limits) != 0) facts.limits = decode_limit_facts(in);
   if ((parts & facts_submit_keys) != 0) facts.submit = decode_submit_facts(in);
+  if ((parts & facts_letter) != 0) facts.letter = decode_letter_facts(in);
 }
 
 static Result<void> decode_into(Facts& facts, std::string_view bytes) {
@@ -499,6 +503,8 @@ static Result<void> decode_into(Facts& facts, std::string_view bytes) {
   if (layout >= layout_3 && facts.grant) get_grant_notes(in, *facts.grant);
   get_facts_parts(in, layout, facts);
   if (layout >= layout_8 && ((facts.gates & limit_gate) != 0) != facts.limits.held.has_value()) in.refuse();
+  // A failed execution whose fingerprint is known has a letter.
+  if ((facts.letter.fingerprint != 0) != (facts.letter.version != 0)) in.refuse();
   // It is suspended if and only if it waits for something.
   if ((facts.phase == Phase::suspended) != (facts.waits && facts.waits->wait)) in.refuse();
   return finished(in, "an execution's facts");

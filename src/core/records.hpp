@@ -13,6 +13,7 @@
 
 #include "base/entropy.hpp"
 #include "core/changes.hpp"
+#include "core/dead_letters.hpp"
 #include "core/limit_records.hpp"
 #include "core/membership.hpp"
 #include "core/steps.hpp"
@@ -177,6 +178,7 @@ struct Facts {
   std::optional<WaitFacts> waits;     // once it had a waitpoint or a signal
   LimitFacts limits;
   SubmitFacts submit{};
+  LetterFacts letter;
 
   friend bool operator==(const Facts&, const Facts&) = default;
 };

@@ -496,7 +496,7 @@ TEST(Records, UnknownEnumValuesElsewhereAreCorruption) {
   Event event;
   Event event_high;
   event_high.type = EventType::budget_adjusted;
-  expect_bound(event, event_high, 80, decode_event, "event type");
+  expect_bound(event, event_high, 76, decode_event, "event type");
   event_high = event;
   event_high.state_before = PublicState::skipped;
   expect_bound(event, event_high, 11, decode_event, "state_before");

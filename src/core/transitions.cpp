@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "core/fingerprint.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -306,6 +307,11 @@ void finish(Transition& transition, Outcome outcome, EventType type, AttemptStat
   }
   const auto& origin = transition.spec().schedule;
   if (origin && origin->tells) facts.gates |= untold_schedule;
+  facts.letter.fingerprint = 0;
+  if (outcome == Outcome::failed) {
+    const Failure failure = facts.failure.value_or(Failure{});
+    facts.letter.fingerprint = fingerprint_of(transition.spec().kind, failure.category, failure.message);
+  }
   transition.record(type, std::move(actor), std::move(reason));
 }
 

@@ -9,6 +9,12 @@
 namespace flowfabric {
 namespace {
 
+// What becomes of the letter of an execution.
+struct PlannedLetter {
+  const Letter* before = nullptr;  // is erased
+  std::optional<Letter> now{};     // is written
+};
+
 // The due entry that was written with a record.
 std::optional<DueEntry> armed_entry(const Key& key, TimestampMs armed_due, const Grouping& grouping = {}) {
   if (armed_due == 0) return std::nullopt;
@@ -37,6 +43,20 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       FF_TRY_VOID(decode_execution_into(execution, record));
       slot.indexed_ready = ready_entry(execution);
       slot.indexed_due = armed_entry(record.key, execution.facts.armed_due, grouping(execution));
+      if (auto letter = letter_of(execution)) slot.letter = std::make_unique<Letter>(std::move(*letter));
+      slot.counted_failed_again = failed_again_counter_of(execution);
+      return {};
+    }
+    case RecordKind::dead_letter: {
+      FF_TRY(letter, decode_letter(record));
+      slot.indexed_due = due_entry_of(record.key, letter);
+      slot.record = std::move(letter);
+      return {};
+    }
+    case RecordKind::redrive: {
+      FF_TRY(redrive, decode_redrive(record));
+      slot.indexed_due = armed_entry(record.key, redrive.armed_due);
+      slot.record = std::make_unique<RedriveRecord>(std::move(redrive));
       return {};
     }
     case RecordKind::flow: {
@@ -94,6 +114,7 @@ void set_armed_due(Slot& slot, TimestampMs due) {
   if (FlowRecord* flow = slot.flow()) flow->facts.armed_due = due;
   if (ScheduleRecord* schedule = slot.schedule()) schedule->armed_due = due;
   if (PoolRecord* pool = slot.pool()) pool->armed_due = due;
+  if (RedriveRecord* redrive = slot.redrive()) redrive->armed_due = due;
   if (LimitsRecord* limits = slot.limits()) limits->armed_due = due;
   if (SubmitKeyRecord* submit_key = slot.submit_key()) submit_key->armed_due = due;
 }
@@ -138,6 +159,10 @@ void plan_root(const Slot& slot, std::uint64_t first_version, RootChange& change
     change.listing = listing_of(*schedule);
   } else if (const ScheduleFlowRecord* scheduled = slot.schedule_flow()) {
     change.body = encode(*scheduled);
+  } else if (const RedriveRecord* redrive = slot.redrive()) {
+    if (slot.version == 0) change.fixed = encode_fixed(*redrive);
+    change.body = encode(*redrive);
+    change.listing = listing_of(*redrive);
   } else if (const PoolRecord* pool = slot.pool()) {
     if (slot.version == 0) change.fixed = encode_fixed(*pool);
     change.body = encode(*pool);
@@ -172,6 +197,22 @@ void plan_due(Slot& slot, ChangeSet& set, PlannedCommit& plan) {
   }
 }
 
+// The letter of a failed execution is written and erased with it. It is never rewritten, so its version is known.
+void plan_letter(Slot& slot, std::uint64_t first_version, ChangeSet& set, PlannedLetter& planned) {
+  Execution* execution = slot.execution();
+  if (execution == nullptr) return;
+  std::optional<Letter> wanted;
+  if (!slot.erased) wanted = letter_of(*execution);
+  std::uint64_t& version = execution->facts.letter.version;
+  const bool stays = wanted && slot.letter && wanted->key == slot.letter->key && wanted->record == slot.letter->record;
+  version = !wanted ? 0 : stays ? slot.letter->version : first_version;
+  if (!stays) planned = {slot.letter.get(), std::move(wanted)};
+  const std::string counter = slot.erased ? std::string() : failed_again_counter_of(*execution);
+  if (counter == slot.counted_failed_again) return;
+  if (!slot.counted_failed_again.empty()) set.counters.push_back({slot.counted_failed_again, -1});
+  if (!counter.empty()) set.counters.push_back({counter, 1});
+}
+
 // Every listed record is counted once, under these columns of its listing.
 struct ListedAs {
   std::string_view name_space;
@@ -187,6 +228,9 @@ std::optional<ListedAs> listed_as(const Slot& slot) {
   }
   if (const FlowRecord* flow = slot.flow()) {
     return ListedAs{flow->spec.name_space, {}, static_cast<std::uint8_t>(flow->facts.state)};
+  }
+  if (const RedriveRecord* redrive = slot.redrive()) {
+    return ListedAs{redrive->name_space, {}, static_cast<std::uint8_t>(redrive->state)};
   }
   if (const ScheduleRecord* schedule = slot.schedule()) {
     return ListedAs{schedule->name_space, {}, static_cast<std::uint8_t>(schedule->state)};
@@ -242,6 +286,12 @@ std::optional<DueEntry> wanted_due(const Slot& slot) {
     if (due == 0) return std::nullopt;
     return DueEntry{due, slot.key};
   }
+  if (const RedriveRecord* redrive = slot.redrive()) {
+    const TimestampMs due = next_due(*redrive);
+    if (due == 0) return std::nullopt;
+    return DueEntry{due, slot.key};
+  }
+  if (const auto* letter = std::get_if<LetterRecord>(&slot.record)) return due_entry_of(slot.key, *letter);
   if (const PoolRecord* pool = slot.pool()) {
     const Grouping grouped = grouping(*pool);
     return DueEntry{next_due(*pool), slot.key, grouped.group, grouped.rank};
@@ -378,7 +428,14 @@ PlannedCommit Workspace::plan(std::uint64_t first_version) {
     ChangeSet& set = plan.sets[index];
     plan_ready(*slot, set);
     plan_due(*slot, set, plan);
+    PlannedLetter letter;
+    plan_letter(*slot, first_version, set, letter);
     plan_root(*slot, first_version, set.roots.emplace_back());
+    if (letter.before != nullptr) erase_letter(*letter.before, set);
+    if (letter.now) {
+      letter.now->version = first_version;
+      put_letter(*letter.now, set);
+    }
     plan_counts(*slot, set);
     plan_log(*slot, set);
     if (!slot->erased) {

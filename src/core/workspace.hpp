@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/dead_letters.hpp"
 #include "core/hooks.hpp"
 #include "core/limit_records.hpp"
 #include "core/records.hpp"
@@ -45,7 +46,7 @@ struct Slot {
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
                KeyringRecord, ApiKeysRecord, HooksRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord,
                std::unique_ptr<ScheduleRecord>, std::unique_ptr<ScheduleFlowRecord>, std::unique_ptr<PoolRecord>,
-               std::unique_ptr<LimitsRecord>, std::unique_ptr<SubmitKeyRecord>>
+               std::unique_ptr<LimitsRecord>, std::unique_ptr<SubmitKeyRecord>, std::unique_ptr<RedriveRecord>, LetterRecord>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;
@@ -60,6 +61,8 @@ struct Slot {
   std::optional<ReadyEntry> indexed_ready;
   std::optional<DueEntry> indexed_due;
   std::optional<std::uint8_t> counted_state;  // under which it is counted, if it is listed
+  std::unique_ptr<Letter> letter;             // that it has, as loaded; of an execution that was failed
+  std::string counted_failed_again;           // the counter of a redrive in which it is, as loaded; empty: none
 
   std::uint32_t turn = 0;  // its position in the order of arrival
   static constexpr std::uint32_t unplanned = UINT32_MAX;
@@ -94,6 +97,11 @@ struct Slot {
     const auto* held = std::get_if<std::unique_ptr<LimitsRecord>>(&record);
     return held == nullptr ? nullptr : held->get();
   }
+  const RedriveRecord* redrive() const {
+    const auto* held = std::get_if<std::unique_ptr<RedriveRecord>>(&record);
+    return held == nullptr ? nullptr : held->get();
+  }
+  RedriveRecord* redrive() { return const_cast<RedriveRecord*>(std::as_const(*this).redrive()); }
   LimitsRecord* limits() { return const_cast<LimitsRecord*>(std::as_const(*this).limits()); }
   const SubmitKeyRecord* submit_key() const {
     const auto* held = std::get_if<std::unique_ptr<SubmitKeyRecord>>(&record);

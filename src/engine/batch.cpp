@@ -155,6 +155,7 @@ Result<void> Batch::read_decide_commit() {
   FF_TRY_VOID(sweeping_ ? read_due() : read_for_commands());
   if (sweeping_ && (from_ahead_ || due_found_ >= sweep_limit_)) more_is_due_ = !runtime_.sweep_on();
   FF_TRY_VOID(find_leases_of_the_dead());
+  FF_TRY_VOID(find_letters());
   FF_TRY_VOID(read_more());
   FF_TRY_VOID(find_held_back());
   decide_all();

@@ -69,6 +69,7 @@ class Batch {
   Result<void> read_more();
   // batch_limits.cpp
   Result<void> find_held_back();
+  Result<void> find_letters();
   void note_found(const GroupWanted& wanted, const std::vector<DueCandidate>& grouped, FoundGroup& found);
   // Takes a record in. One that cannot be decoded fails those who need it and nobody else: null.
   Slot* take(const Record& record);

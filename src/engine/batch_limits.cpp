@@ -1,8 +1,10 @@
-// The part of a sweep that concerns limits: which executions wait for the pools that are due.
+// The part of a sweep that reads groups: which executions wait for the pools that are due, and which dead letters the redrives
+// that are due come to.
 #include <algorithm>
 
 #include "base/check.hpp"
 #include "core/limiting.hpp"
+#include "core/redriving.hpp"
 #include "engine/batch.hpp"
 
 namespace flowfabric {
@@ -46,6 +48,29 @@ Result<void> Batch::find_held_back() {
   FF_TRY(reply, session_.read(request));
   for (const auto& [index, one] : wanted) {
     note_found(one, reply.grouped, std::get<DueCommand>(clock_commands_[index]).found.emplace_back());
+  }
+  return {};
+}
+
+// What the store says is where to look; the records decide. Redrives that one sweep has no room for stay due.
+Result<void> Batch::find_letters() {
+  std::uint32_t total = 0;
+  for (std::size_t i = 0; i < clock_commands_.size(); ++i) {
+    auto* due = std::get_if<DueCommand>(&clock_commands_[i]);
+    if (due == nullptr || postponed_.contains(i)) continue;
+    const auto wanted = letters_wanted(workspace_, due->key, context_.now);
+    if (!wanted) continue;
+    if (total > 0 && total + wanted->limit > limits::max_due_batch) {
+      postponed_.insert(i);
+      more_is_due_ = true;
+      continue;
+    }
+    total += wanted->limit;
+    std::optional<Store::GroupPosition> after;
+    if (wanted->after) after = Store::GroupPosition{wanted->after->rank, wanted->after->key};
+    FF_TRY(entries, runtime_.store().group_entries(wanted->group, after, wanted->limit));
+    for (DueEntry& entry : entries) due->letters.push_back({entry.rank, std::move(entry.key)});
+    due->letters_end = entries.size() < wanted->limit;
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #include "base/limits.hpp"
 #include "core/limit_records.hpp"
 #include "engine/limit_reads.hpp"
+#include "engine/dead_letter_reads.hpp"
 #include "engine/reads.hpp"
 #include "engine/runtime.hpp"
 #include "engine/schedule_reads.hpp"
@@ -104,6 +105,14 @@ std::vector<Sample> budgets(Store& store, BudgetFigure figure) {
   return samples;
 }
 
+std::vector<Sample> dead_letters(Store& store) {
+  const auto kinds = reads::dead_letters_by_kind(store);
+  if (!kinds) return {};
+  std::vector<Sample> samples;
+  for (const auto& [kind, count] : *kinds) samples.push_back({{kind}, static_cast<double>(count)});
+  return samples;
+}
+
 std::vector<Sample> held_back(Store& store) {
   const auto health = store.log_health();
   if (!health) return {};
@@ -163,6 +172,11 @@ void Runtime::add_gauges() {
   registry.computed_gauges(
       {"flowfabric_budget_limit", "Hard limits of budgets that have one account.", of_budgets, max_budgets_shown},
       observe::seldom([this] { return budgets(*store_, BudgetFigure::limit); }));
+  registry.computed_gauges({"flowfabric_dead_letters",
+                            "Failed executions that are kept, by kind; those of earlier versions have the kind \"\".",
+                            {Label::open("kind")},
+                            max_lanes_shown},
+                           observe::seldom([this] { return dead_letters(*store_); }));
   registry.computed_gauges({"flowfabric_schedules", "Schedules, by state.", {Label::closed("state")}},
                            observe::seldom([this] { return schedules_by_state(*store_); }));
   registry.computed_gauges({"flowfabric_limit_slots_in_use",

@@ -11,6 +11,7 @@
 #include "core/counts.hpp"
 #include "core/expected.hpp"
 #include "core/route.hpp"
+#include "engine/letter_audit.hpp"
 #include "engine/slot_audit.hpp"
 
 namespace flowfabric {
@@ -71,6 +72,7 @@ class IntegrityCheck {
   Result<void> check_sequences();
   Result<void> check_counts();
   Result<void> check_slots();
+  Result<void> check_letters(const std::vector<Checked>& page);
 
   template <class Entry>
   void check_entry(const Entry& entry, const std::optional<Record>& record, const std::string& text);
@@ -288,6 +290,7 @@ Result<void> IntegrityCheck::check_page(const std::vector<InspectedRecord>& page
     const ExpectedEntries& asked = checked.expected;
     questions.push_back({record.key, asked.ready, asked.due, asked.satellites});
   }
+  FF_TRY_VOID(check_letters(all));
   FF_TRY(answers, inspection_->present(questions));
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (answers[i].version != all[i].record().version) continue;  // changed since, with everything that belongs to it
@@ -295,6 +298,22 @@ Result<void> IntegrityCheck::check_page(const std::vector<InspectedRecord>& page
     check_listing(all[i]);
     check_present(all[i], answers[i]);
     FF_TRY_VOID(check_route(all[i], answers[i]));
+  }
+  return {};
+}
+
+// Failed executions and their letters.
+Result<void> IntegrityCheck::check_letters(const std::vector<Checked>& page) {
+  std::vector<const Slot*> slots;
+  for (const Checked& checked : page) slots.push_back(checked.expected.slot.get());
+  FF_TRY(wrong, wrong_letters(store_, slots));
+  for (WrongLetter& one : wrong) {
+    IntegrityFinding finding{std::move(one.problem), {}};
+    if (repair_) {
+      FF_TRY(verdicts, commit({one.repair}));
+      if (verdicts.front() == Verdict::committed) finding.repair = one.is_missing ? "wrote it again" : "removed it";
+    }
+    report(std::move(finding));
   }
   return {};
 }

@@ -115,6 +115,10 @@ EngineMetrics::EngineMetrics()
                              "Executions that a limit held back; without a namespace: a limit for all namespaces.",
                              {Label::open("namespace"), Label::open("limit")},
                              max_limits_shown})),
+      redriven_(registry
+                    .counters({"flowfabric_redriven_executions_total",
+                               "Failed executions that this engine has replayed for redrives."})
+                    .with()),
       lease_losses_(registry.counters({"flowfabric_lease_losses_total",
                                        "Leases that were lost; cause is expired, revoked or worker_dead.",
                                        {Label::open("lane"), Label::closed("cause")},
@@ -153,6 +157,15 @@ void EngineMetrics::batch_ended(bool sweep, std::string_view outcome, std::size_
   if (!sweep) batch_commands_.observe(static_cast<std::int64_t>(pieces));
 }
 
+namespace {
+
+bool is_by_redrive(const Event& event, const Slot& slot) {
+  const auto& redrive = slot.execution()->facts.letter.redriven_by;
+  return redrive && event.reason.starts_with(std::string(redrive_reason) + to_string(*redrive));
+}
+
+}  // namespace
+
 void EngineMetrics::committed(const Slot& slot, TimestampMs now) {
   if (slot.rearm_exactly && slot.indexed_due) {
     due_lag_.observe(std::max<std::int64_t>(now - slot.indexed_due->due_at, 0) * ns_per_ms);
@@ -160,6 +173,7 @@ void EngineMetrics::committed(const Slot& slot, TimestampMs now) {
   if (slot.erased) return;  // together with its events
   for (const Event& event : slot.events) {
     count(event, slot);
+    if (event.type == EventType::replayed && is_by_redrive(event, slot)) redriven_.add();
     if (event.type == EventType::claimed || event.type == EventType::resumed) count_start(slot, now);
   }
 }

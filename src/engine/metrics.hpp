@@ -62,6 +62,7 @@ class EngineMetrics {
   observe::Family<observe::Counter>& creates_under_keys_;
   observe::Family<observe::Counter>& firings_;
   observe::Family<observe::Counter>& held_back_;
+  observe::Counter& redriven_;
   observe::Family<observe::Counter>& lease_losses_;
   observe::Family<observe::Counter>& worker_deaths_;
 };

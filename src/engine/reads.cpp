@@ -11,6 +11,7 @@
 #include "base/hashing.hpp"
 #include "base/limits.hpp"
 #include "core/counts.hpp"
+#include "core/fingerprint.hpp"
 #include "core/ingress.hpp"
 #include "core/schedule_records.hpp"
 #include "core/state.hpp"
@@ -82,6 +83,7 @@ Event event_of(const LoggedEntry& logged) {
   auto decoded = decode_event(logged.entry.body);
   Event event = decoded ? std::move(*decoded) : damaged_event(logged.entry, decoded.error());
   event.cursor = encode_log_cursor(logged.position);
+  event.redrive_id = redrive_id_of(logged.entry.root);
   event.schedule = schedule_name_of(logged.entry.root);  // its key says it, so the event does not repeat it
   // The one who takes a lease is the worker, so the log does not store the name twice.
   const bool leased =
@@ -120,6 +122,10 @@ void describe_facts(const Execution& execution, ExecutionDescription& out) {
   out.last_mutation_at = facts.last_mutation_at;
   out.progress = facts.progress;
   out.failure = facts.failure;
+  if (facts.phase == Phase::terminal && facts.outcome == Outcome::failed) {
+    out.fingerprint = fingerprint_text(facts.letter.fingerprint);
+  }
+  if (facts.letter.redriven_by) out.redrive_id = to_string(*facts.letter.redriven_by);
   out.cancellation_reason = facts.cancellation_reason;
   out.cancelled_by = facts.cancelled_by;
 }

@@ -250,12 +250,14 @@ void Runtime::end_patience() {
   queue_wake_.notify_one();
 }
 
+Uuid Runtime::new_uuid() { return time_ordered_uuid(store_now(), id_order_++, options_.entropy); }
+
 void Runtime::submit_create(CreateRequest request, CommandDone done) {
   if (refusing_) return done(Unexpected(shutting_down()));
   if (auto admitted = admit(request, options_.ingress); !admitted) return done(Unexpected(admitted.error()));
   CreateCommand command;
   command.id_is_supplied = request.id.has_value();
-  command.id.uuid = request.id ? *request.id : time_ordered_uuid(store_now(), id_order_++, options_.entropy);
+  command.id.uuid = request.id ? *request.id : new_uuid();
   command.id.partition = placement(request, command.id.uuid);
   // Only a repeatable request is ever compared; hashing a large payload needlessly would be expensive.
   if (command.id_is_supplied || !request.idempotency_key.empty()) command.request_digest = request_digest(request);
@@ -270,7 +272,7 @@ void Runtime::submit_flow(FlowRequest request, CommandDone done) {
   if (!members) return done(Unexpected(members.error()));
   SubmitFlowCommand command;
   command.id_is_supplied = request.id.has_value();
-  command.id.uuid = request.id ? *request.id : time_ordered_uuid(store_now(), id_order_++, options_.entropy);
+  command.id.uuid = request.id ? *request.id : new_uuid();
   command.id.partition = request.idempotency_key.empty()
                              ? partition_of(command.id.uuid)
                              : flow_idempotency_key(request.name_space, request.idempotency_key).partition();

@@ -140,6 +140,7 @@ class Runtime {
   Store& store() { return *store_; }
   const RouteTable& routes() const { return routes_; }
   const IngressLimits& ingress() const { return options_.ingress; }
+  Uuid new_uuid();
   const TimeZones* zones() const { return options_.zones.get(); }
   std::int64_t steady_ms() const { return options_.steady_ms(); }
   const RuntimeStatistics& statistics() const { return statistics_; }

@@ -5,6 +5,7 @@
 #include <flowfabric/engine.hpp>
 
 #include "base/check.hpp"
+#include "sdk/dead_letter_calls.hpp"
 #include "sdk/gateway.hpp"
 #include "sdk/limit_calls.hpp"
 #include "sdk/schedule_calls.hpp"
@@ -60,6 +61,7 @@ class EngineGateway final : public Gateway {
   }
   ScheduleCalls& schedules() override { return *schedules_; }
   LimitCalls& limits() override { return *limits_; }
+  DeadLetterCalls& dead_letters() override { return *dead_letters_; }
   Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) override {
     return engine_->wait_flow(id, to_ms(timeout));
   }
@@ -168,6 +170,7 @@ class EngineGateway final : public Gateway {
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<ScheduleCalls> schedules_ = schedule_calls(*engine_);
   std::unique_ptr<LimitCalls> limits_ = limit_calls(*engine_);
+  std::unique_ptr<DeadLetterCalls> dead_letters_ = dead_letter_calls(*engine_);
 };
 
 // A claim that is stopped while it waits is answered at once: with nothing, or with what it had been given by then.

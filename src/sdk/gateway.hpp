@@ -22,6 +22,7 @@
 namespace flowfabric::sdk {
 
 class LimitCalls;
+class DeadLetterCalls;
 class ScheduleCalls;
 
 using std::chrono::milliseconds;
@@ -62,6 +63,7 @@ class Gateway {
   virtual Result<FlowReplayReply> replay_flow(const FlowId& id, FlowReplayRequest request, std::string reason) = 0;
   virtual ScheduleCalls& schedules() = 0;
   virtual LimitCalls& limits() = 0;
+  virtual DeadLetterCalls& dead_letters() = 0;
   virtual Result<ExecutionDescription> describe(const ExecutionId& id) = 0;
   virtual Result<ListReply> list(const ListRequest& request) = 0;
   virtual Result<EventPage> history(const ExecutionId& id, const std::string& cursor, std::uint32_t limit) = 0;

@@ -35,10 +35,18 @@ FailRequest failure_request(const std::string& category, const std::string& mess
 Settlement call_handler(RunningTask& task, const Handler& handler, const StepPlan* plan) {
   try {
     return completed(task, handler, plan);
-  } catch (LeaveHandler& leave) {
-    return std::move(leave.settlement);
   } catch (const Abandon&) {
     throw;
+  } catch (...) {
+    return settlement_of_exception();
+  }
+}
+
+Settlement settlement_of_exception() {
+  try {
+    throw;
+  } catch (LeaveHandler& leave) {
+    return std::move(leave.settlement);
   } catch (const TaskStopped&) {
     return GiveBack{};
   } catch (const PermanentFailure& error) {

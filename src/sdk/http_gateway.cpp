@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/entropy.hpp"
+#include "sdk/dead_letter_calls.hpp"
 #include "sdk/flow_calls.hpp"
 #include "sdk/gateway.hpp"
 #include "sdk/http_caller.hpp"
@@ -176,6 +177,7 @@ class HttpGateway final : public Gateway {
   }
   ScheduleCalls& schedules() override { return *schedules_; }
   LimitCalls& limits() override { return *limits_; }
+  DeadLetterCalls& dead_letters() override { return *dead_letters_; }
   Result<FlowResult> wait_flow(const FlowId& id, milliseconds timeout) override {
     return wait_at<FlowResult>(flow_path(id) + "/result", timeout, "the flow");
   }
@@ -376,6 +378,7 @@ class HttpGateway final : public Gateway {
   SettlementSender sender_;
   std::unique_ptr<ScheduleCalls> schedules_ = schedule_calls(*caller_);
   std::unique_ptr<LimitCalls> limits_ = limit_calls(*caller_);
+  std::unique_ptr<DeadLetterCalls> dead_letters_ = dead_letter_calls(*caller_);
 };
 
 std::vector<Result<Created>> HttpGateway::create_many(std::vector<CreateRequest> requests) {

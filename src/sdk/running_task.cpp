@@ -7,6 +7,11 @@ Handle RunningTask::handle() const {
   return handle_;
 }
 
+TimestampMs RunningTask::store_now() const {
+  const auto held = std::chrono::steady_clock::now() - received_at_;
+  return execution_.lease.acquired_at + std::chrono::duration_cast<std::chrono::milliseconds>(held).count();
+}
+
 std::string RunningTask::stop_reason() const {
   const std::lock_guard lock(mutex_);
   return stop_reason_;

@@ -44,6 +44,9 @@ class RunningTask {
   std::stop_token stop_token() const { return stop_.get_token(); }
   std::string stop_reason() const;
   SteadyTime received_at() const { return received_at_; }
+  // The claim says what time it was when the lease began. That was before it was received, so this is never ahead of the store:
+  // a sleep may be entered again for its last moment, but never ends early.
+  TimestampMs store_now() const;
 
   // ---- Keeping the lease
   void renewed(SteadyTime asked_at, const RenewVerdict& verdict);

@@ -100,6 +100,7 @@ class FakeGateway final : public Gateway {
   Result<void> resume(const ExecutionId&, std::string) override { return unused(); }
   Result<void> close_waitpoint(const ExecutionId&, const std::string&, std::string) override { return unused(); }
   Result<WaitpointToken> reissue_token(const ExecutionId&, ReissueRequest, std::string) override { return unused(); }
+  DeadLetterCalls& dead_letters() override { std::abort(); }
   ScheduleCalls& schedules() override { std::abort(); }  // no test of the worker calls it
   LimitCalls& limits() override { std::abort(); }        // nor this
   Result<Created> create(CreateRequest) override { return unused(); }

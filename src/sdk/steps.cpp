@@ -200,17 +200,10 @@ void Steps::sleep(const Place& place, milliseconds duration) {
     request.sleep_ms = std::max<std::int64_t>(duration.count(), 0);
     wake_at = record(std::move(request)).wake_at;
   }
-  if (wake_at > store_now()) wait_until(wake_at);
+  if (wake_at > task_.store_now()) wait_until(wake_at);
 }
 
 void Steps::wait_until(TimestampMs wake_at) { throw LeaveHandler{Delay{wake_at}}; }
-
-// The claim says what time it was when the lease began. That was before it was received, so this is never ahead of the store:
-// a sleep may be entered again for its last moment, but never ends early.
-TimestampMs Steps::store_now() const {
-  return task_.execution().lease.acquired_at +
-         std::chrono::duration_cast<milliseconds>(steady_clock::now() - task_.received_at()).count();
-}
 
 // The work is done, so its outcome is reported as long as the lease is ours.
 Step Steps::record(StepRequest request) {

@@ -62,7 +62,6 @@ class Steps {
   [[noreturn]] void changed(const Place& place, const std::string& what);
   [[noreturn]] void changed_kind(const Place& place, bool is_wait);
   [[noreturn]] void wait_until(TimestampMs wake_at);
-  TimestampMs store_now() const;
   std::string order_recorded() const;
   std::string order_reached() const;
 

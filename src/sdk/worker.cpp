@@ -9,6 +9,7 @@
 #include "base/entropy.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "sdk/batch_call.hpp"
 #include "sdk/handler_call.hpp"
 #include "sdk/stop_signals.hpp"
 #include "sdk/worker_impl.hpp"
@@ -24,6 +25,7 @@ constexpr std::uint32_t max_concurrency = 1000;
 constexpr std::uint32_t claim_wait_ms = 30'000;
 constexpr milliseconds first_claim_pause{100};
 constexpr milliseconds longest_claim_pause{5'000};
+constexpr milliseconds longest_batch_wait{60'000};
 
 // "mailer-7f3a-host-4711": unique, and readable in a list.
 std::string make_instance_id(const std::string& worker_id) {
@@ -61,6 +63,11 @@ Worker& Worker::add(std::string kind, Handler handler, KindOptions options) {
   return *this;
 }
 
+Worker& Worker::add_batch(std::string kind, BatchHandler handler, const BatchOptions& options) {
+  impl_->add_batch(std::move(kind), std::move(handler), options);
+  return *this;
+}
+
 Worker& Worker::use(Middleware middleware) {
   impl_->use(std::move(middleware));
   return *this;
@@ -91,6 +98,15 @@ Worker::Impl::~Impl() = default;
 void Worker::Impl::add(std::string kind, Handler handler, KindOptions options) {
   FF_CHECK(!started_);
   kinds_.insert_or_assign(std::move(kind), Kind{std::move(handler), std::move(options)});
+}
+
+void Worker::Impl::add_batch(std::string kind, BatchHandler handler, const BatchOptions& options) {
+  FF_CHECK(!started_);
+  Kind added;
+  added.options.concurrency = options.concurrency;
+  added.batch = std::move(handler);
+  added.batching = options;
+  kinds_.insert_or_assign(std::move(kind), std::move(added));
 }
 
 void Worker::Impl::use(Middleware middleware) {
@@ -126,6 +142,18 @@ Result<void> Worker::Impl::check_options() const {
         "lease_ttl", std::to_string(ttl) + " ms",
         std::to_string(limits::min_lease_ttl_ms) + " ms to " + std::to_string(limits::max_lease_ttl_ms) + " ms");
   }
+  for (const auto& [name, kind] : kinds_) {
+    if (!kind.batch) continue;
+    const BatchOptions& batching = kind.batching;
+    if (batching.max_size == 0 || batching.max_size > options_.concurrency) {
+      return out_of_range("max_size", std::to_string(batching.max_size) + " for kind " + name,
+                          "1 to " + std::to_string(options_.concurrency) + ", the concurrency of the worker");
+    }
+    if (batching.max_wait < milliseconds{0} || batching.max_wait > longest_batch_wait) {
+      return out_of_range("max_wait", std::to_string(batching.max_wait.count()) + " ms for kind " + name,
+                          "0 ms to " + std::to_string(longest_batch_wait.count()) + " ms");
+    }
+  }
   if (options_.stop_grace.count() < 0) return out_of_range("stop_grace", "negative", "0 and more");
   return {};
 }
@@ -137,6 +165,7 @@ Result<void> Worker::Impl::start() {
   // The innermost is the handler itself. A start that fails may be repeated; handlers are wrapped once.
   const auto middleware = std::exchange(middleware_, {});
   for (auto& [name, kind] : kinds_) {
+    if (kind.batch) continue;
     for (auto outer = middleware.rbegin(); outer != middleware.rend(); ++outer) {
       kind.handler = [wrap = *outer, next = std::move(kind.handler)](Task& task) { return wrap(task, next); };
     }
@@ -308,35 +337,80 @@ Worker::Impl::Kind* Worker::Impl::kind_of(const TaskPtr& task) {
   return found == kinds_.end() ? nullptr : &found->second;
 }
 
-// The first one whose kind may run once more. Expects the lock.
-TaskPtr Worker::Impl::next_task() {
+// What one handler is called with next: the first whose kind may run once more, or a batch that begins with it. Expects the lock.
+std::vector<TaskPtr> Worker::Impl::next_tasks(std::optional<SteadyTime>& look_again) {
+  std::set<const Kind*> not_full;  // batches that wait for more
   for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
     const Kind* kind = kind_of(*at);
-    if (kind != nullptr && kind->is_full()) continue;
+    if (kind != nullptr && (kind->is_full() || not_full.contains(kind))) continue;
+    if (kind != nullptr && kind->batch) {
+      std::vector<TaskPtr> tasks = take_batch(*kind, at, look_again);
+      if (!tasks.empty()) return tasks;
+      not_full.insert(kind);
+      continue;
+    }
     TaskPtr task = std::move(*at);
     waiting_.erase(at);
-    return task;
+    return {std::move(task)};
   }
-  return nullptr;
+  return {};
+}
+
+// Nothing if it is worth waiting for more: while the worker can claim more, and the first of them has not waited long enough.
+std::vector<TaskPtr> Worker::Impl::take_batch(const Kind& kind, std::list<TaskPtr>::iterator first,
+                                              std::optional<SteadyTime>& look_again) {
+  std::vector<std::list<TaskPtr>::iterator> found;
+  for (auto at = first; at != waiting_.end() && found.size() < kind.batching.max_size; ++at) {
+    if (kind_of(*at) == &kind) found.push_back(at);
+  }
+  const SteadyTime ends = (*first)->received_at() + kind.batching.max_wait;
+  const bool may_grow = found.size() < kind.batching.max_size && held_.size() < options_.concurrency && !stopping_;
+  if (may_grow && steady_clock::now() < ends) {
+    look_again = look_again ? std::min(*look_again, ends) : ends;
+    return {};
+  }
+  std::vector<TaskPtr> tasks;
+  for (const auto at : found) {
+    tasks.push_back(std::move(*at));
+    waiting_.erase(at);
+  }
+  return tasks;
+}
+
+// False: the worker has ended.
+bool Worker::Impl::wait_for_tasks(std::unique_lock<std::mutex>& lock, std::vector<TaskPtr>& tasks) {
+  for (;;) {
+    std::optional<SteadyTime> look_again;
+    tasks = next_tasks(look_again);
+    if (!tasks.empty()) return true;
+    if (stopping_ && !claiming_ && held_.empty()) return false;
+    if (look_again) {
+      work_came_.wait_until(lock, *look_again);
+    } else {
+      work_came_.wait(lock);
+    }
+  }
 }
 
 void Worker::Impl::run_tasks() {
   pthread_setname_np(pthread_self(), "ff-handler");
   std::unique_lock lock(mutex_);
-  for (;;) {
-    TaskPtr task;
-    work_came_.wait(lock, [&] {
-      task = next_task();
-      return task != nullptr || (stopping_ && !claiming_ && held_.empty());
-    });
-    if (task == nullptr) return;
-    Kind* kind = kind_of(task);
+  std::vector<TaskPtr> tasks;
+  while (wait_for_tasks(lock, tasks)) {
+    Kind* kind = kind_of(tasks.front());
     if (kind != nullptr) ++kind->running;
     ++running_;
     const bool too_late = stopping_;
     lock.unlock();
     // What was claimed and not begun when the worker stops is better off elsewhere.
-    too_late ? hand_back({task}, "the worker is stopping") : run_one(task);
+    if (too_late) {
+      hand_back(tasks, "the worker is stopping");
+    } else if (kind != nullptr && kind->batch) {
+      run_batch(*kind, tasks);
+    } else {
+      run_one(tasks.front());
+    }
+    tasks.clear();
     lock.lock();
     --running_;
     if (kind != nullptr) --kind->running;
@@ -344,6 +418,27 @@ void Worker::Impl::run_tasks() {
     if (kind != nullptr && kind->options.concurrency != 0 && !waiting_.empty()) work_came_.notify_one();
     notify_if_ended();
   }
+}
+
+void Worker::Impl::run_batch(const Kind& kind, const std::vector<TaskPtr>& tasks) {
+  using State = sdk::RunningTask::State;
+  std::vector<sdk::BatchEntry> entries;
+  for (const TaskPtr& task : tasks) {
+    if (task->state() == State::lost) {
+      free_slot(task);  // before its turn came
+      continue;
+    }
+    const auto settle = [this, task](sdk::Settlement settlement) {
+      if (task->begin_settling()) {
+        leave(task, std::move(settlement));
+        return true;
+      }
+      if (task->state() == State::lost) free_slot(task);
+      return false;
+    };
+    entries.push_back({task.get(), settle});
+  }
+  if (!entries.empty()) sdk::call_batch_handler(entries, kind.batch);
 }
 
 void Worker::Impl::run_one(const TaskPtr& task) {

@@ -29,6 +29,7 @@ class Worker::Impl {
   ~Impl();
 
   void add(std::string kind, Handler handler, KindOptions options);
+  void add_batch(std::string kind, BatchHandler handler, const BatchOptions& options);
   void use(Middleware middleware);
   std::string declared_steps() const;
   Result<void> start();
@@ -42,7 +43,9 @@ class Worker::Impl {
     Handler handler;
     KindOptions options;
     std::shared_ptr<const sdk::StepPlan> plan{};  // when the handler declares its steps
-    std::uint32_t running = 0;
+    BatchHandler batch{};                         // instead of the handler
+    BatchOptions batching{};
+    std::uint32_t running = 0;  // calls
 
     bool is_full() const { return options.concurrency != 0 && running >= options.concurrency; }
   };
@@ -54,9 +57,14 @@ class Worker::Impl {
   bool wait_for_slot(const std::stop_token& stop, std::uint32_t& free);
   void take_in(std::vector<ClaimedExecution> claimed);
   void run_tasks();
-  sdk::TaskPtr next_task();
+  using SteadyTime = sdk::RunningTask::SteadyTime;
+  std::vector<sdk::TaskPtr> next_tasks(std::optional<SteadyTime>& look_again);
+  std::vector<sdk::TaskPtr> take_batch(const Kind& kind, std::list<sdk::TaskPtr>::iterator first,
+                                       std::optional<SteadyTime>& look_again);
+  bool wait_for_tasks(std::unique_lock<std::mutex>& lock, std::vector<sdk::TaskPtr>& tasks);
   Kind* kind_of(const sdk::TaskPtr& task);
   void run_one(const sdk::TaskPtr& task);
+  void run_batch(const Kind& kind, const std::vector<sdk::TaskPtr>& tasks);
   sdk::Settlement outcome_of(const sdk::TaskPtr& task);
   void leave(const sdk::TaskPtr& task, sdk::Settlement settlement);
   void note_left(const sdk::TaskPtr& task, const sdk::Settlement& settlement, const Result<void>& answer);

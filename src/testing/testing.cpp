@@ -1,7 +1,11 @@
 #include <flowfabric/testing.hpp>
 
+#include <algorithm>
+#include <deque>
+
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "sdk/batch_call.hpp"
 #include "sdk/handler_call.hpp"
 #include "sdk/running_task.hpp"
 #include "testing/virtual_gateway.hpp"
@@ -29,24 +33,26 @@ class Engine::Impl {
   VirtualGateway& gateway() { return *gateway_; }
   VirtualEngine& engine() { return engine_; }
   struct Kind {
-    Handler handler;
+    Handler handler{};
     std::optional<sdk::StepPlan> plan{};
+    BatchHandler batch{};  // instead of the handler
+    std::uint32_t max_batch = 1;
   };
   std::map<std::string, Kind> kinds;
   CrashPlan plan;
 
-  // Runs one execution if one can run now.
+  // Runs one execution, or one batch, if one can run now.
   bool run_one() {
-    ClaimRequest request;
-    request.worker_id = "test";
-    // A crashed worker does not come back under its name.
-    request.worker_instance_id = "test-" + std::to_string(plan.crashes());
-    request.lanes = options_.lanes;
-    request.lease_ttl_ms = static_cast<std::uint32_t>(options_.lease_ttl.count());
-    auto claimed = must(gateway_->claim(request, {}));
-    if (claimed.empty()) return false;
-    ++held_;
-    if (run_claimed(std::move(claimed.front()))) --held_;
+    if (claimed_.empty()) claim(1);
+    if (claimed_.empty()) return false;
+    const auto found = kinds.find(claimed_.front().kind);
+    if (found != kinds.end() && found->second.batch) {
+      run_batch(found->first, found->second);
+    } else {
+      ClaimedExecution execution = std::move(claimed_.front());
+      claimed_.pop_front();
+      run_claimed(std::move(execution)) ? left_in_order() : crashed();
+    }
     return true;
   }
 
@@ -56,6 +62,57 @@ class Engine::Impl {
   std::chrono::milliseconds lease_ttl() const { return options_.lease_ttl; }
 
  private:
+  void claim(std::uint32_t count) {
+    ClaimRequest request;
+    request.worker_id = "test";
+    // A crashed worker does not come back under its name.
+    request.worker_instance_id = "test-" + std::to_string(plan.crashes());
+    request.lanes = options_.lanes;
+    request.lease_ttl_ms = static_cast<std::uint32_t>(options_.lease_ttl.count());
+    request.max_executions = count;
+    for (ClaimedExecution& execution : must(gateway_->claim(request, {}))) {
+      ++held_;
+      claimed_.push_back(std::move(execution));
+    }
+  }
+  void left_in_order() { --held_; }
+  // What the worker had claimed and not begun is gone with it.
+  void crashed() { claimed_.clear(); }
+
+  // What is claimed beside the executions of this kind runs next.
+  void run_batch(const std::string& kind, const Kind& how) {
+    if (claimed_.size() < how.max_batch) claim(how.max_batch - static_cast<std::uint32_t>(claimed_.size()));
+    std::vector<std::unique_ptr<sdk::RunningTask>> tasks;
+    for (auto at = claimed_.begin(); at != claimed_.end() && tasks.size() < how.max_batch;) {
+      if (at->kind != kind) {
+        ++at;
+        continue;
+      }
+      tasks.push_back(std::make_unique<sdk::RunningTask>(*gateway_, std::move(*at)));
+      at = claimed_.erase(at);
+    }
+    std::vector<sdk::BatchEntry> entries;
+    for (const auto& task : tasks) {
+      entries.push_back({task.get(), [this, &kind, &task = *task](sdk::Settlement settlement) {
+                           return settle_one(kind, task, std::move(settlement));
+                         }});
+    }
+    try {
+      sdk::call_batch_handler(entries, how.batch);
+    } catch (const sdk::Abandon&) {
+      crashed();
+    }
+  }
+
+  bool settle_one(const std::string& kind, sdk::RunningTask& task, sdk::Settlement settlement) {
+    if (std::holds_alternative<CompleteRequest>(settlement)) plan.pass(CrashPlan::Side::end, kind);
+    bool counts = false;
+    gateway_->settle(task.handle(), std::move(settlement),
+                     [&](const Result<void>& answer) { counts = answer.has_value(); });
+    left_in_order();
+    return counts;
+  }
+
   // Whether it was left in good order.
   bool run_claimed(ClaimedExecution execution) {
     const std::string kind = execution.kind;
@@ -82,7 +139,8 @@ class Engine::Impl {
   Options options_;
   VirtualEngine engine_;
   std::shared_ptr<VirtualGateway> gateway_;
-  std::uint64_t held_ = 0;
+  std::deque<ClaimedExecution> claimed_;  // and not begun
+  std::uint64_t held_ = 0;                // claimed, and not left in good order
 };
 
 Engine::Engine(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -91,6 +149,13 @@ Engine::~Engine() = default;
 void Engine::add(std::string kind, Handler handler, const KindOptions& options) {
   Impl::Kind entry{std::move(handler)};
   if (options.steps) entry.plan = must(sdk::StepPlan::create(*options.steps));
+  impl_->kinds.insert_or_assign(std::move(kind), std::move(entry));
+}
+
+void Engine::add_batch(std::string kind, BatchHandler handler, const BatchOptions& options) {
+  Impl::Kind entry;
+  entry.batch = std::move(handler);
+  entry.max_batch = std::max(options.max_size, 1U);
   impl_->kinds.insert_or_assign(std::move(kind), std::move(entry));
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sdk/running_task.hpp"
+#include "testing/virtual_dead_letters.hpp"
 #include "testing/virtual_engine.hpp"
 #include "testing/virtual_limits.hpp"
 #include "testing/virtual_schedules.hpp"
@@ -43,6 +44,7 @@ class VirtualGateway final : public sdk::Gateway {
   Result<FlowSealed> seal_flow(const FlowId& id, std::string reason) override;
   sdk::ScheduleCalls& schedules() override { return schedules_; }
   sdk::LimitCalls& limits() override { return limits_; }
+  sdk::DeadLetterCalls& dead_letters() override { return dead_letters_; }
   Result<FlowAdded> extend_flow(const Handle& handle, const FlowAddition& addition) override;
   Result<FlowInputsReply> list_flow_inputs(const ExecutionId& id, std::uint32_t from, std::uint32_t limit) override;
   Result<FlowResult> wait_flow(const FlowId& id, sdk::milliseconds timeout) override;
@@ -92,6 +94,7 @@ class VirtualGateway final : public sdk::Gateway {
   std::mutex mutex_;
   VirtualSchedules schedules_{engine_, mutex_};
   VirtualLimits limits_{engine_, mutex_};
+  VirtualDeadLetters dead_letters_{engine_, mutex_};
 };
 
 }  // namespace flowfabric::testing

@@ -225,6 +225,7 @@ void World::drain() {
   }
   seal_all_flows();
   delete_all_schedules();
+  cancel_all_redrives();
   if (random_.chance(300)) remove_all_limits();
   remove_all_budgets();
   settle();
@@ -253,6 +254,9 @@ void World::outlive_everything() {
   }
   if (!watcher_->store().scan(RecordKind::flow_name, {}, 1)->empty()) {
     violated("nothing is kept for ever", "the name of a node");
+  }
+  if (!watcher_->store().scan(RecordKind::dead_letter, {}, 1)->empty()) {
+    violated("nothing is kept for ever", "a dead letter");
   }
   for (const auto& [key, shadow] : watcher_->workers()) {
     if (!shadow.removed) violated("nothing is kept for ever", "{}", shadow.record.info.worker_instance_id);

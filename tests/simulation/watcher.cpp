@@ -60,6 +60,7 @@ std::uint64_t Watcher::committed(const std::vector<ChangeSet>& sets, const std::
   check_removed_flows();
   check_limits();
   check_unique();
+  check_ended_redrives();
   // What was decided together with a change of limits was decided before it.
   if (limits_are_new_) limits_changed();
   if (!log_.empty()) newest_position_ = std::max(newest_position_, log_.rbegin()->first);
@@ -103,6 +104,8 @@ void Watcher::observe(const RootChange& change, TimestampMs latest_ms) {
     pool_changed(key, change.action == RootChange::Action::erase);
   } else if (key.kind() == RecordKind::submit_key) {
     submit_key_changed(key, change.action == RootChange::Action::erase);
+  } else if (key.kind() == RecordKind::redrive) {
+    redrive_changed(key, change.action == RootChange::Action::erase);
   }
   if (key.kind() == RecordKind::idempotency) {
     idempotency_.erase(key);
@@ -169,6 +172,7 @@ void Watcher::changed(const Key& key, TimestampMs latest_ms) {
   shadow.execution = std::move(now);
   shadow.life.compare(shadow.execution.facts);
   check_waits(shadow, before, events);
+  if (!is_new) check_redriven(key, shadow, before);
   note_lease(shadow);
   note_key(key, shadow, is_new);
   const auto& lease = shadow.execution.facts.lease;
@@ -372,6 +376,13 @@ void Watcher::check_due_index() {
     const Facts& facts = shadow.execution.facts;
     const Grouping grouped = grouping(shadow.execution);
     expected += check_due_entry(due, {facts.armed_due, key, grouped.group, grouped.rank}, next_due(facts));
+    const auto letter = letter_of(shadow.execution);
+    if (!letter) continue;
+    const auto entry = due.find(letter->key);
+    if (entry == due.end() || entry->second != due_entry_of(letter->key, letter->record)) {
+      violated("the due index is what the record says", "the dead letter of {} is not in its group", name_of(key));
+    }
+    ++expected;
   }
   for (const auto& [key, shadow] : workers_) {
     if (!shadow.removed) expected += check_due_entry(due, {shadow.record.armed_due, key}, next_due(shadow.record));
@@ -382,6 +393,9 @@ void Watcher::check_due_index() {
   }
   for (const auto& [key, shadow] : schedules_) {
     if (!shadow.removed) expected += check_due_entry(due, {shadow.record.armed_due, key}, next_due(shadow.record));
+  }
+  for (const auto& [id, redrive] : redrives_) {
+    expected += check_due_entry(due, {redrive.armed_due, redrive_key(id)}, next_due(redrive));
   }
   expected += check_due_entries_of_limits(due);
   expected += check_due_entries_of_keys(due);
@@ -424,7 +438,8 @@ void Watcher::check_everything() {
   for (const RecordKind kind :
        {RecordKind::execution, RecordKind::flow, RecordKind::flow_name, RecordKind::idempotency, RecordKind::keyring,
         RecordKind::lane, RecordKind::name_space, RecordKind::worker, RecordKind::schedule, RecordKind::schedule_flow,
-        RecordKind::limits, RecordKind::limit_pool, RecordKind::submit_key}) {
+        RecordKind::limits, RecordKind::limit_pool, RecordKind::submit_key, RecordKind::dead_letter,
+        RecordKind::redrive}) {
     for (const Record& record : ok(store_->scan(kind, {}, everything))) {
       ++seen;
       const auto known = versions_.find(record.key);

@@ -124,6 +124,9 @@ class Watcher {
   // Of flows whose members have all ended and are resolved: what they have counted is so.
   void check_flows() const;
   Store& store() { return *store_; }
+  const std::map<Uuid, RedriveRecord>& redrives() const { return redrives_; }
+  // Everything that is failed now has to be replayed by it.
+  void redrive_was_asked_for(const Uuid& id);
   // The result bytes of this attempt.
   std::string result_of(const ExecutionId& id, std::uint32_t attempt_index);
 
@@ -155,6 +158,10 @@ class Watcher {
     std::vector<TimestampMs> at;
   };
   void limits_changed();
+  void redrive_changed(const Key& key, bool erased);
+  void check_ended_redrives();
+  void check_left_out(const RedriveRecord& now);
+  void check_redriven(const Key& key, const Shadow& shadow, const Facts& before);
   void pool_changed(const Key& key, bool erased);
   void note_start_under_limits(const Key& key, const Shadow& shadow);
   void check_limits();
@@ -230,6 +237,10 @@ class Watcher {
   std::string newest_position_;
   std::map<std::string, std::vector<RetentionPolicy>> retentions_;  // every earlier default of a namespace
   std::string cursor_;                                              // of the subscriber
+  std::map<Uuid, RedriveRecord> redrives_;
+  std::vector<Uuid> just_ended_redrives_;  // by the commit at hand
+  std::map<Uuid, std::map<Key, std::pair<int, std::uint32_t>>> asked_;  // incarnation and replays of what had failed
+  std::set<std::tuple<Key, int, Uuid>> redriven_;
 };
 
 }  // namespace flowfabric::simulation

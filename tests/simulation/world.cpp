@@ -136,6 +136,8 @@ void World::step() {
     operate_on_schedule();
   } else if (dice < 535) {
     operate_on_limit();
+  } else if (dice < 545) {
+    operate_on_redrive();
   } else if (dice < 590) {
     signal_something();
   } else if (dice < 830) {

@@ -204,6 +204,8 @@ class World final : public Environment {
   FlowRequest scheduled_flow_request();
   void operate_on_schedule();
   void delete_all_schedules();
+  void operate_on_redrive();
+  void cancel_all_redrives();
   LimitRequest random_limit();
   void operate_on_limit();
   void remove_all_limits();

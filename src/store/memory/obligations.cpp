@@ -26,9 +26,11 @@ void check_disjoint(const std::vector<Entry>& puts, const std::vector<Entry>& dr
 }
 
 void check_one_partition(const ChangeSet& set) {
-  // A slot changes hands together with the lease, wherever its pool and the executions that want it lie.
+  // A slot changes hands together with the lease, wherever its pool and the executions that want it lie. A redrive counts
+  // what it replays, wherever that lies.
   const bool spans_partitions = std::any_of(set.roots.begin(), set.roots.end(), [](const RootChange& change) {
-    return change.key.kind() == RecordKind::limit_pool || change.key.kind() == RecordKind::limits;
+    return change.key.kind() == RecordKind::limit_pool || change.key.kind() == RecordKind::limits ||
+           change.key.kind() == RecordKind::redrive;
   });
   std::optional<std::uint16_t> partition;
   const auto check = [&](const Key& key) {
