@@ -310,12 +310,12 @@ enum class EventType : std::uint8_t {
   redrive_resumed = 68,
   redrive_cancelled = 69,
   redrive_completed = 70,  // `reason` says how many it has replayed
-  budget_warning = 71,   // an execution has taken a budget over its soft limit; `reason` names budget and dimension
-  budget_exceeded = 72,  // what it wanted to spend, or has spent, is over a hard limit; `reason` as above
-  budget_paused = 73,    // because a hard limit was reached; `reason` is the name of the budget
-  budget_resumed = 74,   // by an operator, or because the budget was changed
-  budget_reset = 75,     // a new period has begun, or an operator has set what was spent back to zero
-  budget_adjusted = 76,  // an operator has changed what counts as spent
+  budget_warning = 71,     // an execution has taken a budget over its soft limit; `reason` names budget and dimension
+  budget_exceeded = 72,    // what it wanted to spend, or has spent, is over a hard limit; `reason` as above
+  budget_paused = 73,      // because a hard limit was reached; `reason` is the name of the budget
+  budget_resumed = 74,     // by an operator, or because the budget was changed
+  budget_reset = 75,       // a new period has begun, or an operator has set what was spent back to zero
+  budget_adjusted = 76,    // an operator has changed what counts as spent
 };
 
 std::string_view to_string(EventType type);

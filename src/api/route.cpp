@@ -37,9 +37,10 @@ Route giving_bytes(Route route, std::function<Result<LabelledBytes>(Call&)> read
 std::vector<Route> all_routes(const StreamSettings& streams, const DashboardSettings& dashboard,
                               const std::shared_ptr<Overview>& overview) {
   std::vector<Route> all;
-  for (auto& more : {execution_routes(), flow_routes(), event_routes(streams), bulk_routes(), worker_routes(),
-                     wait_routes(), hook_routes(), fleet_routes(), care_routes(), schedule_routes(), limit_routes(), dead_letter_routes(),
-                     budget_routes(), api_key_routes(), session_routes(dashboard), overview_routes(overview)}) {
+  for (auto& more :
+       {execution_routes(), flow_routes(), event_routes(streams), bulk_routes(), worker_routes(), wait_routes(),
+        hook_routes(), fleet_routes(), care_routes(), schedule_routes(), limit_routes(), dead_letter_routes(),
+        budget_routes(), api_key_routes(), session_routes(dashboard), overview_routes(overview)}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

@@ -83,7 +83,8 @@ inline constexpr std::size_t max_redrive_refusals = 100;           // that a red
 inline constexpr std::size_t max_redrives = 1000;                  // of one namespace that are kept
 inline constexpr std::int64_t max_redrive_period_ms = 31LL * 24 * 3600 * 1000;
 inline constexpr std::int64_t redrive_retention_ms = 7LL * 24 * 3600 * 1000;  // after its end
-inline constexpr std::uint32_t max_older_examined = 1000;  // failed executions that one call looks at for those without a fingerprint
+inline constexpr std::uint32_t max_older_examined =
+    1000;  // failed executions that one call looks at for those without a fingerprint
 
 // Numbers of callers.
 inline constexpr std::int32_t min_priority = -32768;

@@ -33,14 +33,14 @@ std::vector<Command> flow_act_commands();   // flows submit, add, seal, wait, ca
 std::vector<Command> wait_commands();       // waits, waitpoints, approvals, executions resume
 std::vector<Command> signal_commands();     // signals send
 std::vector<Command> hook_commands();
-std::vector<Command> schedule_commands();   // schedules create, list, show, ...
-std::vector<Command> budget_commands();     // budgets list, show, set, ...
-std::vector<Command> limit_commands();      // limits list, show, set, ...
+std::vector<Command> schedule_commands();     // schedules create, list, show, ...
+std::vector<Command> budget_commands();       // budgets list, show, set, ...
+std::vector<Command> limit_commands();        // limits list, show, set, ...
 std::vector<Command> dead_letter_commands();  // dead-letters, redrives
-std::vector<Command> event_commands();      // events
-std::vector<Command> namespace_commands();  // namespaces list, show, set
-std::vector<Command> about_commands();      // version, completion, man
-std::vector<Command> bulk_commands();       // executions cancel, replay, priority, signal: many at a time
+std::vector<Command> event_commands();        // events
+std::vector<Command> namespace_commands();    // namespaces list, show, set
+std::vector<Command> about_commands();        // version, completion, man
+std::vector<Command> bulk_commands();         // executions cancel, replay, priority, signal: many at a time
 std::vector<Command> top_commands();
 std::vector<Command> lane_commands();
 std::vector<Command> worker_commands();

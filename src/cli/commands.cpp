@@ -78,11 +78,11 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> table = {demo_command(), serve_command()};
     for (auto part :
-         {top_commands(),     store_commands(),  execution_commands(), bulk_commands(),      flow_act_commands(),
-          flow_commands(),    signal_commands(), wait_commands(),      hook_commands(),      schedule_commands(),
-          limit_commands(),   budget_commands(), dead_letter_commands(), lane_commands(),      worker_commands(),    care_commands(),
-          api_key_commands(), create_commands(), event_commands(),     namespace_commands(), deploy_commands(),
-          about_commands()}) {
+         {top_commands(),    store_commands(),   execution_commands(),   bulk_commands(),  flow_act_commands(),
+          flow_commands(),   signal_commands(),  wait_commands(),        hook_commands(),  schedule_commands(),
+          limit_commands(),  budget_commands(),  dead_letter_commands(), lane_commands(),  worker_commands(),
+          care_commands(),   api_key_commands(), create_commands(),      event_commands(), namespace_commands(),
+          deploy_commands(), about_commands()}) {
       std::move(part.begin(), part.end(), std::back_inserter(table));
     }
     return table;

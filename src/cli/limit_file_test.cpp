@@ -85,8 +85,9 @@ TEST(LimitFile, ErrorsNameLineAndSetting) {
   EXPECT_EQ(refusal(head + "rate = \"fast\"\n").find("line 2: limits.a.rate: must be a number of starts"), 0U);
   EXPECT_EQ(refusal(head + "rate = \"5/1m\"\nburst = 0\n"), "line 3: limits.a.burst: is 0; allowed: 1 to 1000000");
   EXPECT_EQ(refusal(head + "concurrency = 1\nburst = 5\n"), "line 3: limits.a.burst: is for a limit with a rate");
-  EXPECT_EQ(refusal(head + "per = [\"customer\"]\nconcurrency = 1\n"),
-            "line 2: limits.a.per: is \"customer\"; allowed: tags.NAME, namespace, lane, kind, creator, flow");
+  EXPECT_EQ(
+      refusal(head + "per = [\"customer\"]\nconcurrency = 1\n"),
+      "line 2: limits.a.per: is \"customer\"; allowed: tags.NAME, namespace, lane, kind, creator, flow, execution");
   EXPECT_EQ(refusal(head + "scope = \"x\"\n").find("line 2: limits.a.scope: unknown setting; a limit has name, "), 0U);
   EXPECT_EQ(refusal(head + "lane = \"x\"\n").find("line 2: limits.a: concurrency: is missing"), 0U);
   EXPECT_EQ(

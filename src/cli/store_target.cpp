@@ -5,8 +5,8 @@
 
 #include "base/check.hpp"
 #include "cli/secrets.hpp"
-#include "cli/store_limits.hpp"
 #include "cli/store_dead_letters.hpp"
+#include "cli/store_limits.hpp"
 #include "cli/store_schedules.hpp"
 #include "cli/target.hpp"
 #include "core/state.hpp"

@@ -15,8 +15,8 @@
 #include "api/bulk.hpp"
 #include "cli/arguments.hpp"
 #include "cli/store_access.hpp"
-#include "sdk/limit_calls.hpp"
 #include "sdk/dead_letter_calls.hpp"
+#include "sdk/limit_calls.hpp"
 #include "sdk/schedule_calls.hpp"
 
 namespace flowfabric::cli {

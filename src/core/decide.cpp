@@ -5,8 +5,8 @@
 #include "base/check.hpp"
 #include "core/decide_parts.hpp"
 #include "core/limiting.hpp"
-#include "core/submitting.hpp"
 #include "core/redriving.hpp"
+#include "core/submitting.hpp"
 
 namespace flowfabric {
 namespace {

@@ -655,7 +655,7 @@ TEST(Creating, AnIdempotencyKeyMakesRepeatsSafe) {
   stage.lease(id);
   stage.now += 400;
   const auto again = stage.expect<Created>(stage.create_command(request));
-  EXPECT_EQ(again, (Created{id, PublicState::active, true})) << "the state that it is in now";
+  EXPECT_EQ(again, (Created{id, PublicState::active, true, CreateOutcome::duplicate})) << "the state that it is in now";
   request.payload = "other";
   const auto other = stage.run(stage.create_command(request));
   ASSERT_FALSE(other);

@@ -98,8 +98,9 @@ Result<Reply> decide_one(Workspace& workspace, const LeaseCommand& command, cons
   FF_TRY(demands, check_limits(workspace, *slot, context, true));
   Transition transition(*slot, context);
   const EventType type = transition.facts().pending ? EventType::claimed : EventType::resumed;
-  ClaimedExecution claim = lease_out(
-      transition, {command.worker_namespace, command.worker_id, command.worker_instance_id, command.lease_ttl_ms}, type);
+  ClaimedExecution claim =
+      lease_out(transition,
+                {command.worker_namespace, command.worker_id, command.worker_instance_id, command.lease_ttl_ms}, type);
   take_slots(workspace, *slot, demands, context);
   return claim;
 }

@@ -39,7 +39,7 @@ TEST(LimitRequests, SoundOnesPass) {
 
 TEST(LimitRequests, EveryRefusalSaysWhatIsAllowed) {
   EXPECT_EQ(refusal_after([](auto& r) { r.concurrency.reset(); }),
-            "concurrency: is missing; a limit has a concurrency, a rate, or both");
+            "concurrency: is missing; a limit has a concurrency, a rate, a budget, or several of them");
   EXPECT_EQ(
       refusal_after([](auto& r) { r.concurrency = 0; }),
       "concurrency: is 0, which would hold back everything for ever; allowed: 1 to 10000 (to stop a lane, pause it)");
@@ -51,7 +51,7 @@ TEST(LimitRequests, EveryRefusalSaysWhatIsAllowed) {
             "rate.period_ms: is -5; allowed: 1 to 2678400000");
   EXPECT_EQ(refusal_after([](auto& r) { r.rate = RateLimit{1, 1000, 0}; }), "rate.burst: is 0; allowed: 1 to 1000000");
   EXPECT_EQ(refusal_after([](auto& r) { r.per = {"customer"}; }),
-            "per[0]: is \"customer\"; allowed: tags.NAME, namespace, lane, kind, creator, flow");
+            "per[0]: is \"customer\"; allowed: tags.NAME, namespace, lane, kind, creator, flow, execution");
   EXPECT_EQ(refusal_after([](auto& r) { r.per = {"lane", "lane"}; }), "per[1]: repeats \"lane\"");
   EXPECT_EQ(refusal_after([](auto& r) { r.per = {"", "lane"}; }).find("per[0]: is \"\"; allowed: tags.NAME"), 0U);
   EXPECT_EQ(refusal_after([](auto& r) { r.per = {"lane", "kind", "flow", "creator", "namespace"}; }),

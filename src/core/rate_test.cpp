@@ -60,7 +60,8 @@ TEST(Rates, ABucketNeverGivesMoreThanItHoldsAndGets) {
     const auto starts = starts_under(rate, seed, 2000, 300);
     for (std::size_t i = 0; i < starts.size(); ++i) {
       for (std::size_t k = i; k < std::min(starts.size(), i + 60); ++k) {
-        const double got = static_cast<double>((starts[k] - starts[i]) * rate.count) / static_cast<double>(rate.period_ms);
+        const double got =
+            static_cast<double>((starts[k] - starts[i]) * rate.count) / static_cast<double>(rate.period_ms);
         ASSERT_LE(static_cast<double>(k - i + 1), *rate.burst + got + 1e-6) << seed;
       }
     }

@@ -241,7 +241,13 @@ void get_steps(Decoder& in, Facts& facts) {
 
 // From layout 5 of a spec and layout 8 of facts on, a number says which of the parts follow that most records do not have.
 // They follow in this order. Values are stored; append only.
-enum SpecPart : std::uint32_t { spec_member = 1, spec_schedule = 2, spec_submit_keys = 4, spec_reserve = 8, all_spec_parts = 15 };
+enum SpecPart : std::uint32_t {
+  spec_member = 1,
+  spec_schedule = 2,
+  spec_submit_keys = 4,
+  spec_reserve = 8,
+  all_spec_parts = 15
+};
 enum FactsPart : std::uint32_t {
   facts_steps = 1,
   facts_member = 2,

@@ -187,7 +187,8 @@ TEST(ScheduleRecord, AFlowIsReadAsItWasWritten) {
 
 TEST(ScheduleRecord, FlowsHaveALayoutOfTheirOwn) {
   ScheduleRecord schedule = full_schedule();
-  EXPECT_EQ(encode(schedule).front(), 1) << "without flows it is written as before";
+  schedule.spec.execution.reserve.clear();
+  EXPECT_EQ(encode(schedule).front(), 1) << "without flows and reservations it is written as before";
   const std::uint64_t before = spec_digest(schedule);
   schedule.flow = ScheduledFlow{"flow-kind", 3, 7};
   EXPECT_NE(spec_digest(schedule), before);

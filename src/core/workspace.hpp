@@ -46,7 +46,8 @@ struct Slot {
   std::variant<std::monostate, std::unique_ptr<Execution>, LaneRecord, NamespaceRecord, IdempotencyRecord,
                KeyringRecord, ApiKeysRecord, HooksRecord, WorkerRecord, std::unique_ptr<FlowRecord>, FlowNameRecord,
                std::unique_ptr<ScheduleRecord>, std::unique_ptr<ScheduleFlowRecord>, std::unique_ptr<PoolRecord>,
-               std::unique_ptr<LimitsRecord>, std::unique_ptr<SubmitKeyRecord>, std::unique_ptr<RedriveRecord>, LetterRecord>
+               std::unique_ptr<LimitsRecord>, std::unique_ptr<SubmitKeyRecord>, std::unique_ptr<RedriveRecord>,
+               LetterRecord>
       record;
   std::unique_ptr<Error> damage;  // the record exists, but cannot be decoded: it is neither there nor absent
   bool changed = false;

@@ -1,8 +1,8 @@
 // Metrics that are not counted but computed on request.
 #include "base/limits.hpp"
 #include "core/limit_records.hpp"
-#include "engine/limit_reads.hpp"
 #include "engine/dead_letter_reads.hpp"
+#include "engine/limit_reads.hpp"
 #include "engine/reads.hpp"
 #include "engine/runtime.hpp"
 #include "engine/schedule_reads.hpp"

@@ -155,7 +155,7 @@ TEST(Shapes, RequestsReadBackWhatTheyWrite) {
       R"("dedup_window_ms":4,"retention":{"completed_ms":1,"failed_ms":2,"cancelled_ms":3,"expired_ms":4,)"
       R"("skipped_ms":5}},"delay_until":7,"deadline_at":8,"delay_ms":9,"deadline_ms":10,"creator":"c","idempotency_key":"i",)"
       R"("id":"01890000-0000-7000-8000-000000000001",)"
-      R"("traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})";
+      R"("traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","reserve":{"tokens":5}})";
   EXPECT_EQ(again<CreateRequest>(full), full);
   const std::string filter =
       R"({"namespace":"n","lane":"l","kind":"k","states":["waiting","failed"],"tag":{"a.b":"c"},)"

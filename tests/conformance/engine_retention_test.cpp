@@ -256,9 +256,10 @@ TEST_P(EngineRetention, idempotency_same_request_is_a_duplicate_another_is_a_con
   const auto first = value_of(engine().create(request));
   EXPECT_FALSE(first.duplicate);
   const auto again = value_of(engine().create(request));
-  EXPECT_EQ(again, (Created{first.execution_id, PublicState::waiting, true}));
+  EXPECT_EQ(again, (Created{first.execution_id, PublicState::waiting, true, CreateOutcome::duplicate}));
   engine().take();
-  EXPECT_EQ(value_of(second().create(request)), (Created{first.execution_id, PublicState::active, true}));
+  EXPECT_EQ(value_of(second().create(request)),
+            (Created{first.execution_id, PublicState::active, true, CreateOutcome::duplicate}));
   request.payload = "q";
   for (Driver* driver : {&engine(), &second()}) {
     const auto other = driver->create(request);
@@ -371,11 +372,13 @@ TEST_P(EngineRetention, idempotency_a_repeat_says_when_the_execution_has_been_re
   request.policy.retention.completed_ms = 1000;
   const auto first = value_of(engine().create(request));
   value_of(engine().complete(engine().take()));
-  EXPECT_EQ(value_of(engine().create(request)), (Created{first.execution_id, PublicState::completed, true}));
+  EXPECT_EQ(value_of(engine().create(request)),
+            (Created{first.execution_id, PublicState::completed, true, CreateOutcome::duplicate}));
   engine().advance(1000);
   ASSERT_FALSE(exists(first.execution_id));
   for (Driver* driver : {&engine(), &second()}) {
-    EXPECT_EQ(value_of(driver->create(request)), (Created{first.execution_id, std::nullopt, true}));
+    EXPECT_EQ(value_of(driver->create(request)),
+              (Created{first.execution_id, std::nullopt, true, CreateOutcome::duplicate}));
   }
   EXPECT_TRUE(claim(ask()).empty()) << "nothing new within the window";
 }

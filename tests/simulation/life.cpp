@@ -26,8 +26,8 @@ bool is_note(EventType type) {
   return type == EventType::tags_changed || type == EventType::step_recorded || type == EventType::priority_changed ||
          type == EventType::grant_issued || type == EventType::grant_expired || type == EventType::waitpoint_opened ||
          type == EventType::signal_delivered || type == EventType::waitpoint_closed ||
-         type == EventType::waitpoint_reissued || type == EventType::debounced ||
-         type == EventType::budget_warning || type == EventType::budget_exceeded;
+         type == EventType::waitpoint_reissued || type == EventType::debounced || type == EventType::budget_warning ||
+         type == EventType::budget_exceeded;
 }
 
 template <class A, class B>

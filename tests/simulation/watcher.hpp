@@ -238,7 +238,7 @@ class Watcher {
   std::map<std::string, std::vector<RetentionPolicy>> retentions_;  // every earlier default of a namespace
   std::string cursor_;                                              // of the subscriber
   std::map<Uuid, RedriveRecord> redrives_;
-  std::vector<Uuid> just_ended_redrives_;  // by the commit at hand
+  std::vector<Uuid> just_ended_redrives_;                               // by the commit at hand
   std::map<Uuid, std::map<Key, std::pair<int, std::uint32_t>>> asked_;  // incarnation and replays of what had failed
   std::set<std::tuple<Key, int, Uuid>> redriven_;
 };

@@ -136,13 +136,12 @@ Result<void> Batch::read_due(const ReadRequest& request, ReadReply& reply) {
 Result<void> Batch::read_groups(const ReadRequest& request, ReadReply& reply) {
   Statement& find = statements_.find_grouped;
   std::vector<GroupDemand> groups = request.groups;
-  std::sort(groups.begin(), groups.end(),
-            [](const GroupDemand& a, const GroupDemand& b) { return a.group < b.group; });
+  std::sort(groups.begin(), groups.end(), [](const GroupDemand& a, const GroupDemand& b) { return a.group < b.group; });
   for (const GroupDemand& demand : groups) {
     if (reply.grouped.size() >= request.group_limit) break;
     find.bind(1, static_cast<std::int64_t>(demand.group));
-    find.bind(2, static_cast<std::int64_t>(
-                     std::min<std::size_t>(demand.limit, request.group_limit - reply.grouped.size())));
+    find.bind(
+        2, static_cast<std::int64_t>(std::min<std::size_t>(demand.limit, request.group_limit - reply.grouped.size())));
     FF_TRY_VOID(take_due(find, reply.grouped));
   }
   return {};
