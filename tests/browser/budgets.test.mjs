@@ -104,7 +104,7 @@ describe('the page of a budget', () => {
     const chosen = panel(page, 'Account full');
     await unit(page, 'tokens').getByRole('cell', { name: '50', exact: true }).waitFor();
     await unit(page, 'tokens').getByText(/^950 of 1.000$/).waitFor();
-    await unit(page, 'tokens').getByRole('cell', { name: '500', exact: true }).waitFor();
+    await unit(page, 'tokens').getByText('soft limit 500', { exact: true }).waitFor();
     await unit(page, 'tokens').getByText(/^in \d+ (s|min|h)$/).waitFor();
     await unit(page, 'cents').getByText('not in this period', { exact: true }).waitFor();
     await chosen.getByText('no report was over a hard limit', { exact: true }).waitFor();
@@ -369,7 +369,16 @@ describe('what budgets do to an execution', () => {
     await result.getByText('used up', { exact: true }).waitFor();
   }));
 
-  it('events of budgets have their group', withTab(here, async (page, { go }) => {
+  it('events of budgets have their group, and lead to their pages', withTab(here, async (page, { go }) => {
+    await setBudget(here.api, 'told', tokens(100));
+    await spending(here.api, 'told', 'acme', { tokens: 5 });
+    for (const [body, text] of [[{ change: 'adjust', amounts: { tokens: 1 } }, 'told of acme; +1 tokens'], [{ change: 'reset', reason: 'why' }, 'told of acme: why']]) {
+      await here.api.post('/v1/limits/told/budget', { ...body, account: ['acme'] });
+      await go('/ui/events?type=budget_adjusted,budget_reset');
+      await page.getByRole('button', { name: 'Oldest first', exact: true }).click();
+      await page.getByRole('row').filter({ hasText: text }).getByRole('link', { name: 'told', exact: true }).click();
+      await page.waitForURL('**/ui/budgets/told');
+    }
     await go('/ui/events');
     await page.getByRole('button', { name: 'All types', exact: true }).click();
     await page.getByRole('heading', { level: 3, name: 'Budgets', exact: true }).waitFor();

@@ -25,6 +25,7 @@ describe('words', () => {
   it('tell when it runs out', () => {
     expect(forecastWords(dimension({ runs_out_at: 600_000 }), 0)).toBe('in 10 min');
     expect(forecastWords(dimension({ spent: 100, runs_out_at: 5 }), 10)).toBe('used up');
+    expect(forecastWords(dimension({ spent: 99, runs_out_at: 5 }), 10)).toBe('now');
     expect(forecastWords(dimension(), 0)).toBeUndefined();
   });
   it('find the budget in a reason', () => {
@@ -52,7 +53,7 @@ describe('states', () => {
   });
   it('of all accounts in a list', () => {
     const total = dimensionTotal('tokens', [account(['a'], use([dimension({ spent: 10, runs_out_at: 900 })], { period_end: 5 })), account(['b'], use([dimension({ spent: 100, runs_out_at: 400 })]), 3)]);
-    expect(total).toMatchObject({ accounts: 2, held: 3, affected: 1, runsOut: 400, periodEnd: 5, state: { text: 'used up' }, fullest: { key: ['b'] }, use: { spent: 100 } });
+    expect(total).toMatchObject({ accounts: 2, held: 3, affected: 1, runsOut: { runs_out_at: 400 }, periodEnd: 5, state: { text: 'used up' }, fullest: { key: ['b'] }, use: { spent: 100 } });
     expect(dimensionTotal('tokens', [])).toMatchObject({ accounts: 0, affected: 0, fullest: undefined, use: undefined, runsOut: undefined, state: { text: 'open' } });
   });
   it('order the accounts: those that need somebody first', () => {

@@ -90,7 +90,7 @@ export const dimensionTitle = (one: DimensionUse): string =>
 /** When it runs out at the present rate, if it does so in this period. */
 export function forecastWords(one: DimensionUse, now: number): string | undefined {
   if (one.hard === undefined || one.runs_out_at === undefined) return undefined;
-  return one.runs_out_at <= now || one.spent >= one.hard ? 'used up' : relative(one.runs_out_at, now);
+  return one.spent >= one.hard ? 'used up' : relative(Math.max(one.runs_out_at, now), now);
 }
 
 /** How full: for the order of accounts, and for the one that stands for all in a list. */
@@ -107,7 +107,7 @@ export interface DimensionTotal {
   affected: number; // accounts in this state, if it is not the usual one
   fullest: LimitUse | undefined;
   use: DimensionUse | undefined; // of the fullest account
-  runsOut: number | undefined; // the first account that does
+  runsOut: DimensionUse | undefined; // of the account that does so first
   periodEnd: number | undefined;
 }
 
@@ -120,10 +120,10 @@ export function dimensionTotal(name: string, uses: readonly LimitUse[]): Dimensi
   };
   const state = worst(counted.map(stateOf));
   const fullest = [...counted].sort((a, b) => fullness(dimensionOf(b, name)) - fullness(dimensionOf(a, name)) || (dimensionOf(b, name)?.spent ?? 0) - (dimensionOf(a, name)?.spent ?? 0))[0];
-  const ends = counted.flatMap((use) => dimensionOf(use, name)?.runs_out_at ?? []);
+  const ends = counted.flatMap((use) => dimensionOf(use, name) ?? []).filter((one) => one.runs_out_at !== undefined).sort((a, b) => (a.runs_out_at ?? 0) - (b.runs_out_at ?? 0));
   return {
     accounts: counted.length, held: uses.reduce((sum, use) => sum + use.held_back, 0), state, affected: state.rank === 0 ? 0 : counted.filter((use) => stateOf(use).rank === state.rank).length,
-    fullest, use: fullest ? dimensionOf(fullest, name) : undefined, runsOut: ends.length === 0 ? undefined : Math.min(...ends),
+    fullest, use: fullest ? dimensionOf(fullest, name) : undefined, runsOut: ends[0],
     periodEnd: counted.map((use) => use.budget?.period_end).find((end) => end !== undefined),
   };
 }

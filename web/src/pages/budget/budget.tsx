@@ -7,7 +7,7 @@ import type { DimensionUse, ExecutionPage, LimitInfo, LimitUse, LimitUseReply } 
 import { accountOf, accountState, breachWords, budgetEvents, budgetLink, budgetWords, forecastWords, orderedAccounts, periodWords } from '../../core/budgets';
 import { filterLink, filterQuery, noFilter, type Filter } from '../../core/filters';
 import { flowLink } from '../../core/flows';
-import { count, relative } from '../../core/format';
+import { count, exact, relative } from '../../core/format';
 import { allowanceWords, heldWords, keyFilter, keyWords, limitLink, scopeWords } from '../../core/limits';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { loadLimit } from '../../live/limit-uses';
@@ -142,13 +142,13 @@ const Amount = ({ value }: { value: number | undefined }) => (value === undefine
 
 const Dimensions = ({ uses }: { uses: DimensionUse[] }) => (
   <div class="scroll-x" tabIndex={0}>
-    <table class="grid" aria-label="What is counted">
-      <thead><tr><th>unit</th><th>spent</th><th class="right">reserved</th><th class="right">left</th><th class="right">soft limit</th><th class="right">hard limit</th><th class="right">per hour now</th><th>runs out</th></tr></thead>
+    <table class="grid bu-units" aria-label="What is counted">
+      <thead><tr><th>unit</th><th>spent</th><th class="right">reserved</th><th class="right">left</th><th class="right">per hour now</th><th>runs out</th></tr></thead>
       <tbody>{uses.map((one) => (
         <tr key={one.name}>
-          <td><b><Text>{one.name}</Text></b></td><td class="li-use"><BudgetBar use={{ ...one, reserved: 0 }} /></td>
+          <td><b><Text>{one.name}</Text></b></td><td class="li-use"><BudgetBar use={{ ...one, reserved: 0 }} />{one.soft === undefined ? null : <div class="muted">soft limit {count(one.soft)}</div>}</td>
           <td class="right">{count(one.reserved)}</td><td class="right"><Amount value={one.hard === undefined ? undefined : Math.max(0, one.hard - one.spent - one.reserved)} /></td>
-          <td class="right"><Amount value={one.soft} /></td><td class="right"><Amount value={one.hard} /></td><td class="right">{count(one.per_hour)}</td>
+          <td class="right">{count(one.per_hour)}</td>
           <td class="nowrap"><RunsOut use={one} /></td>
         </tr>
       ))}</tbody>
@@ -159,7 +159,7 @@ const Dimensions = ({ uses }: { uses: DimensionUse[] }) => (
 function RunsOut({ use }: { use: DimensionUse }) {
   const text = forecastWords(use, now.value);
   if (text === undefined) return <span class="muted">not in this period</span>;
-  return text === 'used up' ? <b>{text}</b> : <><b>{text}</b> <span class="muted"><Time at={use.runs_out_at} /></span></>;
+  return <b title={exact(use.runs_out_at ?? 0)}>{text}</b>;
 }
 
 const few = 8;

@@ -5,14 +5,14 @@ import { allows } from '../../api/contract';
 import type { BudgetDimension, LimitInfo, LimitsReply } from '../../api/types';
 import { budgetEvents, budgetLink, budgetWords, dimensionTotal, forecastWords, periodWords, type DimensionTotal } from '../../core/budgets';
 import { asCli, asCurl } from '../../core/commands';
-import { count, plural } from '../../core/format';
+import { count, exact, plural, relative } from '../../core/format';
 import { heldWords, keyWords, limitKey, scopeWords } from '../../core/limits';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
 import { loadUses } from '../../live/limit-uses';
 import { narrow } from '../../live/preferences';
 import { navigate, place } from '../../live/router';
 import { now } from '../../live/visibility';
-import { copyText, Count, Empty, Icon, Problem, Text, Time } from '../../ui/basic';
+import { copyText, Count, Empty, Icon, Problem, Text } from '../../ui/basic';
 import { BudgetBadge, BudgetBar } from '../../ui/budget-bar';
 import { Field } from '../../ui/filter-fields';
 import { useShortcuts } from '../../ui/keyboard';
@@ -48,24 +48,25 @@ function Spent({ row: { limit, dimension, total, more } }: { row: Row }) {
 
 function Ends({ row: { limit, total } }: { row: Row }) {
   if (periodWords(limit.budget?.period) === 'in all') return <span class="muted">never</span>;
-  return total?.periodEnd ? <Time at={total.periodEnd} /> : none;
+  const end = total?.periodEnd;
+  return end ? <time dateTime={new Date(end).toISOString()} title={exact(end)}>{relative(end, now.value)}</time> : none;
 }
 
 function RunsOut({ row: { total } }: { row: Row }) {
-  const words = total?.use && total.runsOut !== undefined ? forecastWords({ ...total.use, spent: 0, runs_out_at: total.runsOut }, now.value) : undefined;
-  return words ? <b>{words}</b> : none;
+  const words = total?.runsOut ? forecastWords(total.runsOut, now.value) : undefined;
+  return words ? <b title={exact(total?.runsOut?.runs_out_at ?? 0)}>{words}</b> : none;
 }
 
 const columns: Column<Row>[] = [
-  { name: 'state', title: 'state', width: '124px', cell: (row) => <State row={row} /> },
+  { name: 'state', title: 'state', width: '122px', cell: (row) => <State row={row} /> },
   { name: 'name', title: 'budget', width: 'minmax(110px, 1fr)', cell: ({ limit }) => <a class="cover" href={budgetLink(limit.namespace, limit.name)} title={scopeWords(limit)}><Text>{limit.name}</Text></a> },
   { name: 'counts', title: 'counts', width: 'minmax(64px, 0.5fr)', cell: ({ dimension }) => <Text>{dimension.name}</Text> },
-  { name: 'spent', title: 'spent', width: 'minmax(260px, 2fr)', cell: (row) => <Spent row={row} /> },
-  { name: 'period', title: 'period', width: '90px', cell: ({ limit }) => <span title={limit.budget ? budgetWords(limit.budget) : ''}>{periodWords(limit.budget?.period)}</span> },
-  { name: 'ends', title: 'ends', width: '104px', cell: (row) => <Ends row={row} /> },
-  { name: 'out', title: 'runs out', width: '70px', cell: (row) => <RunsOut row={row} /> },
-  { name: 'accounts', title: 'accounts', width: '62px', right: true, cell: ({ total, more }) => (total ? <>{count(total.accounts)}{more ? ' …' : ''}</> : none) },
-  { name: 'held', title: 'waiting', width: '58px', right: true, cell: ({ total, more }) => (total && total.held > 0 ? <b>{heldWords(total.held, more)}</b> : <Count value={0} />) },
+  { name: 'spent', title: 'spent', width: 'minmax(240px, 2fr)', cell: (row) => <Spent row={row} /> },
+  { name: 'period', title: 'period', width: '84px', cell: ({ limit }) => <span title={limit.budget ? budgetWords(limit.budget) : ''}>{periodWords(limit.budget?.period)}</span> },
+  { name: 'ends', title: 'ends', width: '62px', cell: (row) => <Ends row={row} /> },
+  { name: 'out', title: 'runs out', width: '62px', cell: (row) => <RunsOut row={row} /> },
+  { name: 'accounts', title: 'accounts', width: '58px', right: true, cell: ({ total, more }) => (total ? <>{count(total.accounts)}{more ? ' …' : ''}</> : none) },
+  { name: 'held', title: 'waiting', width: '52px', right: true, cell: ({ total, more }) => (total && total.held > 0 ? <b>{heldWords(total.held, more)}</b> : <Count value={0} />) },
 ];
 const narrowWidths: Record<string, string> = { name: 'minmax(90px, 1fr)', spent: 'minmax(180px, 1.4fr)', out: '62px' };
 const shownColumns = (): Column<Row>[] => (narrow.value ? columns.flatMap((column) => (narrowWidths[column.name] ? [{ ...column, width: narrowWidths[column.name] as string }] : [])) : columns);

@@ -38,14 +38,13 @@ async function load(filter: LetterFilter, wanted: number, abort: AbortSignal): P
 
 const columns: Column<DeadLetterGroup>[] = [
   { name: 'count', title: 'failed', width: '58px', right: true, cell: (row) => <b>{count(row.count)}</b> },
-  { name: 'message', title: 'message', width: 'minmax(220px, 2.6fr)', cell: (row) => <a class="cover" href={groupLink(row.namespace, row.fingerprint)} title={row.example ? `the last: ${row.example}` : undefined}><Text>{messageWords(row)}</Text></a> },
+  { name: 'message', title: 'message', width: 'minmax(220px, 2.6fr)', cell: (row) => <a class="cover" href={groupLink(row.namespace, row.fingerprint)} title={`${row.fingerprint}${row.example ? `\nthe last: ${row.example}` : ''}`}><Text>{messageWords(row)}</Text></a> },
   { name: 'category', title: 'category', width: 'minmax(84px, 0.8fr)', cell: (row) => <Text>{row.category || '–'}</Text> },
   { name: 'kind', title: 'kind', width: 'minmax(96px, 1fr)', cell: (row) => <Text>{row.kind || '–'}</Text> },
   { name: 'lanes', title: 'lanes', width: 'minmax(80px, 0.8fr)', cell: (row) => <span title={lanesWords(row)}><Text>{lanesWords(row)}</Text></span> },
   { name: 'first', title: 'first', width: '82px', cell: (row) => <Ago at={row.first_at} /> },
   { name: 'last', title: 'last', width: '82px', cell: (row) => <Ago at={row.last_at} /> },
   { name: 'namespace', title: 'namespace', width: 'minmax(70px, 0.6fr)', cell: (row) => <Text>{row.namespace}</Text> },
-  { name: 'fingerprint', title: 'fingerprint', width: '132px', cell: (row) => <span class="mono">{row.fingerprint}</span> },
 ];
 const narrowWidths: Record<string, string> = { count: '48px', message: 'minmax(150px, 1fr)', last: '70px' };
 

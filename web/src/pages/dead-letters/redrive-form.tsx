@@ -1,5 +1,6 @@
 // The question before many executions are replayed: how many they are, at which rate, and whether it waits for a further look.
 import { useState } from 'preact/hooks';
+import './dead-letters.css';
 import { call, session, type ApiError } from '../../api/client';
 import type { Redrive } from '../../api/types';
 import { visibleLine } from '../../core/bytes';
@@ -50,7 +51,7 @@ function RedriveDialog({ target, close }: { target: Target; close: () => void })
         <Expected target={target} narrowed={isNarrowed(values)} />
         <Input form={form} name="rate" label="Rate" hint="like 100/1m; empty: as fast as they go" max={64} />
         {byIds ? null : (
-          <details>
+          <details class="dl-more">
             <summary>Only some of them</summary>
             <div class="stack">
               <Input form={form} name="tag" label="Tag" hint="key=value" />

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, session, withQuery } from '../../api/client';
 import type { Event, EventPage } from '../../api/types';
 import { eventTypes, type EventType } from '../../api/contract';
+import { budgetLink } from '../../core/budgets';
 import { asCli, asCurl } from '../../core/commands';
 import { redriveLink } from '../../core/dead-letters';
 import { count, rate, shortId } from '../../core/format';
@@ -43,6 +44,8 @@ const mostPerBatch = 60;
 
 /** Their reason begins with the name of the limit; that of the operator follows a colon. */
 const limitChanges = new Set<string>(['limit_created', 'limit_changed', 'limit_removed']);
+/** Their reason begins with the name of the budget, which has no spaces. */
+const budgetChanges = new Set<string>(['budget_paused', 'budget_resumed', 'budget_reset', 'budget_adjusted']);
 
 /** What an event is about, and where its page is. Firings are about their schedule; the execution is one click further. */
 function subjectOf(event: Event): { text: string; link?: string; id?: boolean } {
@@ -50,6 +53,10 @@ function subjectOf(event: Event): { text: string; link?: string; id?: boolean } 
   if (limitChanges.has(event.type) && event.reason !== undefined) {
     const name = event.reason.split(': ')[0] as string;
     return { text: name, link: limitLink(event.namespace, name) };
+  }
+  if (budgetChanges.has(event.type) && event.reason !== undefined) {
+    const name = /^(\S+?)[:;]?(?: |$)/.exec(event.reason)?.[1] ?? event.reason;
+    return { text: name, link: budgetLink(event.namespace, name) };
   }
   if (event.redrive_id !== undefined && event.type.startsWith('redrive_')) return { text: event.redrive_id, link: redriveLink(event.redrive_id), id: true };
   if (event.execution_id) return { text: event.execution_id, link: `/ui/executions/${encodeURIComponent(event.execution_id)}`, id: true };

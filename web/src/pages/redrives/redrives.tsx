@@ -22,15 +22,15 @@ const refreshMs = 2000;
 
 const columns: Column<Redrive>[] = [
   { name: 'state', title: 'state', width: '102px', cell: (row) => <span class="badge" data-state={redriveTone(row)} title={row.damage}>{row.damage ? 'damaged' : row.state}</span> },
-  { name: 'of', title: 'of', width: 'minmax(180px, 2fr)', cell: (row) => <a class="cover" href={redriveLink(row.redrive_id)} title={selectionWords(row.selection)}><Text>{selectionWords(row.selection)}</Text></a> },
-  { name: 'progress', title: 'progress', width: 'minmax(120px, 1fr)', cell: (row) => <RedriveBar redrive={row} /> },
-  { name: 'replayed', title: 'replayed', width: '64px', right: true, cell: (row) => <Count value={row.replayed} /> },
-  { name: 'refused', title: 'refused', width: '56px', right: true, cell: (row) => <Count value={row.refused} /> },
-  { name: 'left', title: 'left', width: '56px', right: true, cell: (row) => <Count value={row.left} /> },
-  { name: 'again', title: 'failed again', width: '78px', right: true, cell: (row) => <Count value={row.failed_again} /> },
-  { name: 'rate', title: 'rate', width: '66px', cell: (row) => (row.rate ? <Text>{row.rate}</Text> : <span class="muted">any</span>) },
-  { name: 'made', title: 'made', width: '82px', cell: (row) => <Ago at={row.created_at} /> },
-  { name: 'by', title: 'by', width: 'minmax(70px, 0.6fr)', cell: (row) => <Text>{row.created_by || '–'}</Text> },
+  { name: 'of', title: 'of', width: 'minmax(150px, 2fr)', cell: (row) => <a class="cover" href={redriveLink(row.redrive_id)} title={selectionWords(row.selection)}><Text>{selectionWords(row.selection)}</Text></a> },
+  { name: 'progress', title: 'progress', width: 'minmax(90px, 1fr)', cell: (row) => <RedriveBar redrive={row} /> },
+  { name: 'replayed', title: 'replayed', width: '58px', right: true, cell: (row) => <Count value={row.replayed} /> },
+  { name: 'refused', title: 'refused', width: '52px', right: true, cell: (row) => <Count value={row.refused} /> },
+  { name: 'left', title: 'left', width: '46px', right: true, cell: (row) => <Count value={row.left} /> },
+  { name: 'again', title: 'failed again', width: '76px', right: true, cell: (row) => <Count value={row.failed_again} /> },
+  { name: 'rate', title: 'rate', width: '58px', cell: (row) => (row.rate ? <Text>{row.rate}</Text> : <span class="muted">any</span>) },
+  { name: 'made', title: 'made', width: '76px', cell: (row) => <Ago at={row.created_at} /> },
+  { name: 'by', title: 'by', width: 'minmax(56px, 0.6fr)', cell: (row) => <Text>{row.created_by || '–'}</Text> },
   { name: 'namespace', title: 'namespace', width: 'minmax(70px, 0.6fr)', cell: (row) => <Text>{row.namespace}</Text> },
 ];
 const narrowWidths: Record<string, string> = { state: '98px', of: 'minmax(110px, 1fr)', progress: 'minmax(70px, 1fr)' };
