@@ -237,6 +237,7 @@ describe('redrives', () => {
     await page.getByRole('button', { name: 'Redrive all …', exact: true }).click();
     await dialog(page).getByRole('heading', { name: 'Redrive kind tagged, category x', exact: true }).waitFor();
     await dialog(page).getByText('5 failed executions', { exact: true }).waitFor();
+    await dialog(page).getByText(/Those that failed under an earlier version/).waitFor();
     assert.equal(await dialog(page).getByText(/It replays at most/).count(), 0);
     await dialog(page).getByText('Only some of them').click();
     await dialog(page).locator('input[name="tag"]').fill('app.customer=acme');
@@ -278,6 +279,7 @@ describe('redrives', () => {
     await page.getByRole('button', { name: 'in shop …', exact: true }).click();
     await dialog(page).getByRole('heading', { name: 'Redrive all of the namespace', exact: true }).waitFor();
     await dialog(page).getByText('2 failed executions', { exact: true }).waitFor();
+    assert.equal(await dialog(page).getByText(/Those that failed under an earlier version/).count(), 0);
     await press(page, 'Redrive');
     await state(page, 'completed');
     await figure(page, 'refused', 2);
@@ -405,7 +407,7 @@ describe('hostile failures, many groups, and every screen', () => {
     await page.getByText('231 failed executions in 231 groups', { exact: true }).waitFor();
     await page.waitForFunction(() => document.querySelector('[aria-label="Dead letters"][role="table"]').getAttribute('aria-rowcount') === '201');
     await page.getByRole('button', { name: 'Redrive all …', exact: true }).click();
-    await dialog(page).getByText('It replays failed executions', { exact: false }).waitFor();
+    await dialog(page).getByText('231 failed executions', { exact: true }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Show more groups', exact: true }).click();
     await page.waitForFunction(() => document.querySelector('[aria-label="Dead letters"][role="table"]').getAttribute('aria-rowcount') === '232');

@@ -4,6 +4,7 @@ import { emptyRedriveForm, executionsTarget, filterTarget, groupLink, groupsTarg
 import { Refusal } from '../src/core/form';
 
 const group = (more: Partial<DeadLetterGroup> = {}): DeadLetterGroup => ({ namespace: 'default', fingerprint: '00000000000000aa', count: 3, lanes: [], ...more });
+const none = { groups: [], executions: 0, complete: true };
 const redrive = (more: Partial<Redrive> = {}): Redrive => ({ redrive_id: 'r', namespace: 'default', state: 'running', selection: {}, found: 10, replayed: 0, refused: 0, left: 10, failed_again: 0, refusals: [], ...more });
 
 describe('addresses', () => {
@@ -37,24 +38,32 @@ describe('words', () => {
 
 describe('what a redrive is for', () => {
   it('groups, executions, or a filter, with their number', () => {
-    expect(groupsTarget([group(), group({ fingerprint: '00bb', count: 4 })])).toMatchObject({ namespace: 'default', selection: { fingerprints: ['00000000000000aa', '00bb'] }, expected: 7, atMost: false });
+    expect(groupsTarget([group(), group({ fingerprint: '00bb', count: 4 })])).toMatchObject({ namespace: 'default', selection: { fingerprints: ['00000000000000aa', '00bb'] }, expected: 7, older: false });
     expect(executionsTarget('shop', ['x'])).toMatchObject({ namespace: 'shop', selection: { execution_ids: ['x'] }, expected: 1 });
-    expect(filterTarget('shop', {}, [group()])).toMatchObject({ selection: { all: true }, expected: 3, atMost: false });
-    expect(filterTarget('shop', { lane: 'mail', category: 'timeout' }, [group(), group({ fingerprint: 'older' })])).toMatchObject({ selection: { lane: 'mail', category: 'timeout' }, expected: 6, atMost: true });
-    expect(filterTarget('shop', {}, undefined)).toMatchObject({ expected: undefined, atMost: true });
+  });
+  it('a filter: as much as the listing tells', () => {
+    const groups = [group({ namespace: 'shop', category: 'timeout' }), group({ namespace: 'shop', fingerprint: '00bb', category: 'x', count: 4 }), group({ count: 50 })];
+    const listed = { groups, executions: 70, complete: true };
+    expect(filterTarget('shop', {}, listed)).toMatchObject({ selection: { all: true }, expected: 7, older: false });
+    expect(filterTarget('shop', { lane: 'mail', category: 'timeout' }, listed)).toMatchObject({ selection: { lane: 'mail', category: 'timeout' }, expected: 3, older: false });
+    expect(filterTarget('shop', { category: 'x' }, { ...listed, groups: [...groups, group({ namespace: 'shop', fingerprint: 'older' })] })).toMatchObject({ expected: 4, older: true });
+    expect(filterTarget('shop', { kind: 'mail' }, listed)).toMatchObject({ expected: 7, older: true });
+    expect(filterTarget('shop', {}, { ...listed, complete: false })).toMatchObject({ expected: undefined, older: false });
+    expect(filterTarget('shop', { namespace: 'shop' }, { ...listed, complete: false })).toMatchObject({ expected: 70 });
+    expect(filterTarget('shop', { namespace: 'shop', category: 'x' }, { ...listed, complete: false })).toMatchObject({ expected: undefined, older: true });
   });
   it('as a request and as a command', () => {
     const target = groupsTarget([group({ namespace: 'shop' })]);
     const body = redriveBody(target, { ...emptyRedriveForm, rate: ' 100/1m ', paused: 'yes', reason: 'it is back' }, 'k');
     expect(body).toEqual({ namespace: 'shop', fingerprints: ['00000000000000aa'], idempotency_key: 'k', rate: '100/1m', paused: true, reason: 'it is back' });
     expect(redriveWords(body).join(' ')).toBe('dead-letters redrive 00000000000000aa --namespace shop --rate 100/1m --paused --reason it is back');
-    expect(redriveWords(redriveBody(filterTarget('default', {}, []), emptyRedriveForm, 'k')).join(' ')).toBe('dead-letters redrive --all --yes');
+    expect(redriveWords(redriveBody(filterTarget('default', {}, none), emptyRedriveForm, 'k')).join(' ')).toBe('dead-letters redrive --all --yes');
     expect(redriveWords({ execution_ids: ['a', 'b'], tag: { x: 'y' }, failed_from: 5 }).join(' ')).toBe('dead-letters redrive --execution a --execution b --tag x=y --failed-from 5');
   });
   it('narrowed down further, all of the namespace is no longer said', () => {
     const values = { ...emptyRedriveForm, tag: 'app.customer=acme', failed_from: '2026-01-02T03:04:05' };
     expect(isNarrowed(values)).toBe(true);
-    expect(redriveBody(filterTarget('default', {}, []), values, 'k')).toEqual({ namespace: 'default', idempotency_key: 'k', tag: { 'app.customer': 'acme' }, failed_from: new Date('2026-01-02T03:04:05').getTime() });
+    expect(redriveBody(filterTarget('default', {}, none), values, 'k')).toEqual({ namespace: 'default', idempotency_key: 'k', tag: { 'app.customer': 'acme' }, failed_from: new Date('2026-01-02T03:04:05').getTime() });
     expect(() => redriveBody(groupsTarget([group()]), { ...emptyRedriveForm, failed_before: 'soon' }, 'k')).toThrow(Refusal);
   });
 });

@@ -18,7 +18,7 @@ export const groupLink = (namespace: string, fingerprint: string): string =>
 export const groupKey = (group: Pick<DeadLetterGroup, 'namespace' | 'fingerprint'>): string => `${group.namespace}\n${group.fingerprint}`;
 
 /** They failed under a version that computed no fingerprints: nobody knows what they have in common. */
-export const older = 'older';
+export const olderGroup = 'older';
 
 export const letterFields = ['namespace', 'lane', 'kind', 'category'] as const;
 export type LetterFilter = Partial<Record<(typeof letterFields)[number], string>>;
@@ -39,32 +39,41 @@ export const isUnfiltered = (filter: LetterFilter): boolean => letterFields.ever
 
 /** What went wrong, on one line. */
 export const messageWords = (group: Pick<DeadLetterGroup, 'fingerprint' | 'message' | 'example'>): string =>
-  (group.fingerprint === older ? 'failed under an earlier version' : group.message || group.example || 'no message');
+  (group.fingerprint === olderGroup ? 'failed under an earlier version' : group.message || group.example || 'no message');
 
 export const lanesWords = (group: Pick<DeadLetterGroup, 'lanes'>): string => group.lanes.map((one) => (group.lanes.length === 1 ? one.lane : `${one.lane}: ${count(one.count)}`)).join(', ');
 
 // ---- What a redrive is for
 
-/** `expected`: how many dead letters it would look at; `atMost`: some of them may be left out. */
-export interface Target { namespace: string; selection: RedriveSelection; expected: number | undefined; atMost: boolean; words: string }
+/** `expected`: how many dead letters it replays, as far as it is known; `older`: perhaps also some that failed under an earlier version, whose kinds and categories nobody has counted. */
+export interface Target { namespace: string; selection: RedriveSelection; expected: number | undefined; older: boolean; words: string }
+
+const total = (groups: readonly DeadLetterGroup[]): number => groups.reduce((sum, group) => sum + group.count, 0);
 
 export function groupsTarget(groups: readonly DeadLetterGroup[]): Target {
   const [first] = groups;
   return {
-    namespace: first?.namespace ?? 'default', selection: { fingerprints: groups.map((group) => group.fingerprint) }, expected: groups.reduce((sum, group) => sum + group.count, 0), atMost: false,
+    namespace: first?.namespace ?? 'default', selection: { fingerprints: groups.map((group) => group.fingerprint) }, expected: total(groups), older: false,
     words: groups.length === 1 && first ? `the group ${first.fingerprint}` : plural(groups.length, 'group'),
   };
 }
 
 export const executionsTarget = (namespace: string, ids: readonly string[]): Target =>
-  ({ namespace, selection: { execution_ids: [...ids] }, expected: ids.length, atMost: false, words: plural(ids.length, 'execution') });
+  ({ namespace, selection: { execution_ids: [...ids] }, expected: ids.length, older: false, words: plural(ids.length, 'execution') });
 
-/** Everything that a filter selects in a namespace. `groups` are all of its groups, if they are known. */
-export function filterTarget(namespace: string, filter: LetterFilter, groups: readonly DeadLetterGroup[] | undefined): Target {
+/** What a listing has said: `executions` are those in all of its groups, `complete`: all groups are there. */
+export interface Listed { groups: readonly DeadLetterGroup[]; executions: number; complete: boolean }
+
+/** Everything that a filter selects in a namespace. */
+export function filterTarget(namespace: string, filter: LetterFilter, listed: Listed): Target {
   const selection: RedriveSelection = {};
   for (const name of ['lane', 'kind', 'category'] as const) if (filter[name]) selection[name] = filter[name] as string;
   if (Object.keys(selection).length === 0) selection.all = true;
-  return { namespace, selection, expected: groups?.reduce((sum, group) => sum + group.count, 0), atMost: groups?.some((group) => group.fingerprint === older) ?? true, words: selectionWords(selection) };
+  const own = listed.groups.filter((group) => group.namespace === namespace);
+  const counted = listed.complete ? total(own.filter((group) => !filter.category || group.category === filter.category)) : undefined;
+  // The listing leaves them out if it is of a kind.
+  const older = selection.kind !== undefined || (selection.category !== undefined && (!listed.complete || own.some((group) => group.fingerprint === olderGroup)));
+  return { namespace, selection, expected: counted ?? (filter.namespace === namespace && !filter.category ? listed.executions : undefined), older, words: selectionWords(selection) };
 }
 
 export const mostFingerprints = 100;

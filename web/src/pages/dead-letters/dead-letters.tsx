@@ -62,10 +62,12 @@ export function DeadLetters() {
   const [wanted, setWanted] = useState(pageSize);
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const size = filter.category ? mostGroups : wanted;
-  const list = useResource(`dead-letters ${lettersLink(filter)}`, (abort) => load(filter, size, abort), { live: true, every: 5000 });
+  const [pace, setPace] = useState(5000);
+  const list = useResource(`dead-letters ${lettersLink(filter)}`, (abort) => load(filter, size, abort), { live: true, every: pace });
   const all = list.data?.groups ?? [];
   // Of each group an example is read, so many groups are read less often.
-  const soon = useSoon(list.reload, Math.max(300, 4 * all.length));
+  const soon = useSoon(list.reload, Math.max(300, 10 * all.length));
+  useEffect(() => setPace(Math.max(5000, 20 * all.length)), [all.length]);
   useEvents({ namespace: filter.namespace, type: deadLetterEvents }, soon);
   useEffect(() => { setMarked(new Set()); setWanted(pageSize); }, [place.value.search]);
   useEffect(() => { if (wanted > pageSize) list.reload(); }, [wanted]);
@@ -111,9 +113,8 @@ function RedriveButton({ chosen, rows, loaded, filter }: { chosen: DeadLetterGro
   const namespaces = [...new Set(of.map((row) => row.namespace))];
   const label = chosen.length > 0 ? `Redrive ${count(chosen.length)} selected` : 'Redrive all';
   const targetIn = (namespace: string): Target => {
-    const own = of.filter((row) => row.namespace === namespace);
-    if (chosen.length > 0) return groupsTarget(own);
-    return filterTarget(namespace, filter, loaded.more ? undefined : own);
+    if (chosen.length > 0) return groupsTarget(chosen.filter((row) => row.namespace === namespace));
+    return filterTarget(namespace, { ...filter, namespace: filter.namespace ?? session.value?.namespace }, { groups: loaded.groups, executions: loaded.executions, complete: !loaded.more });
   };
   const [only] = namespaces;
   const tooMany = chosen.length > mostFingerprints ? `A redrive names at most ${mostFingerprints} groups` : undefined;

@@ -6,7 +6,7 @@ import { allows } from '../../api/contract';
 import type { DeadLetter, DeadLetterDetails, DeadLetterGroup } from '../../api/types';
 import { visible } from '../../core/bytes';
 import { asCli, asCurl } from '../../core/commands';
-import { deadLetterEvents, executionsTarget, groupPath, groupsTarget, lettersLink, messageWords, mostExecutions, older, redriveLink } from '../../core/dead-letters';
+import { deadLetterEvents, executionsTarget, groupPath, groupsTarget, lettersLink, messageWords, mostExecutions, olderGroup, redriveLink } from '../../core/dead-letters';
 import { filterLink } from '../../core/filters';
 import { flowLink } from '../../core/flows';
 import { count, plural } from '../../core/format';
@@ -87,7 +87,7 @@ function View({ details, problem, reload, more }: { details: DeadLetterDetails; 
           <div class="row wrap"><b>What went wrong</b>{group.category ? <span class="tag"><span><Text>{group.category}</Text></span></span> : null}</div>
           <div class="message">{visible(messageWords(group))}</div>
           {group.example && group.example !== group.message ? <div class="muted">The last: {visible(group.example)}</div> : null}
-          {group.fingerprint === older ? <p class="muted">Nobody has computed what these have in common. They get a fingerprint when they are replayed and fail again.</p> : null}
+          {group.fingerprint === olderGroup ? <p class="muted">Nobody has computed what these have in common. They get a fingerprint when they are replayed and fail again.</p> : null}
         </div>
       </section>
       <div class="run-cols">

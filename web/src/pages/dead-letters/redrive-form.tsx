@@ -79,8 +79,8 @@ function Expected({ target, narrowed }: { target: Target; narrowed: boolean }) {
   const number = target.expected === undefined ? undefined : plural(target.expected, 'failed execution');
   return (
     <p>
-      {number === undefined ? <>It replays failed executions</> : <>It replays {target.atMost || narrowed ? 'at most ' : ''}<b>{number}</b></>} of namespace <b><Text>{target.namespace}</Text></b>, each at most once, with the same payload.{' '}
-      <span class="muted">What fails from now on is not replayed; nor are nodes of flows, and executions whose policy allows no more replays.</span>
+      {number === undefined ? <>It replays failed executions</> : <>It replays {narrowed ? 'at most ' : ''}<b>{number}</b></>} of namespace <b><Text>{target.namespace}</Text></b>, each at most once, with the same payload.{' '}
+      <span class="muted">What fails from now on is not replayed; nor are nodes of flows, and executions whose policy allows no more replays.{target.older ? ' Those that failed under an earlier version of the program and match are not counted here, and are replayed too.' : ''}</span>
     </p>
   );
 }
