@@ -92,4 +92,4 @@ function Copies({ filter }: { filter: RedriveFilter }) {
 
 const Nothing = ({ filtered }: { filtered: boolean }) => (filtered
   ? <Empty title="No redrive matches these filters"><p>Remove a filter, or <a href={redrivesPath}>show all redrives</a>.</p></Empty>
-  : <Empty title="There are no redrives"><p>A redrive replays many failed executions, at a rate. Select groups of <a href="/ui/dead-letters">dead letters</a> to make one. Ended ones are kept for a week.</p></Empty>);
+  : <Empty title="There are no redrives"><p>A redrive replays many failed executions, at a rate. Select groups of dead letters to make one. Ended ones are kept for a week.</p></Empty>);
