@@ -84,7 +84,7 @@ describe('pictures', () => {
   picture('execution-dark', () => `/ui/executions/${here.scene.story}`, (page) => page.getByRole('region', { name: 'Why it failed' }).waitFor(), { dark: true });
   picture('flow', () => `/ui/flows/${here.flows.running}?node=publish`, (page) => page.getByRole('complementary', { name: 'Node' }).waitFor());
   picture('schedule', () => '/ui/schedules/nightly-report', (page) => page.getByText('Europe/Berlin', { exact: true }).first().waitFor());
-  picture('limits', () => '/ui/limits', (page) => page.getByText('acme', { exact: true }).waitFor(), { height: 420 });
+  picture('limits', () => '/ui/limits', (page) => page.getByText('acme', { exact: true }).first().waitFor(), { height: 420 });
   picture('budget', () => '/ui/budgets/tokens', (page) => page.getByRole('figure', { name: 'Usage of tokens' }).waitFor());
   picture('dead-letters', () => '/ui/dead-letters', (page) => page.getByText('no answer from <n> after <n> ms', { exact: true }).waitFor(), { height: 420 });
   picture('lanes', () => '/ui/lanes', (page) => page.getByRole('link', { name: 'reports' }).waitFor(), { height: 420 });

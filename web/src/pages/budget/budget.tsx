@@ -96,13 +96,13 @@ function Accounts({ info, accounts, chosen, more }: { info: LimitInfo; accounts:
     <>
       <div class="scroll-x" tabIndex={0}>
         <table class="grid" aria-label="Accounts">
-          <thead><tr><th><Text>{info.per.join(', ')}</Text></th><th>state</th><th>spent</th><th class="right">waiting</th></tr></thead>
+          <thead><tr><th><Text>{info.per.join(', ')}</Text></th><th>state</th><th class="right">waiting</th><th>spent</th></tr></thead>
           <tbody>{accounts.map((use) => (
             <tr key={JSON.stringify(use.key)} class={use === chosen ? 'at' : ''}>
               <td><a href={budgetLink(info.namespace, info.name, use.key)} aria-current={use === chosen ? 'true' : undefined}><b><Text>{keyWords(use.key)}</Text></b></a></td>
               <td>{use.budget ? <BudgetBadge state={accountState(use.budget)} /> : null}</td>
-              <td class="bu-bars">{use.budget?.dimensions.map((one) => <BudgetBar key={one.name} use={one} named />)}</td>
               <td class="right"><Waiting info={info} use={use} /></td>
+              <td class="bu-bars">{use.budget?.dimensions.map((one) => <BudgetBar key={one.name} use={one} named />)}</td>
             </tr>
           ))}</tbody>
         </table>
