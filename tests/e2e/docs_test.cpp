@@ -320,10 +320,10 @@ class Tour {
     get(one);
     get("/v1/redrives?state=paused");
     post(one + "/pause", R"({"reason":"one thing is to be checked first"})");
-    post(one + "/resume");
     const std::string other =
         "/v1/redrives/" + text(client_.post("/v1/redrives", R"({"all":true,"paused":true})").json.at("redrive_id"));
     post(other + "/cancel", R"({"reason":"not all of them"})");
+    post(one + "/resume");
   }
 
   void operate() {
