@@ -98,6 +98,7 @@ export function selectionWords(selection: RedriveSelection): string {
 
 export const refusalWords: Record<RefusedRedrive['reason'], string> = {
   max_replays: 'its policy allows no more replays', flow_node: 'it is a node of a flow, which is replayed instead', not_failed: 'it is not failed', not_found: 'it does not exist in the namespace', damaged: 'its stored record cannot be read',
+  unique_key: 'another execution has its unique key',
 };
 
 // ---- Its progress
