@@ -9,6 +9,10 @@ FlowNode World::random_node(std::string name, const std::string& name_space) {
   node.name_space = name_space;
   node.idempotency_key.clear();
   node.id.reset();
+  // Nodes have no keys: the entrance to the engine refuses them.
+  node.unique.reset();
+  node.debounce.reset();
+  node.throttle.reset();
   if (node.policy.on_lease_lost == OnLeaseLost::manual) node.policy.on_lease_lost = OnLeaseLost::requeue;
   return {std::move(name), std::move(node), {}};
 }

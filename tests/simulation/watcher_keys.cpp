@@ -56,7 +56,9 @@ void Watcher::check_throttle(const std::string& name, const std::string& key,
 void Watcher::check_unique() {
   for (const std::string& name : changed_unique_) {
     if (live_unique_[name].size() <= 1) continue;
-    violated("one live execution has a unique key", "{} have {}", live_unique_[name].size(), name);
+    std::string names;
+    for (const Key& key : live_unique_[name]) names += " " + name_of(key);
+    violated("one live execution has a unique key", "{} of{}", name, names);
   }
   changed_unique_.clear();
 }
