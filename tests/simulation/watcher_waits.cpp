@@ -23,6 +23,11 @@ const WaitpointFacts* open_number(const WaitFacts& waits, std::uint32_t number) 
 }
 
 // All signals that a waitpoint of the current wait has: whether they count was decided by the engine.
+// A token that names nobody decides only where everybody may.
+bool may_decide(const WaitpointFacts& waitpoint, const KeptSignal& kept) {
+  return !waitpoint.approval || waitpoint.approval->approvers.empty() || !kept.unnamed;
+}
+
 std::vector<Signal> signals_for_wait(const WaitFacts& waits) {
   std::vector<Signal> all;
   for (const KeptSignal& kept : waits.signals) {
@@ -34,7 +39,9 @@ std::vector<Signal> signals_for_wait(const WaitFacts& waits) {
     std::vector<Signal> here;
     for (const KeptSignal& kept : waits.signals) {
       const bool addressed = kept.waitpoint_number == 0 || kept.waitpoint_number == waitpoint.number;
-      if (addressed && kept.signal.waitpoint == waitpoint.name) here.push_back(kept.signal);
+      if (addressed && kept.signal.waitpoint == waitpoint.name && may_decide(waitpoint, kept)) {
+        here.push_back(kept.signal);
+      }
     }
     if (waitpoint.approval) here = test::decisions_among(*waitpoint.approval, here);
     all.insert(all.end(), here.begin(), here.end());
@@ -118,7 +125,10 @@ void Watcher::check_waitpoints(const std::string& id, const WaitFacts& was, cons
     if (!waitpoint.approval) continue;
     std::vector<Signal> counted;
     for (const KeptSignal& kept : is.signals) {
-      if (kept.counts && kept.waitpoint_number == number) counted.push_back(kept.signal);
+      if (!kept.counts || kept.waitpoint_number != number) continue;
+      counted.push_back(kept.signal);
+      if (!may_decide(waitpoint, kept))
+        violated("only those who may decide do, once", "waitpoint {} of {}", number, id);
     }
     if (test::decisions_among(*waitpoint.approval, counted) != counted) {
       violated("only those who may decide do, once", "waitpoint {} of {}", number, id);
