@@ -22,12 +22,12 @@ const WaitpointFacts* open_number(const WaitFacts& waits, std::uint32_t number) 
   return nullptr;
 }
 
-// All signals that a waitpoint of the current wait has: whether they count was decided by the engine.
 // A token that names nobody decides only where everybody may.
 bool may_decide(const WaitpointFacts& waitpoint, const KeptSignal& kept) {
   return !waitpoint.approval || waitpoint.approval->approvers.empty() || !kept.unnamed;
 }
 
+// All signals that a waitpoint of the current wait has: whether they count was decided by the engine.
 std::vector<Signal> signals_for_wait(const WaitFacts& waits) {
   std::vector<Signal> all;
   for (const KeptSignal& kept : waits.signals) {
