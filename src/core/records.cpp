@@ -299,7 +299,7 @@ std::uint32_t get_parts(Decoder& in, std::uint32_t all) {
 std::uint32_t parts_of_spec(Decoder& in, std::uint8_t layout) {
   if (layout >= layout_5) return get_parts(in, all_spec_parts);
   if (layout == layout_4) return in.boolean() ? spec_member | spec_schedule : spec_schedule;
-  return layout == layout_3 ? spec_member : 0;
+  return layout == layout_3 ? static_cast<std::uint32_t>(spec_member) : 0;
 }
 
 std::uint32_t parts_of_facts(std::uint8_t layout) {
