@@ -53,11 +53,13 @@ struct Slot {
   bool changed = false;
   bool erased = false;
   bool rearm_exactly = false;  // the clock has seen the due entry: replace it, even by a later one
+  bool placed_anew = false;    // it has just got its enqueue number; see Workspace::take_newcomers
 
   std::vector<Event> events;
   std::vector<Satellite> satellites;
   std::vector<Stretch> stretches;  // if the context asks for them
 
+  TimestampMs loaded_transition_at = 0;  // of an execution: the last one before it was loaded
   // The current index entries of this record.
   std::optional<ReadyEntry> indexed_ready;
   std::optional<DueEntry> indexed_due;
@@ -65,7 +67,8 @@ struct Slot {
   std::unique_ptr<Letter> letter;             // that it has, as loaded; of an execution that was failed
   std::string counted_failed_again;           // the counter of a redrive in which it is, as loaded; empty: none
 
-  std::uint32_t turn = 0;  // its position in the order of arrival
+  std::uint32_t turn = 0;                   // its position in the order of arrival
+  std::vector<Slot*>* newcomers = nullptr;  // of its workspace: where those are noted that got their numbers
   static constexpr std::uint32_t unplanned = UINT32_MAX;
   std::uint32_t planned = unplanned;  // the position of that set in the plan, if there is one and this slot has changed
 
@@ -141,6 +144,9 @@ class Workspace {
   // In order of arrival.
   const std::vector<Slot*>& slots() const { return order_; }
 
+  // Executions that have got enqueue numbers since the last call, in that order.
+  std::vector<Slot*> take_newcomers();
+
   // Makes two slots commit together or not at all.
   void tie(const Slot& a, const Slot& b);
   // What is decided for one slot rests on what another one holds. If the other one changes in this batch, before or after this
@@ -165,6 +171,7 @@ class Workspace {
   std::vector<std::uint32_t> joined_to_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> rests_;  // see rest_on; by their turns
   bool has_damage_ = false;
+  std::unique_ptr<std::vector<Slot*>> newcomers_ = std::make_unique<std::vector<Slot*>>();
 };
 
 }  // namespace flowfabric
