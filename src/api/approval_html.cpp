@@ -176,10 +176,15 @@ std::string open_approval_page(const ApprovalView& view) {
   std::string body = heading(approval.title) + problem_html(view.problem) + facts_html(view);
   body += context_html(approval) + decisions_html(approval);
   const auto& approvers = approval.approvers;
-  const bool may = view.token.source.empty() || approvers.empty() ||
-                   std::find(approvers.begin(), approvers.end(), view.token.source) != approvers.end();
+  const bool may =
+      approvers.empty() || std::find(approvers.begin(), approvers.end(), view.token.source) != approvers.end();
   if (const Decision* own = own_decision(view.token)) {
     body += "<p class=\"note\">You have " + std::string(past_tense(own->decision)) + " already.</p>\n";
+  } else if (!may && view.token.source.empty()) {
+    body +=
+        "<p class=\"note\">Only the people named above may decide, and this link does not say for whom it is. Ask for "
+        "a link of "
+        "your own.</p>\n";
   } else if (!may) {
     body += "<p class=\"note\">" + escaped_html(view.token.source) + " is not one of those who may decide.</p>\n";
   } else {

@@ -82,8 +82,11 @@ Result<BudgetSpec> read_budget_options(const Arguments& arguments) {
   }
   budget.period = arguments.text("--period", budget.period);
   budget.time_zone = arguments.text("--time-zone", budget.time_zone);
-  FF_TRY(action, parse_breach_action(arguments.text("--on-hard-limit", "deny")));
-  budget.on_hard_limit = action;
+  const auto action = parse_breach_action(arguments.text("--on-hard-limit", "deny"));
+  if (!action) {
+    return fail(Errc::invalid_argument, "--on-hard-limit: " + action.error().message, "--on-hard-limit");
+  }
+  budget.on_hard_limit = *action;
   return budget;
 }
 

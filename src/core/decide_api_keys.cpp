@@ -26,7 +26,7 @@ void store_keys(Slot& slot, ApiKeysRecord record, EventType type, const ApiKeyIn
   slot.changed = true;
   Event event = plain_event(type, context, by, what_it_may(info));
   if (info.name_space) event.name_space = *info.name_space;
-  slot.events.push_back(std::move(event));
+  slot.log(std::move(event));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ void log_worker(Slot& slot, const Context& context, EventType type, std::string 
   event.worker_instance_id = info.worker_instance_id;
   event.actor = std::move(actor);
   event.reason = std::move(reason);
-  slot.events.push_back(std::move(event));
+  slot.log(std::move(event));
   slot.changed = true;
 }
 

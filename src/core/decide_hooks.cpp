@@ -25,7 +25,7 @@ void store_hooks(Slot& slot, HooksRecord record, EventType type, const HookReque
   slot.changed = true;
   Event event = plain_event(type, context, by, hook.name);
   event.name_space = hook.name_space;
-  slot.events.push_back(std::move(event));
+  slot.log(std::move(event));
 }
 
 Unexpected<Error> no_such_hook(const std::string& name) {

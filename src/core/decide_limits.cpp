@@ -21,7 +21,7 @@ void log_limit(Slot& slot, EventType type, const LimitInfo& info, const Operator
   Event event = plain_event(type, context, by, info.name + why);
   if (info.name_space) event.name_space = *info.name_space;
   if (info.lane) event.lane = *info.lane;
-  slot.events.push_back(std::move(event));
+  slot.log(std::move(event));
 }
 
 Result<void> check_revision(const LimitRequest& request, const LimitDefinition* present) {

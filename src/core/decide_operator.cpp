@@ -170,7 +170,7 @@ Result<Reply> decide_one(Workspace& workspace, const LaneCommand& command, const
   Event event = plain_event(EventType::lane_changed, context, command.by,
                             std::string(to_string(before)) + " -> " + std::string(to_string(command.state)));
   event.lane = command.lane;
-  slot.events.push_back(std::move(event));
+  slot.log(std::move(event));
   return info;
 }
 
@@ -182,7 +182,7 @@ Result<Reply> decide_one(Workspace& workspace, const NamespaceCommand& command, 
   slot.changed = true;
   Event event = plain_event(EventType::namespace_changed, context, command.by, command.by.reason);
   event.name_space = command.info.name_space;
-  slot.events.push_back(std::move(event));
+  slot.log(std::move(event));
   return command.info;
 }
 
@@ -209,9 +209,9 @@ Result<Reply> decide_one(Workspace& workspace, const RotateKeysCommand& command,
   for (const auto& key : keyring.keys) rotation.keys.push_back({key.key_id, key.created_at, key.expires_at});
   slot.record = std::move(keyring);
   slot.changed = true;
-  slot.events.push_back(plain_event(EventType::keys_rotated, context, command.by,
-                                    "key " + std::to_string(rotation.key_id) +
-                                        " is the signing key; older keys are accepted until " + format_utc(until)));
+  slot.log(plain_event(EventType::keys_rotated, context, command.by,
+                       "key " + std::to_string(rotation.key_id) +
+                           " is the signing key; older keys are accepted until " + format_utc(until)));
   return rotation;
 }
 
@@ -262,7 +262,7 @@ Result<Reply> decide_one(Workspace& workspace, const NoteRetentionCommand& comma
   Event event = plain_event(EventType::retention_run, context, command.by, std::move(text));
   event.name_space = run.name_space.value_or("");
   event.lane = run.lane.value_or("");
-  slot.events.push_back(std::move(event));
+  slot.log(std::move(event));
   return Done{};
 }
 

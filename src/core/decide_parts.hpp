@@ -109,8 +109,9 @@ Result<void> check_fence(const Execution& execution, const Fence& fence);
 Result<Reply> decide_one(Workspace& workspace, const SuspendCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const OpenWaitpointCommand& command, const Context& context);
 // decide_signals.cpp
-// Whether the signal is a decision about the approval that the waitpoint is, of a person who may decide.
-Result<void> check_may_decide(const WaitpointFacts& waitpoint, const Signal& signal);
+// Whether the signal is a decision about the approval that the waitpoint is, of a person who may decide. `unnamed` as in
+// KeptSignal.
+Result<void> check_may_decide(const WaitpointFacts& waitpoint, const Signal& signal, bool unnamed);
 Result<Reply> decide_one(Workspace& workspace, const SignalCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const ResumeCommand& command, const Context& context);
 Result<Reply> decide_one(Workspace& workspace, const CloseWaitpointCommand& command, const Context& context);

@@ -21,7 +21,7 @@ void log_redrive(Slot& slot, EventType type, const Operator& by, std::string rea
   slot.changed = true;
   Event event = plain_event(type, context, by, std::move(reason));
   event.name_space = slot.redrive()->name_space;
-  slot.events.push_back(std::move(event));
+  slot.log(std::move(event));
 }
 
 void touch_redrive(RedriveRecord& redrive, const Operator& by, const Context& context) {

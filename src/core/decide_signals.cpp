@@ -75,8 +75,9 @@ Result<void> check_source(const SignalCommand& command) {
 }
 
 // Every signal at an approval is a decision of a person.
-Result<void> check_decision(const WaitFacts& waits, const WaitpointFacts& waitpoint, const Signal& signal) {
-  FF_TRY_VOID(check_may_decide(waitpoint, signal));
+Result<void> check_decision(const WaitFacts& waits, const WaitpointFacts& waitpoint, const Signal& signal,
+                            bool unnamed) {
+  FF_TRY_VOID(check_may_decide(waitpoint, signal, unnamed));
   for (const Decision& decision : decisions_at(waits, waitpoint.number)) {
     if (decision.actor != signal.source) continue;
     return fail(Errc::conflict, signal.source + " has decided already: " + std::string(to_string(decision.decision)),
@@ -143,7 +144,7 @@ Result<WaitpointFacts*> existing_waitpoint(Slot& slot, const std::string& name) 
 
 }  // namespace
 
-Result<void> check_may_decide(const WaitpointFacts& waitpoint, const Signal& signal) {
+Result<void> check_may_decide(const WaitpointFacts& waitpoint, const Signal& signal, bool unnamed) {
   if (signal.name != to_string(ApprovalDecision::approve) && signal.name != to_string(ApprovalDecision::reject)) {
     return fail(Errc::invalid_argument,
                 "name: waitpoint \"" + waitpoint.name + "\" is an approval; allowed: approve, reject", "name");
@@ -152,6 +153,11 @@ Result<void> check_may_decide(const WaitpointFacts& waitpoint, const Signal& sig
     return fail(Errc::invalid_argument, "source: is empty; an approval needs the name of the person", "source");
   }
   const auto& approvers = waitpoint.approval->approvers;
+  if (!approvers.empty() && unnamed) {
+    return fail(Errc::permission_denied,
+                "token: it names nobody, and only the approvers may decide; each of them needs a token of their own",
+                "token");
+  }
   if (!approvers.empty() && std::find(approvers.begin(), approvers.end(), signal.source) == approvers.end()) {
     return fail(Errc::permission_denied, "source: " + signal.source + " is not one of the approvers", "source");
   }
@@ -172,8 +178,9 @@ Result<Reply> decide_one(Workspace& workspace, const SignalCommand& command, con
   FF_TRY_VOID(check_source(command));
   FF_TRY(waitpoint, addressed_waitpoint(waits, command));
   const Signal signal = signal_of(command, waitpoint, waits.signal_count + 1, context.now);
+  const bool unnamed = command.token && command.token->source.empty();
   if (waitpoint != nullptr && waitpoint->approval) {
-    FF_TRY_VOID(check_decision(waits, *waitpoint, signal));
+    FF_TRY_VOID(check_decision(waits, *waitpoint, signal, unnamed));
   } else if (command.decides) {
     return fail(Errc::invalid_argument, "waitpoint: \"" + signal.waitpoint + "\" is not an approval", "waitpoint");
   }
@@ -184,7 +191,7 @@ Result<Reply> decide_one(Workspace& workspace, const SignalCommand& command, con
   waits.signal_count = signal.number;
   // What comes by name before the wait and does not count there is for the next wait of that name; decisions are for theirs.
   const bool bound = waitpoint != nullptr && (counts || command.token || waitpoint->approval);
-  waits.signals.push_back({signal, bound ? waitpoint->number : 0, counts});
+  waits.signals.push_back({signal, bound ? waitpoint->number : 0, counts, unnamed});
   const auto cause = counts ? cause_of_end(waits) : std::nullopt;
   const SignalEffect effect = cause ? SignalEffect::resumed : counts ? SignalEffect::accepted : SignalEffect::kept;
   if (!key.empty()) remember_key(waits, digest, signal.number, effect);

@@ -93,11 +93,12 @@ void keep_context(Transition& transition, const WaitpointRequest& request, std::
 }
 
 // Whoever sent early signals was not asked whether they may decide.
-bool may_count(const WaitFacts& waits, const WaitpointFacts& waitpoint, const Signal& signal) {
+bool may_count(const WaitFacts& waits, const WaitpointFacts& waitpoint, const KeptSignal& kept) {
   if (!waitpoint.approval) return true;
-  if (!check_may_decide(waitpoint, signal)) return false;
+  if (!check_may_decide(waitpoint, kept.signal, kept.unnamed)) return false;
   return std::none_of(waits.signals.begin(), waits.signals.end(), [&](const KeptSignal& earlier) {
-    return earlier.counts && earlier.waitpoint_number == waitpoint.number && earlier.signal.source == signal.source;
+    return earlier.counts && earlier.waitpoint_number == waitpoint.number &&
+           earlier.signal.source == kept.signal.source;
   });
 }
 
@@ -107,7 +108,7 @@ void count_kept_signals(WaitFacts& waits) {
     const WaitpointFacts* waitpoint = find_open(waits, kept.signal.waitpoint);
     if (waitpoint == nullptr || !waitpoint->waited_for) continue;
     if (kept.waitpoint_number != 0 && kept.waitpoint_number != waitpoint->number) continue;
-    if (!may_count(waits, *waitpoint, kept.signal) || !makes_difference(waits, kept.signal)) continue;
+    if (!may_count(waits, *waitpoint, kept) || !makes_difference(waits, kept.signal)) continue;
     kept.waitpoint_number = waitpoint->number;
     kept.counts = true;
     if (cause_of_end(waits)) return;

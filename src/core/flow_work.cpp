@@ -537,7 +537,7 @@ void record_flow_event(Slot& slot, EventType type, const std::string& actor, con
   event.kind = flow.spec.kind;
   event.actor = actor;
   event.reason = reason;
-  slot.events.push_back(std::move(event));
+  slot.log(std::move(event));
 }
 
 void begin_cancel(Slot& slot, CancelOrder order, const Context& context) {

@@ -393,7 +393,7 @@ void log_account(Slot& pool, EventType type, const LimitInfo& limit, const Opera
   Event event = plain_event(type, context, by, reason);
   if (limit.name_space) event.name_space = *limit.name_space;
   if (limit.lane) event.lane = *limit.lane;
-  pool.events.push_back(std::move(event));
+  pool.log(std::move(event));
 }
 
 LimitSubject subject_of(const Execution& execution) {

@@ -349,7 +349,7 @@ Event& log_schedule(const ScheduleChange& change, EventType type, std::string re
   event.reason = std::move(reason);
   event.next_at = schedule.next_at;
   change.slot.changed = true;
-  return change.slot.events.emplace_back(std::move(event));
+  return change.slot.log(std::move(event));
 }
 
 Event& log_firing(const ScheduleChange& change, const BufferedFiring& firing, const std::string& actor) {

@@ -178,7 +178,7 @@ void Transition::record(EventType type, std::string actor, std::string reason, T
   event.actor = std::move(actor);
   event.reason = std::move(reason);
   event.next_at = next_at;
-  slot_.events.push_back(std::move(event));
+  slot_.log(std::move(event));
 }
 
 void Transition::note_stretches(EventType type, const std::string& actor) {

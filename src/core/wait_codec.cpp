@@ -130,6 +130,13 @@ ApprovalRequest get_approval(Decoder& in) {
   return approval;
 }
 
+// How a kept signal is marked, in one byte.
+enum class KeptMarks : std::uint8_t { none = 0, counts = 1, unnamed = 2, both = 3 };
+
+KeptMarks marks_of(const KeptSignal& kept) {
+  return static_cast<KeptMarks>((kept.counts ? 1 : 0) | (kept.unnamed ? 2 : 0));
+}
+
 void put_waitpoint(Encoder& out, const WaitpointFacts& waitpoint) {
   out.text(waitpoint.name);
   out.unsigned_number(waitpoint.number);
@@ -198,7 +205,7 @@ void encode_into(Encoder& out, const WaitFacts& waits) {
   for (const KeptSignal& kept : waits.signals) {
     put_signal(out, kept.signal);
     out.unsigned_number(kept.waitpoint_number);
-    out.boolean(kept.counts);
+    out.enumerator(marks_of(kept));
   }
   put_optional(out, waits.wait, put_wait);
   out.unsigned_number(waits.keys.size());
@@ -221,7 +228,9 @@ WaitFacts decode_waits(Decoder& in) {
   for (KeptSignal& kept : waits.signals) {
     kept.signal = get_signal(in);
     kept.waitpoint_number = in.u32();
-    kept.counts = in.boolean();
+    const KeptMarks marks = in.enumerator(KeptMarks::both);
+    kept.counts = marks == KeptMarks::counts || marks == KeptMarks::both;
+    kept.unnamed = marks == KeptMarks::unnamed || marks == KeptMarks::both;
   }
   waits.wait = get_optional(in, get_wait);
   waits.keys.resize(in.count());

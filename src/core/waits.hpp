@@ -30,6 +30,7 @@ struct KeptSignal {
   Signal signal;
   std::uint32_t waitpoint_number = 0;  // the waitpoint that it reached; 0: for the next one of that name
   bool counts = false;                 // for the current wait
+  bool unnamed = false;                // it came by a token that names no sender: its source is what the request said
 
   friend bool operator==(const KeptSignal&, const KeptSignal&) = default;
 };

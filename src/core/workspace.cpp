@@ -253,14 +253,6 @@ void plan_counts(const Slot& slot, ChangeSet& set) {
   if (state) add(*state, 1);
 }
 
-void plan_log(const Slot& slot, ChangeSet& set) {
-  if (slot.erased) return;
-  for (const Event& event : slot.events) {
-    set.log.push_back(
-        {slot.key, static_cast<std::uint8_t>(event.type), event.at, event.name_space, event.lane, encode(event)});
-  }
-}
-
 std::unique_ptr<Slot> make_slot(const Key& key) {
   auto slot = std::make_unique<Slot>();
   slot->key = key;
@@ -358,6 +350,7 @@ Slot& Workspace::add(std::unique_ptr<Slot> slot) {
   Slot& added = *slot;
   added.turn = static_cast<std::uint32_t>(order_.size());
   added.newcomers = newcomers_.get();
+  added.events_counted = &events_counted_;
   order_.push_back(&added);
   joined_to_.push_back(added.turn);
   slots_.emplace(added.key.bytes, std::move(slot));
@@ -446,13 +439,34 @@ PlannedCommit Workspace::plan(std::uint64_t first_version) {
       put_letter(*letter.now, set);
     }
     plan_counts(*slot, set);
-    plan_log(*slot, set);
     if (!slot->erased) {
       for (auto& satellite : slot->satellites) set.satellites.push_back(std::move(satellite));
     }
   }
+  plan_log(plan.sets);
   add_checks(set_index, plan.sets);
   return plan;
+}
+
+void Workspace::plan_log(std::vector<ChangeSet>& sets) const {
+  struct Logged {
+    std::uint32_t turn;
+    const Slot* slot;
+    const Event* event;
+  };
+  std::vector<Logged> all;
+  all.reserve(events_counted_);
+  for (const Slot* slot : order_) {
+    if (slot->planned == Slot::unplanned || slot->erased) continue;
+    for (std::size_t i = 0; i < slot->events.size(); ++i) {
+      all.push_back({slot->event_turns[i], slot, &slot->events[i]});
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const Logged& a, const Logged& b) { return a.turn < b.turn; });
+  for (const auto& [turn, slot, event] : all) {
+    sets[slot->planned].log.push_back(
+        {slot->key, static_cast<std::uint8_t>(event->type), event->at, event->name_space, event->lane, encode(*event)});
+  }
 }
 
 }  // namespace flowfabric

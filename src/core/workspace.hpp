@@ -55,7 +55,8 @@ struct Slot {
   bool rearm_exactly = false;  // the clock has seen the due entry: replace it, even by a later one
   bool placed_anew = false;    // it has just got its enqueue number; see Workspace::take_newcomers
 
-  std::vector<Event> events;
+  std::vector<Event> events;               // see log()
+  std::vector<std::uint32_t> event_turns;  // of each: its place among the events of the workspace
   std::vector<Satellite> satellites;
   std::vector<Stretch> stretches;  // if the context asks for them
 
@@ -69,8 +70,16 @@ struct Slot {
 
   std::uint32_t turn = 0;                   // its position in the order of arrival
   std::vector<Slot*>* newcomers = nullptr;  // of its workspace: where those are noted that got their numbers
+  std::uint32_t* events_counted = nullptr;  // of its workspace, if it is in one
   static constexpr std::uint32_t unplanned = UINT32_MAX;
   std::uint32_t planned = unplanned;  // the position of that set in the plan, if there is one and this slot has changed
+
+  // Adds an event to the log. Events of one change set are stored in the order in which this was called, whatever records
+  // they belong to: who counts leases by the log must see a slot come back before it is taken again.
+  Event& log(Event event) {
+    event_turns.push_back(events_counted == nullptr ? 0 : (*events_counted)++);
+    return events.emplace_back(std::move(event));
+  }
 
   const Execution* execution() const {
     const auto* held = std::get_if<std::unique_ptr<Execution>>(&record);
@@ -162,6 +171,7 @@ class Workspace {
   // Slots that must commit together have the same: the earliest of them that is known to be.
   std::uint32_t set_of(const Slot& slot);
   void tie_to_changes();
+  void plan_log(std::vector<ChangeSet>& sets) const;
   void add_checks(const std::vector<std::uint32_t>& set_index, std::vector<ChangeSet>& sets);
 
   std::unordered_map<std::string_view, std::unique_ptr<Slot>> slots_;  // by the bytes of their own keys
@@ -170,6 +180,7 @@ class Workspace {
   // joining two sets must not visit their members.
   std::vector<std::uint32_t> joined_to_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> rests_;  // see rest_on; by their turns
+  std::uint32_t events_counted_ = 0;
   bool has_damage_ = false;
   std::unique_ptr<std::vector<Slot*>> newcomers_ = std::make_unique<std::vector<Slot*>>();
 };

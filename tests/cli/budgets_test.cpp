@@ -59,7 +59,8 @@ TEST_P(Budgets, WrongOptionsAreRefused) {
   refuses({"budgets", "set", "b"}, "--hard: is missing");
   refuses({"budgets", "set", "b", "--hard", "tokens"}, "allowed: NAME=N, like tokens=1000");
   refuses({"budgets", "set", "b", "--hard", "tokens=0"}, "budget.dimensions[0].hard: is 0");
-  refuses({"budgets", "set", "b", "--hard", "tokens=5", "--on-hard-limit", "explode"}, "on_hard_limit");
+  refuses({"budgets", "set", "b", "--hard", "tokens=5", "--on-hard-limit", "explode"},
+          "--on-hard-limit: unknown value \"explode\"");
   refuses({"budgets", "set", "b", "--hard", "tokens=5", "--period", "soon"}, "budget.period");
   refuses({"budgets", "show", "b"}, "there is no limit \"b\"");
 }

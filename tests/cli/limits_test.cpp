@@ -138,7 +138,7 @@ TEST_P(LimitCommands, ACheckSaysWhatWouldHappen) {
 
 TEST_P(LimitCommands, BadInputIsRefusedByName) {
   const Words set = {"limits", "set", "l"};
-  refuses(set, 2, "concurrency: is missing; a limit has a concurrency, a rate, or both");
+  refuses(set, 2, "concurrency: is missing; a limit has a concurrency, a rate, a budget, or several of them");
   refuses(set + Words{"--concurrency", "0"}, 2, "to stop a lane, pause it");
   refuses(set + Words{"--concurrency=-1"}, 2, "--concurrency");
   refuses(set + Words{"--rate", "0/1m"}, 2, "rate.count: is 0; allowed: 1 to 1000000");

@@ -122,7 +122,10 @@ TEST_P(EngineWaits, signal_resumes_the_same_attempt_and_comes_with_the_claim) {
 }
 
 TEST_P(EngineWaits, waiting_claim_is_woken_by_the_signal) {
-  const ExecutionId id = suspended(wait_at({"paid"}));
+  SuspendRequest wait = wait_at({"paid"});
+  wait.position = 1;
+  wait.step_name = "payment";
+  const ExecutionId id = suspended(wait);
   auto waiting = engine().claim_later(ask_and_wait(60000));
   engine().settle();
   EXPECT_FALSE(waiting.done());
@@ -135,7 +138,8 @@ TEST_P(EngineWaits, waiting_claim_is_woken_by_the_signal) {
   ASSERT_TRUE(claims[0].last_wait);
   ASSERT_EQ(claims[0].last_wait->signals.size(), 1u);
   EXPECT_EQ(claims[0].last_wait->signals[0].payload, "100 EUR");
-  EXPECT_EQ(claims[0].steps.size(), 1u);
+  ASSERT_EQ(claims[0].steps.size(), 1u);
+  EXPECT_EQ(claims[0].steps[0].name, "payment");
 }
 
 // S1
@@ -366,6 +370,26 @@ TEST_P(EngineWaits, only_approvers_decide) {
   const ExecutionId id = suspended(wait_for_approval(1, {"anna", "ben"}));
   EXPECT_EQ(refusal(decide(id, "mallory", "approve")), Errc::permission_denied);
   EXPECT_EQ(value_of(decide(id, "anna", "approve")).effect, Effect::resumed);
+}
+
+// Whoever has the token could give the name of an approver.
+TEST_P(EngineWaits, token_that_names_nobody_decides_only_where_everybody_may) {
+  suspended(wait_for_approval(1));
+  EXPECT_EQ(value_of(by_token(tokens_[0].token, {.name = "approve", .source = "anna"})).effect, Effect::resumed);
+  value_of(engine().complete(engine().take()));
+
+  const ExecutionId id = engine().make();
+  const ClaimedExecution claimed = engine().take();
+  // Nor if it was sent before anybody was asked.
+  const auto ahead = std::get<WaitpointToken>(
+      value_of(engine().call(OpenWaitpointCommand{engine().fence(claimed), wait_at({"release"}).waitpoints.front()})));
+  EXPECT_EQ(value_of(by_token(ahead.token, {.name = "approve", .source = "ben"})).effect, Effect::kept);
+  EXPECT_TRUE(suspend(claimed, wait_for_approval(1, {"anna", "ben"})).suspended);
+  EXPECT_EQ(refusal(by_token(ahead.token, {.name = "approve", .source = "anna"})), Errc::permission_denied);
+  EXPECT_EQ(state(id), PublicState::suspended);
+  const auto own = std::get<WaitpointToken>(
+      value_of(engine().call(ReissueTokenCommand{id, {.waitpoint = "release", .source = "anna"}, {"ops", ""}})));
+  EXPECT_EQ(value_of(by_token(own.token, {.name = "approve"})).effect, Effect::resumed);
 }
 
 TEST_P(EngineWaits, repeated_suspend_gets_the_first_answer) {

@@ -338,6 +338,7 @@ TEST_F(ScopedWorker, MayUseHandlesOfItsOwnNamespaceOnly) {
       {"/v1/leases/steps", R"({"handle":"HANDLE","position":1,"name":"a"})"},
       {"/v1/leases/checkpoint", R"({"handle":"HANDLE","checkpoint":1})"},
       {"/v1/leases/tags", R"({"handle":"HANDLE","set":{"a.b":"c"}})"},
+      {"/v1/leases/spend", R"({"handle":"HANDLE","amounts":{"tokens":1}})"},
       {"/v1/leases/delay", R"({"handle":"HANDLE","delay_ms":0})"},
       {"/v1/leases/release", R"({"handle":"HANDLE"})"},
       {"/v1/leases/fail", R"({"handle":"HANDLE"})"},
@@ -432,6 +433,7 @@ TEST_F(Auth, ARouteThatIsAboutAllNamespacesIsClosedToAKeyOfOne) {
                                        [](const api::QueryParameter& p) { return p.name == "namespace"; });
     const bool has_path = route.pattern.find("{execution_id}") != std::string::npos ||
                           route.pattern.find("{flow_id}") != std::string::npos ||
+                          route.pattern.find("{redrive_id}") != std::string::npos ||
                           route.pattern.find("{namespace}") != std::string::npos;
     if (route.keeps_to_namespace || has_query || has_path || route.anybody) continue;
     ++closed;

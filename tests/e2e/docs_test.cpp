@@ -47,6 +47,7 @@ class Tour {
     manage_the_fleet();
     reserve();
     care();
+    redrive();
     keep_limits();
     post("/v1/schedules/preview", R"({"cron":"30 2 * * *","time_zone":"Europe/Berlin","count":3})");
   }
@@ -279,7 +280,8 @@ class Tour {
     for (int i = 0; i < 2; ++i) {
       client_.post("/v1/executions", R"({"kind":"call","lane":"api","tags":{"app.customer":"acme"}})");
     }
-    client_.post("/v1/claims", "{" + worker_ + R"(,"lanes":["api"],"max_executions":2})");
+    client_.post("/v1/claims",
+                 R"({"worker_id":"caller","worker_instance_id":"caller-1","lanes":["api"],"max_executions":2})");
     get("/v1/limits");
     get(one);
     post("/v1/limits/check", R"({"lane":"api","kind":"call","tags":{"app.customer":"acme"}})");
@@ -292,10 +294,36 @@ class Tour {
                 R"({"lane":"agents","budget":{"dimensions":[{"name":"tokens","hard":1000,"soft":800,)"
                 R"("reserve":200}],"period":"1d"}})");
     client_.post("/v1/executions", R"({"kind":"agent","lane":"agents"})");
-    const Reply claimed = client_.post("/v1/claims", "{" + worker_ + R"(,"lanes":["agents"]})");
+    // The other worker is dead by now.
+    const Reply claimed =
+        client_.post("/v1/claims", R"({"worker_id":"agent","worker_instance_id":"agent-1","lanes":["agents"]})");
     const std::string handle = text(claimed.json.at("executions").at(0).at("handle"));
     post("/v1/leases/spend", R"({"handle":")" + handle + R"(","amounts":{"tokens":850},"key":"call-17"})");
     post("/v1/limits/tokens/budget", R"({"change":"adjust","amounts":{"tokens":-50},"reason":"a refund"})");
+  }
+
+  // They are paused while they are shown, so that the clock changes nothing meanwhile.
+  void redrive() {
+    client_.post("/v1/executions", R"({"kind":"letter","lane":"letters"})");
+    const Reply claimed =
+        client_.post("/v1/claims", R"({"worker_id":"printer","worker_instance_id":"printer-2","lanes":["letters"]})");
+    const std::string handle = text(claimed.json.at("executions").at(0).at("handle"));
+    client_.post("/v1/leases/fail", with_handle(handle, R"(,"category":"paper","message":"tray 2 is empty")"));
+    const auto groups = get("/v1/dead-letters").json.at("groups").as_array();
+    const std::string fingerprint = text(groups.at(0).at("fingerprint"));
+    get("/v1/dead-letters/" + fingerprint);
+    const std::string one =
+        "/v1/redrives/" +
+        text(post("/v1/redrives", R"({"fingerprints":[")" + fingerprint +
+                                      R"("],"rate":"100/1m","paused":true,"reason":"the server is back"})")
+                 .json.at("redrive_id"));
+    get(one);
+    get("/v1/redrives?state=paused");
+    post(one + "/pause", R"({"reason":"one thing is to be checked first"})");
+    const std::string other =
+        "/v1/redrives/" + text(client_.post("/v1/redrives", R"({"all":true,"paused":true})").json.at("redrive_id"));
+    post(other + "/cancel", R"({"reason":"not all of them"})");
+    post(one + "/resume");
   }
 
   void operate() {

@@ -166,13 +166,14 @@ TEST_F(FleetApi, KeysAndRetention) {
 
 // Routes that have their own test: those for waits are in waits_api_test.cpp.
 bool is_elsewhere(const std::string& operation) {
-  for (const auto& routes : {api::wait_routes(), api::hook_routes(), api::schedule_routes()}) {
+  for (const auto& routes : {api::wait_routes(), api::hook_routes(), api::schedule_routes(), api::dead_letter_routes(),
+                             api::budget_routes()}) {
     for (const api::Route& route : routes) {
       if (operation == route.method + " " + route.pattern) return true;
     }
   }
-  return operation == "POST /v1/executions/bulk/signal" || operation.find("/v1/events") != std::string::npos ||
-         operation == "POST /v1/session";
+  return operation == "POST /v1/leases/spend" || operation == "POST /v1/executions/bulk/signal" ||
+         operation.find("/v1/events") != std::string::npos || operation == "POST /v1/session";
 }
 
 TEST_F(FleetApi, EveryRouteSucceedsAtLeastOnce) {

@@ -128,7 +128,7 @@ TEST_F(LimitsApi, ACheckSaysWhatWouldHappen) {
 }
 
 TEST_F(LimitsApi, BadRequestsAreRefusedByNameAndChangeNothing) {
-  refuses(set("{}"), "concurrency", "a concurrency, a rate, or both");
+  refuses(set("{}"), "concurrency", "a concurrency, a rate, a budget, or several of them");
   refuses(set(R"({"concurrency":0})"), "concurrency", "to stop a lane, pause it");
   refuses(set(R"({"concurrency":-1})"), "concurrency", "allowed: 1 to 10000");
   refuses(set(R"({"concurrency":10001})"), "concurrency", "allowed: 1 to 10000");

@@ -156,6 +156,15 @@ class Metrics : public testing::TestWithParam<test::StoreKind> {
     claim("w-1");
     post("/v1/claims", {{"worker_id", "w"}, {"worker_instance_id", "w-9"}, {"lanes", {"mail"}}});
   }
+  // A dead letter, made under a unique key.
+  void fail_one() {
+    post("/v1/executions", json::parse(R"({"lane": "mail", "kind": "send", "unique": {"key": "ada"}})"));
+    post("/v1/leases/fail", {{"handle", claim("w-1").at("handle")}, {"category", "flaky"}});
+  }
+  void keep_a_budget() {
+    call("PUT", "/v1/limits/tokens",
+         json::parse(R"({"lane": "nowhere", "budget": {"dimensions": [{"name": "tokens", "hard": 10}]}})"));
+  }
   std::string suspend_one(const char* how) {
     const std::string id = create();
     json::value body = json::parse(how);
@@ -497,6 +506,17 @@ void ask_for_limits(Engine& engine) {
   std::ignore = engine.list_limits();
   std::ignore = engine.list_limit_use({});
   std::ignore = engine.check_limits({});
+  std::ignore = engine.change_budget({});
+  std::ignore = engine.spend("nonsense", {});
+}
+
+void ask_for_dead_letters(Engine& engine) {
+  std::ignore = engine.list_dead_letters();
+  std::ignore = engine.get_dead_letters({});
+  std::ignore = engine.create_redrive({});
+  std::ignore = engine.change_redrive("nonsense", RedriveAction::pause);
+  std::ignore = engine.get_redrive("nonsense");
+  std::ignore = engine.list_redrives();
 }
 
 void ask_for_flows(Engine& engine) {
@@ -528,6 +548,7 @@ TEST(EngineMetrics, EveryOperationIsCounted) {
   ask_for_waits(*engine);
   ask_for_schedules_and_hooks(*engine);
   ask_for_limits(*engine);
+  ask_for_dead_letters(*engine);
   const Exposition read = test::parse_exposition(engine->metrics());
   std::set<std::string> counted;
   for (const auto& sample : read.samples("flowfabric_operations_total")) {
@@ -625,6 +646,8 @@ TEST_P(Metrics, AreDocumented) {
   wait_and_signal();
   fire_a_schedule();
   hold_one_back();
+  fail_one();
+  keep_a_budget();
   std::map<std::string, Documented> exposed;
   for (const auto& [name, family] : scrape().families) {
     EXPECT_FALSE(family.samples.empty()) << name << " has no sample, so its labels cannot be compared";
@@ -634,7 +657,8 @@ TEST_P(Metrics, AreDocumented) {
   if (GetParam().id != test::StoreKindId::sqlite) {
     std::erase_if(documented, [](const auto& metric) { return metric.first.starts_with("flowfabric_sqlite_"); });
   }
-  EXPECT_EQ(documented, exposed);
+  for (const auto& [name, description] : documented) EXPECT_EQ(exposed[name], description) << name;
+  for (const auto& [name, family] : exposed) EXPECT_TRUE(documented.contains(name)) << name << " is not documented";
 }
 
 // ---------------------------------------------------------------- deploy/grafana/flowfabric.json

@@ -6,6 +6,8 @@
 
 #include "api/bulk_bodies.hpp"
 #include "api/session_bodies.hpp"
+#include "wire/budget_shapes.hpp"
+#include "wire/dead_letter_shapes.hpp"
 #include "wire/fleet_bodies.hpp"
 #include "wire/flow_bodies.hpp"
 #include "wire/hook_shapes.hpp"
@@ -27,7 +29,8 @@ using RequestShapes =
                bodies::StepBody, bodies::SuspendBody, bodies::TagsBody, bodies::TagsHeldBody, bodies::TokenSignalBody,
                bodies::WorkerBody, WorkerRegistration, HookRequest, bodies::RotateHookBody, ScheduleRequest,
                bodies::ScheduleUpdateBody, bodies::ScheduleBody, bodies::PreviewBody, bodies::TriggerBody,
-               bodies::BackfillBody, bodies::LimitBody, LimitCheckRequest>;
+               bodies::BackfillBody, bodies::LimitBody, LimitCheckRequest, bodies::ChangeBudgetBody, bodies::SpendBody,
+               bodies::RedriveBody>;
 
 // Calls visit(T{}) for each of them.
 template <class Visit>

@@ -10,10 +10,9 @@ namespace flowfabric::sdk_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Engine;
 
 TEST(TestingEngine, runs_a_handler_with_a_sleep_of_three_hours_at_once) {
-  Engine engine;
+  testing::Engine engine;
   engine.on("nap", [](Task& task) {
     const TimestampMs before = task.now();
     task.sleep("cool-off", 3h);
@@ -29,7 +28,7 @@ TEST(TestingEngine, runs_a_handler_with_a_sleep_of_three_hours_at_once) {
 }
 
 TEST(TestingEngine, crash_after_a_step_runs_the_rest_in_a_new_attempt) {
-  Engine engine;
+  testing::Engine engine;
   std::map<std::string, int> ran;
   engine.on("order", [&](Task& task) {
     for (const char* name : {"reserve", "charge", "ship"}) task.step(name, [&] { ++ran[name]; });
@@ -44,7 +43,7 @@ TEST(TestingEngine, crash_after_a_step_runs_the_rest_in_a_new_attempt) {
 }
 
 TEST(TestingEngine, crash_before_a_step_is_recorded_runs_its_work_again) {
-  Engine engine;
+  testing::Engine engine;
   std::map<std::string, int> ran;
   engine.on("order", [&](Task& task) {
     for (const char* name : {"reserve", "charge", "ship"}) task.step(name, [&] { ++ran[name]; });
@@ -59,7 +58,7 @@ TEST(TestingEngine, crash_before_a_step_is_recorded_runs_its_work_again) {
 TEST(TestingEngine, crash_everywhere_comes_by_every_boundary) {
   int runs = 0;
   std::set<int> charges;
-  const auto count = testing::crash_everywhere([&](Engine& engine) {
+  const auto count = testing::crash_everywhere([&](testing::Engine& engine) {
     ++runs;
     int charged = 0;
     engine.on("order", [&](Task& task) {
@@ -81,7 +80,7 @@ TEST(TestingEngine, crash_everywhere_comes_by_every_boundary) {
 }
 
 TEST(TestingEngine, failure_of_the_scenario_names_the_boundary) {
-  const auto scenario = [](Engine& engine) {
+  const auto scenario = [](testing::Engine& engine) {
     int ran = 0;
     engine.on("order", [&](Task& task) { task.step("charge", [&] { ++ran; }); });
     engine.run_until_ended(engine.submit("order", Json()));
@@ -96,7 +95,7 @@ TEST(TestingEngine, failure_of_the_scenario_names_the_boundary) {
 }
 
 TEST(TestingEngine, retries_and_backoffs_pass_in_virtual_time) {
-  Engine engine;
+  testing::Engine engine;
   int tries = 0;
   engine.on("flaky", [&](Task& task) {
     return task.step("call",
@@ -114,7 +113,7 @@ TEST(TestingEngine, retries_and_backoffs_pass_in_virtual_time) {
 
 TEST(TestingEngine, same_seed_gives_the_same_run) {
   const auto value = [](std::uint64_t seed) {
-    Engine engine({.seed = seed});
+    testing::Engine engine({.seed = seed});
     engine.on("one", [](Task& task) { return to_string(task.id()); });
     const auto id = engine.submit("one", Json());
     engine.run();
@@ -125,7 +124,7 @@ TEST(TestingEngine, same_seed_gives_the_same_run) {
 }
 
 TEST(TestingEngine, cancellation_between_two_runs_ends_it) {
-  Engine engine;
+  testing::Engine engine;
   engine.on("nap", [](Task& task) { task.sleep("long", 24h); });
   const auto id = engine.submit("nap", Json());
   engine.run();
@@ -137,7 +136,7 @@ TEST(TestingEngine, cancellation_between_two_runs_ends_it) {
 // ---------------------------------------------------------------- signals
 
 TEST(TestingEngine, signal_wakes_a_handler_that_waits) {
-  Engine engine;
+  testing::Engine engine;
   engine.on("order", [](Task& task) { return task.wait_for_signal<int>("paid", 24h).value_or(-1); });
   const auto paid = engine.submit("order", Json()), late = engine.submit("order", Json());
   engine.run();
@@ -152,7 +151,7 @@ TEST(TestingEngine, signal_wakes_a_handler_that_waits) {
 }
 
 TEST(TestingEngine, approvals_tokens_and_operators_are_there) {
-  Engine engine;
+  testing::Engine engine;
   std::string token;
   engine.on("order", [&](Task& task) {
     task.step("open", [&] { token = task.open_waitpoint("go").token; });
@@ -176,7 +175,7 @@ TEST(TestingEngine, approvals_tokens_and_operators_are_there) {
 }
 
 TEST(TestingEngine, crash_at_any_boundary_of_a_wait_changes_nothing) {
-  const auto count = testing::crash_everywhere([](Engine& engine) {
+  const auto count = testing::crash_everywhere([](testing::Engine& engine) {
     std::set<std::string> tokens;
     engine.on("order", [&](Task& task) {
       task.step("ask", [&] { tokens.insert(task.open_waitpoint("paid").token); });
@@ -199,7 +198,7 @@ TEST(TestingEngine, crash_at_any_boundary_of_a_wait_changes_nothing) {
 }
 
 TEST(TestingEngine, every_message_is_seen_once_whatever_crashes) {
-  testing::crash_everywhere([](Engine& engine) {
+  testing::crash_everywhere([](testing::Engine& engine) {
     engine.on("inbox", [](Task& task) {
       std::vector<int> got;
       while (got.size() < 5) got.push_back(task.wait_for_signal<int>("message"));
@@ -216,7 +215,7 @@ TEST(TestingEngine, every_message_is_seen_once_whatever_crashes) {
 }
 
 TEST(TestingEngine, early_signals_at_an_approval_count_only_as_decisions_of_people) {
-  Engine engine;
+  testing::Engine engine;
   engine.on("order", [](Task& task) {
     const auto result = task.approval({.title = "?", .approvers = {"ada", "bob"}, .needed = 2});
     return result.approved() && result.decisions.size() == 2;
@@ -238,7 +237,7 @@ TEST(TestingEngine, early_signals_at_an_approval_count_only_as_decisions_of_peop
 }
 
 TEST(TestingEngine, signals_at_a_waitpoint_that_becomes_an_approval_count_only_as_decisions) {
-  Engine engine;
+  testing::Engine engine;
   engine.on("order", [](Task& task) {
     task.step("open", [&] { task.open_waitpoint("approval"); });
     task.wait_for_signal("go");
@@ -257,7 +256,7 @@ TEST(TestingEngine, signals_at_a_waitpoint_that_becomes_an_approval_count_only_a
 }
 
 TEST(TestingEngine, signals_by_name_at_a_waitpoint_that_was_opened_ahead_are_kept_for_later_waits) {
-  Engine engine;
+  testing::Engine engine;
   engine.on("inbox", [](Task& task) {
     task.step("open", [&] { task.open_waitpoint("message"); });
     task.wait_for_signal("go");
@@ -275,7 +274,7 @@ TEST(TestingEngine, signals_by_name_at_a_waitpoint_that_was_opened_ahead_are_kep
 
 TEST(TestingEngine, wait_for_very_many_sources_at_one_waitpoint_ends) {
   constexpr std::uint32_t count = 150;
-  Engine engine;
+  testing::Engine engine;
   engine.on("vote", [](Task& task) {
     SuspendRequest request;
     request.waitpoints = {{.name = "vote"}};

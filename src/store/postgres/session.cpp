@@ -122,16 +122,16 @@ FROM (
   ORDER BY due_at, key LIMIT $1::int FOR UPDATE SKIP LOCKED) d
 CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS " FROM root WHERE key = d.key LIMIT 1) o"};
 
-// Result: the first entries of each group, in the order of the interface, with their records of the same snapshot; takes no
-// locks. The groups come in ascending order. Index due_group, in its order: it is partial, and `<> 0` allows the planner to
-// use it; root_pkey.
+// Result: the first entries of each group that have a record, in the order of the interface, with their records of the same
+// snapshot; takes no locks. The groups come in ascending order. Index due_group, in its order: it is partial, and `<> 0`
+// allows the planner to use it; root_pkey.
 constexpr Statement search_groups = {"search_groups", R"sql(
-SELECT d.due_at, d.group_no, d.rank, o.*
+SELECT found.*
 FROM unnest($1::bigint[], $2::bigint[]) g(group_no, wanted)
 CROSS JOIN LATERAL (
-  SELECT due_at, key, group_no, rank FROM due
-  WHERE due.group_no = g.group_no AND due.group_no <> 0 ORDER BY rank, key LIMIT g.wanted) d
-CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS R"sql( FROM root WHERE key = d.key LIMIT 1) o
+  SELECT d.due_at, d.group_no, d.rank, o.*
+  FROM due d CROSS JOIN LATERAL (SELECT )sql" FF_RECORD_COLUMNS R"sql( FROM root WHERE key = d.key LIMIT 1) o
+  WHERE d.group_no = g.group_no AND d.group_no <> 0 ORDER BY d.rank, d.key LIMIT g.wanted) found
 LIMIT $3::bigint)sql"};
 
 // Result: the record as it is when the lock is there, which lasts until the transaction ends. Index root_pkey.

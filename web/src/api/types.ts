@@ -103,6 +103,43 @@ export interface BackfillReply {
   executions: RunningFiring[];
 }
 
+export interface BudgetBalance {
+  budget: string;
+  account: string[];
+  dimension: string;
+  spent: number;
+  hard?: number;
+  soft?: number;
+  warning: boolean;
+  overdrawn: boolean;
+  period_end?: number;
+}
+
+export interface BudgetDimension {
+  name: string;
+  hard?: number;
+  soft?: number;
+  reserve: number;
+}
+
+export interface BudgetSpec {
+  dimensions: BudgetDimension[];
+  period: string;
+  time_zone: string;
+  on_hard_limit: 'deny' | 'pause' | 'fail' | 'cancel_pending' | 'notify';
+}
+
+export interface BudgetUse {
+  period_start?: number;
+  period_end?: number;
+  paused: boolean;
+  resets: number;
+  breaches: number;
+  dimensions: DimensionUse[];
+  bucket_ms: number;
+  usage: UsageBucket[];
+}
+
 export interface BulkBody {
   action: 'cancel' | 'replay' | 'priority';
   ids?: string[];
@@ -168,6 +205,14 @@ export interface CancelHeldBody {
 
 export interface CancelReply {
   already_cancelled: boolean;
+}
+
+export interface ChangeBudgetBody {
+  namespace?: string;
+  change: 'reset' | 'resume' | 'adjust';
+  account?: string[];
+  amounts?: Record<string, number>;
+  reason?: string;
 }
 
 export interface Checkpoint {
@@ -305,6 +350,7 @@ export interface CreateRequest {
   unique?: UniqueKey;
   debounce?: Debounce;
   throttle?: Throttle;
+  reserve?: Record<string, number>;
 }
 
 export interface Created {
@@ -322,6 +368,46 @@ export interface CreatedItem {
 
 export interface CreatedMany {
   results: CreatedItem[];
+}
+
+export interface DeadLetter {
+  summary: ExecutionSummary;
+  failure: Failure;
+  failed_at?: number;
+  replay_count: number;
+  max_replays: number;
+  redrive_id?: string;
+}
+
+export interface DeadLetterDetails {
+  group: DeadLetterGroup;
+  executions: DeadLetter[];
+  next_cursor: string;
+}
+
+export interface DeadLetterGroup {
+  namespace: string;
+  fingerprint: string;
+  kind?: string;
+  category?: string;
+  message?: string;
+  example?: string;
+  count: number;
+  first_at?: number;
+  last_at?: number;
+  lanes: DeadLetterLane[];
+}
+
+export interface DeadLetterLane {
+  lane: string;
+  count: number;
+}
+
+export interface DeadLetterPage {
+  groups: DeadLetterGroup[];
+  executions: number;
+  total_groups: number;
+  next_cursor: string;
 }
 
 export interface Debounce {
@@ -353,6 +439,16 @@ export interface DelayReply {
   delay_until?: number;
 }
 
+export interface DimensionUse {
+  name: string;
+  spent: number;
+  reserved: number;
+  hard?: number;
+  soft?: number;
+  runs_out_at?: number;
+  per_hour: number;
+}
+
 export interface DrainReply {
   outcome: 'draining' | 'not_registered';
 }
@@ -362,7 +458,7 @@ export interface Error {
 }
 
 export interface ErrorDetail {
-  code: 'invalid_argument' | 'payload_too_large' | 'invalid_handle' | 'not_found' | 'conflict' | 'lane_closed' | 'not_active' | 'lease_expired' | 'lease_revoked' | 'stale_lease' | 'no_active_lease' | 'already_terminal' | 'not_terminal' | 'max_replays_exhausted' | 'not_eligible' | 'capability_mismatch' | 'grant_already_exists' | 'invalid_claim_grant' | 'claim_grant_expired' | 'invalid_token' | 'waitpoint_closed' | 'cursor_expired' | 'contended' | 'overloaded' | 'throttled' | 'shutting_down' | 'timed_out' | 'unavailable' | 'outcome_unknown' | 'schema_mismatch' | 'corruption' | 'unauthenticated' | 'permission_denied' | 'method_not_allowed' | 'unsupported_media_type' | 'unsupported' | 'internal';
+  code: 'invalid_argument' | 'payload_too_large' | 'invalid_handle' | 'not_found' | 'conflict' | 'lane_closed' | 'not_active' | 'lease_expired' | 'lease_revoked' | 'stale_lease' | 'no_active_lease' | 'already_terminal' | 'not_terminal' | 'max_replays_exhausted' | 'not_eligible' | 'capability_mismatch' | 'grant_already_exists' | 'invalid_claim_grant' | 'claim_grant_expired' | 'invalid_token' | 'waitpoint_closed' | 'budget_exceeded' | 'cursor_expired' | 'contended' | 'overloaded' | 'throttled' | 'shutting_down' | 'timed_out' | 'unavailable' | 'outcome_unknown' | 'schema_mismatch' | 'corruption' | 'unauthenticated' | 'permission_denied' | 'method_not_allowed' | 'unsupported_media_type' | 'unsupported' | 'internal';
   message: string;
   field?: string;
   retryable: boolean;
@@ -370,7 +466,7 @@ export interface ErrorDetail {
 }
 
 export interface Event {
-  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued' | 'hook_created' | 'hook_removed' | 'hook_rotated' | 'schedule_created' | 'schedule_updated' | 'schedule_paused' | 'schedule_resumed' | 'schedule_deleted' | 'schedule_fired' | 'schedule_skipped' | 'schedule_buffered' | 'limited' | 'limit_created' | 'limit_changed' | 'limit_removed';
+  type: 'created' | 'ready' | 'claimed' | 'resumed' | 'delayed' | 'retry_scheduled' | 'lease_expired' | 'lease_revoked' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'replayed' | 'priority_changed' | 'tags_changed' | 'lane_changed' | 'namespace_changed' | 'worker_registered' | 'worker_refreshed' | 'worker_marked_dead' | 'worker_ttl_swept' | 'worker_draining' | 'lease_reclaimed' | 'grant_issued' | 'grant_expired' | 'keys_rotated' | 'api_key_created' | 'api_key_revoked' | 'retention_run' | 'released' | 'step_recorded' | 'skipped' | 'flow_submitted' | 'flow_cancelling' | 'flow_completed' | 'flow_failed' | 'flow_cancelled' | 'flow_reopened' | 'flow_extended' | 'flow_sealed' | 'joining' | 'held_back' | 'waitpoint_opened' | 'suspended' | 'signal_delivered' | 'wait_ended' | 'wait_escalated' | 'waitpoint_closed' | 'waitpoint_reissued' | 'hook_created' | 'hook_removed' | 'hook_rotated' | 'schedule_created' | 'schedule_updated' | 'schedule_paused' | 'schedule_resumed' | 'schedule_deleted' | 'schedule_fired' | 'schedule_skipped' | 'schedule_buffered' | 'limited' | 'limit_created' | 'limit_changed' | 'limit_removed' | 'debounced' | 'redrive_created' | 'redrive_paused' | 'redrive_resumed' | 'redrive_cancelled' | 'redrive_completed' | 'budget_warning' | 'budget_exceeded' | 'budget_paused' | 'budget_resumed' | 'budget_reset' | 'budget_adjusted';
   at?: number;
   execution_id?: string;
   flow_id?: string;
@@ -378,6 +474,7 @@ export interface Event {
   lane?: string;
   kind?: string;
   schedule?: string;
+  redrive_id?: string;
   worker_instance_id?: string;
   attempt_index?: number;
   lease_epoch?: number;
@@ -426,6 +523,8 @@ export interface ExecutionDescription {
   last_mutation_at?: number;
   progress?: Progress;
   failure?: Failure;
+  fingerprint?: string;
+  redrive_id?: string;
   cancellation_reason?: string;
   cancelled_by?: string;
   explain: Reason[];
@@ -723,6 +822,7 @@ export interface FlowNode {
   unique?: UniqueKey;
   debounce?: Debounce;
   throttle?: Throttle;
+  reserve?: Record<string, number>;
 }
 
 export interface FlowNodeInfo {
@@ -1001,6 +1101,7 @@ export interface LimitBody {
   per?: string[];
   concurrency?: number;
   rate?: RateLimit;
+  budget?: BudgetSpec;
 }
 
 export interface LimitCheck {
@@ -1015,6 +1116,7 @@ export interface LimitCheckRequest {
   kind?: string;
   creator?: string;
   tags?: Record<string, string>;
+  reserve?: Record<string, number>;
 }
 
 export interface LimitChecked {
@@ -1031,6 +1133,7 @@ export interface LimitInfo {
   per: string[];
   concurrency?: number;
   rate?: RateLimit;
+  budget?: BudgetSpec;
   revision: number;
   created_at?: number;
   created_by?: string;
@@ -1050,6 +1153,7 @@ export interface LimitUse {
   next_start_at?: number;
   held_back: number;
   holders: string[];
+  budget?: BudgetUse;
 }
 
 export interface LimitUseReply {
@@ -1238,6 +1342,68 @@ export interface RedeemRequest {
   capabilities?: string[];
   lease_ttl_ms?: number;
   max_reclaim_count?: number;
+}
+
+export interface Redrive {
+  redrive_id: string;
+  namespace: string;
+  state: 'running' | 'paused' | 'completed' | 'cancelled';
+  selection: RedriveSelection;
+  rate?: string;
+  found: number;
+  replayed: number;
+  refused: number;
+  left: number;
+  failed_again: number;
+  refusals: RefusedRedrive[];
+  created_at?: number;
+  changed_at?: number;
+  finished_at?: number;
+  next_at?: number;
+  created_by?: string;
+  changed_by?: string;
+  reason?: string;
+  duplicate?: boolean;
+  damage?: string;
+}
+
+export interface RedrivePage {
+  redrives: Redrive[];
+  next_cursor: string;
+}
+
+export interface RedriveRequest {
+  namespace?: string;
+  rate?: string;
+  paused?: boolean;
+  idempotency_key?: string;
+  reason?: string;
+  all?: boolean;
+  fingerprints?: string[];
+  execution_ids?: string[];
+  lane?: string;
+  kind?: string;
+  category?: string;
+  tag?: Record<string, string>;
+  failed_from?: number;
+  failed_before?: number;
+}
+
+export interface RedriveSelection {
+  all?: boolean;
+  fingerprints?: string[];
+  execution_ids?: string[];
+  lane?: string;
+  kind?: string;
+  category?: string;
+  tag?: Record<string, string>;
+  failed_from?: number;
+  failed_before?: number;
+}
+
+export interface RefusedRedrive {
+  execution_id: string;
+  reason: 'max_replays' | 'flow_node' | 'not_failed' | 'not_found' | 'damaged';
 }
 
 export interface RegisterWorkerReply {
@@ -1527,6 +1693,18 @@ export interface SigningKey {
   expires_at?: number;
 }
 
+export interface SpendBody {
+  handle: string;
+  amounts: Record<string, number>;
+  key?: string;
+  force?: boolean;
+}
+
+export interface SpendReply {
+  balances: BudgetBalance[];
+  repeated: boolean;
+}
+
 export interface StateReply {
   public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
 }
@@ -1535,7 +1713,7 @@ export interface StateVector {
   lifecycle_phase: 'runnable' | 'active' | 'suspended' | 'terminal';
   ownership_state: 'unowned' | 'leased' | 'lease_expired_reclaimable' | 'lease_revoked';
   eligibility_state: 'not_applicable' | 'eligible_now' | 'not_eligible_until_time' | 'blocked_by_dependencies' | 'blocked_by_budget' | 'blocked_by_quota' | 'blocked_by_lane_state' | 'blocked_by_operator';
-  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children' | 'waiting_for_signal' | 'waiting_for_approval' | 'waiting_for_limit';
+  blocking_reason: 'none' | 'waiting_for_worker' | 'waiting_for_capable_worker' | 'waiting_for_delay' | 'waiting_for_retry_backoff' | 'waiting_for_reclaim_grace' | 'waiting_for_reclaim' | 'paused_by_lane' | 'reserved_by_grant' | 'waiting_for_children' | 'waiting_for_signal' | 'waiting_for_approval' | 'waiting_for_limit' | 'waiting_for_budget';
   terminal_outcome: 'none' | 'success' | 'failed' | 'cancelled' | 'expired' | 'skipped';
   attempt_state: 'pending_first_attempt' | 'running_attempt' | 'attempt_interrupted' | 'pending_retry_attempt' | 'pending_reclaim_attempt' | 'pending_replay_attempt' | 'attempt_terminal' | 'none';
   public_state: 'waiting' | 'delayed' | 'rate_limited' | 'waiting_children' | 'active' | 'suspended' | 'resumable' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'skipped';
@@ -1670,6 +1848,11 @@ export interface TriggerReply {
 export interface UniqueKey {
   key: string;
   on_conflict?: 'reject' | 'return' | 'replace';
+}
+
+export interface UsageBucket {
+  from?: number;
+  spent: Record<string, number>;
 }
 
 export interface Verdicts {
@@ -1855,6 +2038,18 @@ export const eventTypes: readonly Event['type'][] = [
   'limit_created',
   'limit_changed',
   'limit_removed',
+  'debounced',
+  'redrive_created',
+  'redrive_paused',
+  'redrive_resumed',
+  'redrive_cancelled',
+  'redrive_completed',
+  'budget_warning',
+  'budget_exceeded',
+  'budget_paused',
+  'budget_resumed',
+  'budget_reset',
+  'budget_adjusted',
 ];
 
 /** Every route of the server that this dashboard is built into. */
@@ -1866,6 +2061,8 @@ export const routes: readonly string[] = [
   'DELETE /v1/session',
   'GET /v1/api-keys',
   'GET /v1/counts',
+  'GET /v1/dead-letters',
+  'GET /v1/dead-letters/{fingerprint}',
   'GET /v1/events',
   'GET /v1/executions',
   'GET /v1/executions/{execution_id}',
@@ -1896,6 +2093,8 @@ export const routes: readonly string[] = [
   'GET /v1/namespaces',
   'GET /v1/namespaces/{namespace}',
   'GET /v1/overview',
+  'GET /v1/redrives',
+  'GET /v1/redrives/{redrive_id}',
   'GET /v1/schedules',
   'GET /v1/schedules/{name}',
   'GET /v1/schedules/{name}/history',
@@ -1943,13 +2142,19 @@ export const routes: readonly string[] = [
   'POST /v1/leases/progress',
   'POST /v1/leases/release',
   'POST /v1/leases/renew',
+  'POST /v1/leases/spend',
   'POST /v1/leases/steps',
   'POST /v1/leases/suspend',
   'POST /v1/leases/tags',
   'POST /v1/leases/waitpoints',
   'POST /v1/limits/check',
+  'POST /v1/limits/{name}/budget',
   'POST /v1/reclaim-grants',
   'POST /v1/reclaim-grants/redeem',
+  'POST /v1/redrives',
+  'POST /v1/redrives/{redrive_id}/cancel',
+  'POST /v1/redrives/{redrive_id}/pause',
+  'POST /v1/redrives/{redrive_id}/resume',
   'POST /v1/retention/run',
   'POST /v1/schedules',
   'POST /v1/schedules/preview',
