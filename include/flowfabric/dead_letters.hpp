@@ -120,6 +120,7 @@ enum class RedriveRefusal : std::uint8_t {
   not_failed,   // one of `execution_ids` that is not failed, any more or at all
   not_found,    // one of `execution_ids` that does not exist in the namespace
   damaged,      // its stored record cannot be decoded
+  unique_key,   // another execution has its unique key
 };
 
 std::string_view to_string(RedriveRefusal value);

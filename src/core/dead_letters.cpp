@@ -401,7 +401,7 @@ Result<RedriveRecord> decode_redrive(const Record& record) {
   redrive.refusals.resize(in.count());
   for (RefusedRedrive& one : redrive.refusals) {
     one.execution_id = get_id(in);
-    one.reason = in.enumerator(RedriveRefusal::damaged);
+    one.reason = in.enumerator(RedriveRefusal::unique_key);
   }
   redrive.next = in.u32();
   redrive.after = get_optional(in, [](Decoder& i) {

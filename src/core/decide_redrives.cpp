@@ -11,6 +11,7 @@
 #include "core/limiting.hpp"
 #include "core/redriving.hpp"
 #include "core/state.hpp"
+#include "core/submitting.hpp"
 
 namespace flowfabric {
 namespace {
@@ -108,9 +109,18 @@ class RedrivePiece {
     if (facts.member) return refuse(id, RedriveRefusal::flow_node);
     if (!check_replays(execution)) return refuse(id, RedriveRefusal::max_replays);
     if (budget_ == 0) return false;
+    if (!take_its_key_again(*found)) return refuse(id, RedriveRefusal::unique_key);
     --budget_;
     replay(*found);
     return true;
+  }
+
+  // What is refused rests on who has the key.
+  bool take_its_key_again(Slot& found) {
+    std::vector<Key> keys;
+    add_replay_keys(workspace_, found.execution()->id, keys);
+    for (const Key& key : keys) workspace_.rest_on(slot_, workspace_.at(key));
+    return retake_key(workspace_, found, context_).has_value();
   }
 
   bool is_meant(const Execution& execution) const {
@@ -238,7 +248,7 @@ std::optional<LettersWanted> letters_wanted(const Workspace& workspace, const Ke
   return wanted;
 }
 
-std::vector<Key> redrive_work_keys(const Workspace& workspace, const DueCommand& command) {
+std::vector<Key> redrive_work_keys(Workspace& workspace, const DueCommand& command) {
   const Slot* slot = workspace.find(command.key);
   const RedriveRecord* redrive = slot == nullptr || slot->erased ? nullptr : slot->redrive();
   std::vector<Key> keys;
@@ -250,6 +260,8 @@ std::vector<Key> redrive_work_keys(const Workspace& workspace, const DueCommand&
   const auto& ids = redrive->selection.execution_ids;
   const std::size_t end = std::min<std::size_t>(ids.size(), redrive->next + limits::max_redrive_piece);
   for (std::size_t i = redrive->next; i < end; ++i) keys.push_back(execution_key(ids[i]));
+  const std::size_t executions = keys.size();
+  for (std::size_t i = 0; i < executions; ++i) add_replay_keys(workspace, execution_id_of(keys[i]), keys);
   return keys;
 }
 

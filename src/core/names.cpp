@@ -134,7 +134,8 @@ constexpr std::array<Names, 77> event_types = {"",
                                                "budget_reset",
                                                "budget_adjusted"};
 constexpr std::array<Names, 4> redrive_states = {"running", "paused", "completed", "cancelled"};
-constexpr std::array<Names, 5> redrive_refusals = {"max_replays", "flow_node", "not_failed", "not_found", "damaged"};
+constexpr std::array<Names, 6> redrive_refusals = {"max_replays", "flow_node", "not_failed",
+                                                   "not_found",   "damaged",   "unique_key"};
 constexpr std::array<Names, 3> schedule_states = {"active", "paused", "deleted"};
 constexpr std::array<Names, 4> overlap_policies = {"skip", "buffer_one", "allow", "cancel_running"};
 constexpr std::array<Names, 3> catch_up_policies = {"none", "last", "all"};

@@ -18,7 +18,7 @@ struct LettersWanted {
 std::optional<LettersWanted> letters_wanted(const Workspace& workspace, const Key& due, TimestampMs now);
 // The executions of what was found, or of those that the redrive names. It does not rest on them: one that cannot be decoded is
 // refused.
-std::vector<Key> redrive_work_keys(const Workspace& workspace, const DueCommand& command);
+std::vector<Key> redrive_work_keys(Workspace& workspace, const DueCommand& command);
 void redrive_due(Workspace& workspace, Slot& slot, const DueCommand& command, const Context& context);
 
 }  // namespace flowfabric

@@ -235,4 +235,12 @@ Result<std::optional<HeldBy>> held_by(Store& store, const Execution& execution) 
   return HeldBy{limit->info, std::move(use)};
 }
 
+Result<std::optional<std::pair<std::string, std::uint32_t>>> share_over(Store& store, const Execution& execution) {
+  FF_TRY(record, limits_record(store));
+  const auto share = share_of(record, subject_of(execution));
+  if (!share) return std::nullopt;
+  const LimitInfo& info = share->limit->info;
+  return std::pair(info.name, weight_of(*info.share, share->key));
+}
+
 }  // namespace flowfabric::reads

@@ -19,7 +19,7 @@ namespace flowfabric::wire {
 template <>
 struct EnumRange<RedriveState> : Range<RedriveState, RedriveState::running, RedriveState::cancelled> {};
 template <>
-struct EnumRange<RedriveRefusal> : Range<RedriveRefusal, RedriveRefusal::max_replays, RedriveRefusal::damaged> {};
+struct EnumRange<RedriveRefusal> : Range<RedriveRefusal, RedriveRefusal::max_replays, RedriveRefusal::unique_key> {};
 
 FF_SHAPE(DeadLetterLane, "DeadLetterLane", field("lane", &T::lane, "The lane."),
          field("count", &T::count, "Failed executions on it."))

@@ -7,7 +7,7 @@ import { stage, withTab } from './support/stage.mjs';
 describe('accessibility', () => {
   const here = stage();
   before(async () => { here.scene = await makeScene(here.url); });
-  const paths = () => ['/', '/ui/executions', '/ui/executions?state=failed', `/ui/executions/${here.scene.story}`, '/ui/flows', '/ui/schedules', '/ui/limits', '/ui/lanes', '/ui/workers', '/ui/events', '/ui/settings', '/ui/settings/api-keys', '/ui/settings/signing-keys', '/ui/settings/namespaces'];
+  const paths = () => ['/', '/ui/executions', '/ui/executions?state=failed', `/ui/executions/${here.scene.story}`, '/ui/flows', '/ui/schedules', '/ui/limits', '/ui/budgets', '/ui/dead-letters', '/ui/dead-letters/redrives', '/ui/lanes', '/ui/workers', '/ui/events', '/ui/settings', '/ui/settings/api-keys', '/ui/settings/signing-keys', '/ui/settings/namespaces'];
 
   for (const [name, options] of [['light', {}], ['dark', { dark: true }], ['narrow', { width: 390, height: 844 }]])
     it(`every page, ${name}`, withTab(here, async (page, { go }) => {

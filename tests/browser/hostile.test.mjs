@@ -16,6 +16,8 @@ describe('hostile content', () => {
     const lane = '<b>lane</b>';
     const request = { lane, kind: `k${markup}`.slice(0, 120), payload: { [markup]: [control, markup] }, tags: { 'app.note': markup, 'app.bell': '\u202ecba' }, creator: markup };
     const failed = await here.api.failed(request, { category: '<i>cat</i>', message: `${markup}\n${control}`, detail: { html: markup } });
+    const [group] = (await here.api.get('/v1/dead-letters')).groups;
+    await here.api.post('/v1/redrives', { fingerprints: [group.fingerprint], lane, paused: true, reason: markup });
     const done = await here.api.create({ ...request, payload_base64: Buffer.from(`${markup}${control}\u00ff`, 'latin1').toString('base64'), payload: undefined, payload_encoding: '<u>label</u>' });
     await here.api.complete(await here.api.claim(lane, '<s>worker</s>-1'), { result: { [markup]: markup } });
     const cancelled = await here.api.create(request);
@@ -24,7 +26,7 @@ describe('hostile content', () => {
     await here.api.call('PUT', `/v1/lanes/${encodeURIComponent(lane)}`, { state: 'paused', reason: markup });
     await here.api.post('/v1/api-keys', { name: '<b>key</b>', role: 'viewer' });
     const paths = ['/', '/ui/executions', `/ui/executions?kind=${encodeURIComponent(request.kind)}`, `/ui/executions/${failed}`, `/ui/executions/${done}`, `/ui/executions/${cancelled}`, '/ui/lanes', '/ui/workers',
-      '/ui/events', '/ui/settings/api-keys', `/ui/executions?lane=${encodeURIComponent(markup)}`, `/ui/events?lane=${encodeURIComponent(markup)}`, `/ui/executions/${encodeURIComponent(markup)}`];
+      '/ui/events', '/ui/dead-letters', `/ui/dead-letters?lane=${encodeURIComponent(markup)}`, `/ui/dead-letters/groups/${group.fingerprint}`, '/ui/dead-letters/redrives', '/ui/settings/api-keys', `/ui/executions?lane=${encodeURIComponent(markup)}`, `/ui/events?lane=${encodeURIComponent(markup)}`, `/ui/executions/${encodeURIComponent(markup)}`];
     for (const path of paths) {
       await go(path);
       await page.locator('h1, .empty').first().waitFor();

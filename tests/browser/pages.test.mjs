@@ -35,6 +35,7 @@ describe('pages', () => {
     await table.locator('.badge', { hasText: 'cancelled' }).waitFor();
     await page.goBack();
     await page.waitForURL((url) => url.search === '');
+    await page.waitForFunction(() => document.querySelector('input[name="kind"]').value === '');
     await page.locator('input[name="tag"]').fill('mail.campaign=spring');
     await page.keyboard.press('Enter');
     await table.getByText('send-welcome').first().waitFor();

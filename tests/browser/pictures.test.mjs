@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { before, describe, it } from 'node:test';
+import { setBudget, spending, waiting } from './support/budgets.mjs';
+import { failAll, slow } from './support/dead-letters.mjs';
 import { makeFlows } from './support/flows.mjs';
 import { makeHeld, setLimit } from './support/limits.mjs';
 import { makeScene, work } from './support/scene.mjs';
@@ -15,6 +17,18 @@ import { stage, withTab } from './support/stage.mjs';
 const update = process.env.FF_UPDATE_PICTURES === '1';
 const target = update ? fileURLToPath(new URL('../../docs/images/', import.meta.url)) : mkdtempSync(path.join(tmpdir(), 'ff-pictures-'));
 const mostBytes = 150_000;
+
+async function makeBudget(api) {
+  await setBudget(api, 'tokens', { dimensions: [{ name: 'tokens', hard: 1_000_000, soft: 800_000, reserve: 60_000 }, { name: 'cents', hard: 5000 }], period: '1d' });
+  for (const [customer, spent] of [['globex', 240_000], ['initech', 640_000], ['umbrella', 30_000], ['acme', 960_000]]) await spending(api, 'tokens', customer, { tokens: spent, cents: spent / 250 }, { force: true });
+  await waiting(api, 'tokens', 'acme');
+}
+
+async function makeLetters(api) {
+  await failAll(api, slow(40), { lane: 'post', kind: 'send-letter' });
+  await failAll(api, ['cannot read /var/in/7.png', 'cannot read /var/in/8.png'], { lane: 'scans', kind: 'read-scan' }, { category: 'input' });
+  await api.post('/v1/redrives', { category: 'input', lane: 'scans', rate: '100/1m', paused: true, reason: 'the disk is mounted again' });
+}
 
 describe('pictures', () => {
   const here = stage();
@@ -26,6 +40,8 @@ describe('pictures', () => {
     await makeHeld(here.api, 'calls-of-customers', ['acme', 'acme', 'acme', 'acme', 'globex', 'initech', 'initech'], { concurrency: 2 });
     await setLimit(here.api, 'newsletters', { lane: 'newsletters', rate: { count: 100, period_ms: 60_000, burst: 200 } });
     await setLimit(here.api, 'exports', { namespace: 'shop', kind: 'export', concurrency: 4 });
+    await makeBudget(here.api);
+    await makeLetters(here.api);
     // Work goes on while the pictures are taken, so that the views are caught moving.
     let busy = true;
     const load = (async () => {
@@ -68,7 +84,9 @@ describe('pictures', () => {
   picture('execution-dark', () => `/ui/executions/${here.scene.story}`, (page) => page.getByRole('region', { name: 'Why it failed' }).waitFor(), { dark: true });
   picture('flow', () => `/ui/flows/${here.flows.running}?node=publish`, (page) => page.getByRole('complementary', { name: 'Node' }).waitFor());
   picture('schedule', () => '/ui/schedules/nightly-report', (page) => page.getByText('Europe/Berlin', { exact: true }).first().waitFor());
-  picture('limits', () => '/ui/limits', (page) => page.getByText('acme', { exact: true }).waitFor(), { height: 420 });
+  picture('limits', () => '/ui/limits', (page) => page.getByText('acme', { exact: true }).first().waitFor(), { height: 420 });
+  picture('budget', () => '/ui/budgets/tokens', (page) => page.getByRole('figure', { name: 'Usage of tokens' }).waitFor());
+  picture('dead-letters', () => '/ui/dead-letters', (page) => page.getByText('no answer from <n> after <n> ms', { exact: true }).waitFor(), { height: 420 });
   picture('lanes', () => '/ui/lanes', (page) => page.getByRole('link', { name: 'reports' }).waitFor(), { height: 420 });
   picture('workers', () => '/ui/workers', (page) => page.getByRole('article', { name: 'Worker mailer-2' }).waitFor(), { height: 620 });
   picture('events', () => '/ui/events', rows, { dark: true, height: 620 });

@@ -304,6 +304,26 @@ TEST_P(EngineDeadLetters, ARedriveOfNamedExecutionsSaysWhichItCannotReplay) {
   EXPECT_EQ(why[absent], RedriveRefusal::not_found);
 }
 
+TEST_P(EngineDeadLetters, AUniqueKeyThatAnotherExecutionHasKeepsAnExecutionFromBeingReplayed) {
+  CreateRequest unique = job();
+  unique.unique = UniqueKey{"ada", OnConflict::reject};
+  const Ids ids = make_failed(2, "alpha", unique);
+  CreateRequest other = job();
+  other.unique = UniqueKey{"bob", OnConflict::reject};
+  const Ids blocked = make_failed(1, "alpha", other);
+  make(other);
+  const std::string id = redrive(everything());
+  engine().settle();
+  const RedriveInfo done = info(id);
+  EXPECT_EQ(done.state, RedriveState::completed);
+  EXPECT_EQ(done.replayed, 1U) << "one of the two has the key now";
+  std::map<ExecutionId, RedriveRefusal> why;
+  for (const RefusedRedrive& one : done.refusals) why[one.execution_id] = one.reason;
+  EXPECT_EQ(why, (std::map<ExecutionId, RedriveRefusal>{{ids[1], RedriveRefusal::unique_key},
+                                                        {blocked[0], RedriveRefusal::unique_key}}));
+  EXPECT_EQ(refusal(engine().create(unique)), Errc::conflict);
+}
+
 TEST_P(EngineDeadLetters, ANodeOfAFlowIsReplayedWithItsFlowOnly) {
   FlowRequest flow;
   flow.kind = "flow";

@@ -286,7 +286,9 @@ TEST_P(EngineShares, ALaneHasOneShare) {
 
 TEST_P(EngineShares, ReadsShowTheWeights) {
   set(share_of_customers({{"a", 4}}));
-  make_of("a", 1);
+  const auto ids = make_of("a", 1);
+  const std::string sentence = engine().describe(ids[0]).explain.back().sentence;
+  EXPECT_NE(sentence.find("share \"fair\" gives its key turns by the weight 4"), std::string::npos) << sentence;
   const auto keys = uses("fair");
   ASSERT_EQ(keys.size(), 1U);
   EXPECT_EQ(keys[0].weight, 4U);

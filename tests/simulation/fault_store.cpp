@@ -43,18 +43,19 @@ bool proposes(const std::vector<C>& candidates, const Key& key) {
 
 class FaultSession final : public Session {
  public:
-  FaultSession(std::unique_ptr<Session> inner, FaultStore& store) : inner_(std::move(inner)), store_(store) {}
+  FaultSession(std::unique_ptr<Session> inner, FaultStore& store) : inner_(std::move(inner)), store_(store) {
+    store_.sessions().insert(this);
+  }
+  ~FaultSession() override { store_.sessions().erase(this); }
 
   Result<ReadReply> read(const ReadRequest& request) override;
   Result<std::vector<Satellite>> read_satellites(const std::vector<SatelliteName>& names) override {
-    const EndedByCrash ended(*this);
     store_.enter("read_satellites");
     if (store_.fails("read_satellites")) return unavailable();
     return inner_->read_satellites(names);
   }
   Result<std::vector<SequenceEntry>> read_sequence(const SequenceName& name, std::uint64_t from,
                                                    std::uint32_t limit) override {
-    const EndedByCrash ended(*this);
     store_.enter("read_sequence");
     if (store_.fails("read_sequence")) return unavailable();
     return inner_->read_sequence(name, from, limit);
@@ -77,21 +78,6 @@ class FaultSession final : public Session {
   }
 
  private:
-  // The database notices at once that a process has died, and ends its batch.
-  class EndedByCrash {
-   public:
-    explicit EndedByCrash(FaultSession& session) : session_(session), exceptions_(std::uncaught_exceptions()) {}
-    ~EndedByCrash() {
-      if (std::uncaught_exceptions() > exceptions_) session_.release();
-    }
-    EndedByCrash(const EndedByCrash&) = delete;
-    EndedByCrash& operator=(const EndedByCrash&) = delete;
-
-   private:
-    FaultSession& session_;
-    const int exceptions_;
-  };
-
   void open(bool is_open) {
     if (is_open == batch_is_open_) return;
     batch_is_open_ = is_open;
@@ -111,8 +97,6 @@ class FaultSession final : public Session {
 };
 
 Result<ReadReply> FaultSession::read(const ReadRequest& request) {
-  // It may be the second read of a batch.
-  const EndedByCrash ended(*this);
   store_.enter("read");
   if (store_.fails("read")) return unavailable();
   // Everything here runs on one thread: who waited for a record to be let go would wait for ever.
@@ -172,7 +156,6 @@ void FaultSession::propose_old_grouped(const ReadRequest& request, ReadReply& re
 
 Result<std::vector<Verdict>> FaultSession::commit(const std::vector<ChangeSet>& sets) {
   Environment& environment = store_.environment();
-  const EndedByCrash ended(*this);
   store_.enter("commit");
   if (store_.fails("commit")) {
     release();
@@ -234,18 +217,23 @@ void FaultStore::die(const char* where) {
   environment_.trace().line("process {} dies: {}", process_->number, where);
   environment_.news_lost();
   process_->dead = true;
+  crash();
+}
+
+void FaultStore::crash() {
+  for (Session* session : sessions_) session->release();
   throw Crash{};
 }
 
 void FaultStore::enter(const char* call) {
   // Another thread of this process may have been killed in the meantime.
-  if (process_->dead) throw Crash{};
+  if (process_->dead) crash();
   const FaultRates& rates = environment_.rates();
   Random& random = environment_.random();
   if (random.chance(rates.crash)) die(call);
   if (random.chance(rates.clock_step)) environment_.step_clock();
   if (random.chance(rates.interleave)) environment_.interleave();
-  if (process_->dead) throw Crash{};
+  if (process_->dead) crash();
 }
 
 bool FaultStore::fails(const char* call) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "simulation/random.hpp"
@@ -104,14 +105,19 @@ class FaultStore final : public Store {
   void enter(const char* call);
   // Whether the call fails without being executed.
   bool fails(const char* call);
-  void die(const char* where);
+  [[noreturn]] void die(const char* where);
+  std::set<Session*>& sessions() { return sessions_; }
   Environment& environment() { return environment_; }
   ProcessState& process() { return *process_; }
 
  private:
+  // The database notices at once that a process has died, and ends its batches.
+  [[noreturn]] void crash();
+
   std::unique_ptr<Store> inner_;
   Environment& environment_;
   std::shared_ptr<ProcessState> process_;
+  std::set<Session*> sessions_;
   std::function<void(const Wakeup&)> listener_;
   std::vector<Wakeup> held_;
 };

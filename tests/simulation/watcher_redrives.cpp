@@ -1,9 +1,20 @@
 // What redrives promise: each execution is replayed at most once by one of them, and none is left out.
+#include <algorithm>
 #include <utility>
 
 #include "simulation/watcher_parts.hpp"
 
 namespace flowfabric::simulation {
+namespace {
+
+// There are never so many executions that the list of refusals is full.
+bool is_refused_for_its_key(const RedriveRecord& redrive, const Key& failed) {
+  return std::any_of(redrive.refusals.begin(), redrive.refusals.end(), [&](const RefusedRedrive& one) {
+    return one.reason == RedriveRefusal::unique_key && execution_key(one.execution_id) == failed;
+  });
+}
+
+}  // namespace
 
 // All that are failed now, as everybody can see, are meant.
 void Watcher::redrive_was_asked_for(const Uuid& id) {
@@ -48,7 +59,9 @@ void Watcher::check_left_out(const RedriveRecord& now) {
     const Facts& facts = shadow.execution.facts;
     if (shadow.removed || shadow.incarnation != life.first || facts.replay_count != life.second) continue;
     if (shadow.execution.spec.name_space != now.name_space || facts.member) continue;
-    if (facts.replay_count >= shadow.execution.spec.policy.max_replays) continue;
+    if (facts.replay_count >= shadow.execution.spec.policy.max_replays || is_refused_for_its_key(now, failed)) continue;
+    // By the clock of the store it failed later: that was set back in between.
+    if (facts.finished_at > now.created_at) continue;
     violated("a redrive leaves none out", "{} is still as it failed at {}, {} was made at {}", name_of(failed),
              facts.finished_at, to_string(now.id), now.created_at);
   }

@@ -1407,7 +1407,7 @@ export interface RedriveSelection {
 
 export interface RefusedRedrive {
   execution_id: string;
-  reason: 'max_replays' | 'flow_node' | 'not_failed' | 'not_found' | 'damaged';
+  reason: 'max_replays' | 'flow_node' | 'not_failed' | 'not_found' | 'damaged' | 'unique_key';
 }
 
 export interface RegisterWorkerReply {

@@ -1,6 +1,7 @@
 // Limits: what each is for and how much it allows in words, what is in use of it, and the request that a form makes.
-import type { LimitBody, LimitCheckRequest, LimitInfo, LimitUse, RateLimit, ShareSpec } from '../api/types';
+import type { BudgetSpec, LimitBody, LimitCheckRequest, LimitInfo, LimitUse, RateLimit, ShareSpec } from '../api/types';
 import { listWords } from './cron';
+import type { Filter } from './filters';
 import { Refusal, type FormValues } from './form';
 import { compactDuration, count, parseDuration, plural } from './format';
 import { parseTags } from './tags';
@@ -31,9 +32,9 @@ function turnWords(share: ShareSpec): string {
   return ['turns', ...weights].join(', ');
 }
 
-/** "3 at a time, 100 per min". */
-export const allowanceWords = (limit: Pick<LimitInfo, 'concurrency' | 'rate' | 'share'>): string =>
-  [limit.concurrency === undefined ? '' : `${count(limit.concurrency)} at a time`, limit.rate ? rateWords(limit.rate) : '', limit.share ? turnWords(limit.share) : ''].filter(Boolean).join(', ') || 'nothing';
+/** "3 at a time, 100 per min". What a budget allows is on the pages of budgets. */
+export const allowanceWords = (limit: Pick<LimitInfo, 'concurrency' | 'rate' | 'budget' | 'share'>): string =>
+  [limit.concurrency === undefined ? '' : `${count(limit.concurrency)} at a time`, limit.rate ? rateWords(limit.rate) : '', limit.budget ? `a budget of ${listWords(limit.budget.dimensions.map((one) => one.name))}` : '', limit.share ? turnWords(limit.share) : ''].filter(Boolean).join(', ') || 'nothing';
 
 const perWords = (name: string): string => (name.startsWith('tags.') ? `value of tag ${name.slice(5)}` : name);
 
@@ -79,8 +80,26 @@ export function totalWords(total: Total): string {
   return `${plural(total.keys, 'key')}${total.full > 0 ? `, ${count(total.full)} full` : ''}`;
 }
 
-/** Whether the reason why an execution does not start names this limit. */
-export const isNamedIn = (sentence: string, limit: Pick<LimitInfo, 'name'>): boolean => sentence.startsWith(`Limit "${limit.name}" `);
+/** Whether the reason why an execution does not start names this limit, or its budget. */
+export const isNamedIn = (sentence: string, limit: Pick<LimitInfo, 'name'>): boolean => ['Limit', 'Budget'].some((word) => sentence.startsWith(`${word} "${limit.name}" `));
+
+/** A filter for the executions that a key is for; `exact`: it selects no others. */
+export function keyFilter(limit: Pick<LimitInfo, 'namespace' | 'lane' | 'kind' | 'per'>, key: readonly string[]): { filter: Partial<Filter>; exact: boolean } {
+  const filter: Partial<Filter> = {};
+  let exact = true;
+  limit.per.forEach((name, at) => {
+    const value = key[at] ?? '';
+    if (name === 'namespace' || name === 'lane' || name === 'kind') filter[name] = value;
+    else if (name === 'flow') filter.flow = value.replace(/^fp\d+-/, ''); // the filter has the UUID in the id of the flow
+    else if (name.startsWith('tags.') && filter.tag === undefined) filter.tag = `${name.slice(5)}=${value}`;
+    else exact = false;
+  });
+  for (const name of ['namespace', 'lane', 'kind'] as const) if (limit[name] !== undefined) filter[name] = limit[name];
+  return { filter, exact };
+}
+
+/** A limit as the command line names it. */
+export const nameWords = (namespace: string | undefined, name: string): string[] => [name, ...(namespace ? ['--namespace', namespace] : [])];
 
 export const emptyLimitForm: FormValues = { name: '', namespace: '', lane: '', kind: '', per: '', concurrency: '', rate: '', period: '1m', burst: '', reason: '' };
 
@@ -93,12 +112,19 @@ export function limitFormOf(limit: LimitInfo): FormValues {
 
 const text = (values: FormValues, name: string): string => (values[name] ?? '').trim();
 
-/** `revision` is that of the limit which the form shows; 0: there must be none of this name. */
-export function limitBody(values: FormValues, revision: number): LimitBody {
-  const body: LimitBody = { expected_revision: revision };
+/** What a form says about whom a limit is for, and why it is changed. */
+export function scopeBody(values: FormValues): LimitBody {
+  const body: LimitBody = {};
   for (const name of ['namespace', 'lane', 'kind', 'reason'] as const) if (text(values, name) !== '') body[name] = text(values, name);
   const per = text(values, 'per').split(/[\s,]+/).filter(Boolean);
   if (per.length > 0) body.per = per;
+  return body;
+}
+
+/** `revision` is that of the limit which the form shows; 0: there must be none of this name. A budget that it has stays. */
+export function limitBody(values: FormValues, revision: number, budget?: BudgetSpec): LimitBody {
+  const body: LimitBody = { ...scopeBody(values), expected_revision: revision };
+  if (budget) body.budget = budget;
   if (text(values, 'concurrency') !== '') body.concurrency = Number(text(values, 'concurrency'));
   if (text(values, 'rate') !== '') {
     const period = parseDuration(values['period'] ?? '');

@@ -3,7 +3,9 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, session, withQuery } from '../../api/client';
 import type { Event, EventPage } from '../../api/types';
 import { eventTypes, type EventType } from '../../api/contract';
+import { budgetLink } from '../../core/budgets';
 import { asCli, asCurl } from '../../core/commands';
+import { redriveLink } from '../../core/dead-letters';
 import { count, rate, shortId } from '../../core/format';
 import { addToFeed, emptyFeed } from '../../core/feed';
 import { flowLink } from '../../core/flows';
@@ -19,12 +21,14 @@ import { Menu } from '../../ui/menu';
 import { VTable, type Column } from '../../ui/vtable';
 
 const named: { title: string; types: EventType[] }[] = [
-  { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'step_recorded', 'completed', 'failed', 'cancelled', 'expired', 'skipped', 'replayed', 'priority_changed', 'tags_changed'] },
+  { title: 'Executions', types: ['created', 'ready', 'claimed', 'resumed', 'released', 'delayed', 'retry_scheduled', 'step_recorded', 'completed', 'failed', 'cancelled', 'expired', 'skipped', 'replayed', 'priority_changed', 'tags_changed', 'debounced'] },
   { title: 'Waits', types: ['suspended', 'signal_delivered', 'wait_ended', 'wait_escalated', 'waitpoint_opened', 'waitpoint_closed', 'waitpoint_reissued'] },
   { title: 'Flows', types: ['flow_submitted', 'flow_cancelling', 'flow_completed', 'flow_failed', 'flow_cancelled', 'flow_reopened', 'flow_extended', 'flow_sealed', 'joining', 'held_back'] },
   { title: 'Schedules', types: ['schedule_created', 'schedule_updated', 'schedule_paused', 'schedule_resumed', 'schedule_deleted', 'schedule_fired', 'schedule_buffered', 'schedule_skipped'] },
   { title: 'Webhooks', types: ['hook_created', 'hook_rotated', 'hook_removed'] },
   { title: 'Limits', types: ['limited', 'limit_created', 'limit_changed', 'limit_removed'] },
+  { title: 'Budgets', types: ['budget_warning', 'budget_exceeded', 'budget_paused', 'budget_resumed', 'budget_reset', 'budget_adjusted'] },
+  { title: 'Redrives', types: ['redrive_created', 'redrive_paused', 'redrive_resumed', 'redrive_cancelled', 'redrive_completed'] },
   { title: 'Leases', types: ['lease_expired', 'lease_revoked', 'lease_reclaimed', 'grant_issued', 'grant_expired'] },
   { title: 'Workers', types: ['worker_registered', 'worker_refreshed', 'worker_draining', 'worker_marked_dead', 'worker_ttl_swept'] },
   { title: 'Administration', types: ['lane_changed', 'namespace_changed', 'keys_rotated', 'api_key_created', 'api_key_revoked', 'retention_run'] },
@@ -40,6 +44,8 @@ const mostPerBatch = 60;
 
 /** Their reason begins with the name of the limit; that of the operator follows a colon. */
 const limitChanges = new Set<string>(['limit_created', 'limit_changed', 'limit_removed']);
+/** Their reason begins with the name of the budget, which has no spaces. */
+const budgetChanges = new Set<string>(['budget_paused', 'budget_resumed', 'budget_reset', 'budget_adjusted']);
 
 /** What an event is about, and where its page is. Firings are about their schedule; the execution is one click further. */
 function subjectOf(event: Event): { text: string; link?: string; id?: boolean } {
@@ -48,6 +54,11 @@ function subjectOf(event: Event): { text: string; link?: string; id?: boolean } 
     const name = event.reason.split(': ')[0] as string;
     return { text: name, link: limitLink(event.namespace, name) };
   }
+  if (budgetChanges.has(event.type) && event.reason !== undefined) {
+    const name = /^(\S+?)[:;]?(?: |$)/.exec(event.reason)?.[1] ?? event.reason;
+    return { text: name, link: budgetLink(event.namespace, name) };
+  }
+  if (event.redrive_id !== undefined && event.type.startsWith('redrive_')) return { text: event.redrive_id, link: redriveLink(event.redrive_id), id: true };
   if (event.execution_id) return { text: event.execution_id, link: `/ui/executions/${encodeURIComponent(event.execution_id)}`, id: true };
   if (event.flow_id) return { text: event.flow_id, link: flowLink(event.flow_id), id: true };
   return { text: event.worker_instance_id ?? event.lane ?? event.namespace ?? '–' };

@@ -5,6 +5,7 @@ import { executionPath, get, getBytes, session } from '../../api/client';
 import { allows, endedStates, hasRoute, type Step } from '../../api/contract';
 import type { Attempt, Event, EventPage, ExecutionDescription, Failure } from '../../api/types';
 import { duration, plural, shortId } from '../../core/format';
+import { groupLink, redriveLink } from '../../core/dead-letters';
 import { filterLink } from '../../core/filters';
 import { flowLink } from '../../core/flows';
 import { scheduleLink } from '../../core/schedules';
@@ -130,6 +131,7 @@ function Why({ about }: { about: ExecutionDescription }) {
         <div class="panel-body stack">
           <div class="row wrap"><b>Why it failed</b><span class="tag"><span><Text>{about.failure.category}</Text></span></span><span class="muted">attempt {(about.attempt?.attempt_index ?? 0) + 1} of {about.summary.attempt_count}, <Time at={about.summary.finished_at} /></span></div>
           <FailureView failure={about.failure} />
+          {about.fingerprint ? <div><a href={groupLink(about.summary.namespace, about.fingerprint)}>Executions that failed in the same way</a></div> : null}
           <Reasons about={about} />
         </div>
       </section>
@@ -288,6 +290,7 @@ function Facts({ about }: { about: ExecutionDescription }) {
       {about.required_capabilities.length > 0 ? fact('needs', <Text>{about.required_capabilities.join(', ')}</Text>) : null}
       {lease ? fact('leased to', <><Text>{lease.worker_instance_id}</Text> <span class="muted">until <Time at={lease.expires_at} /></span></>) : null}
       {lease ? fact('lease renewed', <Time at={lease.renewed_at} />) : null}
+      {about.redrive_id ? fact('redrive', <a class="mono" href={redriveLink(about.redrive_id)} title={about.redrive_id}>{shortId(about.redrive_id)}</a>) : null}
       {fact('lease epoch', about.lease_epoch)}
       {fact('phase', `${words(state.lifecycle_phase)}, ${words(state.ownership_state)}`)}
     </dl>

@@ -5,6 +5,7 @@ import { get, session, withQuery } from '../../api/client';
 import { allows } from '../../api/contract';
 import type { CountsReply, ExecutionPage } from '../../api/types';
 import { asCli, asCurl, filterOptions } from '../../core/commands';
+import { lettersLink } from '../../core/dead-letters';
 import { count, plural } from '../../core/format';
 import { applyEvent, entersFilter, filterLink, filterQuery, isEmpty, parseFilter, type Filter } from '../../core/filters';
 import { useEvents, useResource } from '../../live/hooks';
@@ -62,6 +63,7 @@ export function Executions() {
         <h1>Executions</h1>
         <Views />
         <div class="grow" />
+        {filter.state.includes('failed') ? <a class="button" href={lettersLink({ namespace: filter.namespace, lane: filter.lane, kind: filter.kind })} title="Failed executions in groups of equal failures">By cause</a> : null}
         <button type="button" class="button list-new" onClick={list.reload} title="Load the list again (r)">{list.fresh > 0 ? `${count(list.fresh)} new, show` : 'Refresh'}</button>
         {operator ? <BulkMenu selection={selection} marked={marked.size} onDone={() => { setMarked(new Set()); list.reload(); counts.reload(); }} /> : null}
         <ListMenu filter={filter} />

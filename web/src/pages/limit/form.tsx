@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call, session, type ApiError } from '../../api/client';
 import type { LimitInfo, LimitSaved } from '../../api/types';
+import { budgetLink } from '../../core/budgets';
 import { visibleLine } from '../../core/bytes';
 import { asCurl } from '../../core/commands';
 import type { FormValues } from '../../core/form';
@@ -17,7 +18,7 @@ export function editLimit(limit: LimitInfo | undefined, done: () => void): void 
   show((close) => <LimitForm limit={limit} done={done} close={close} />);
 }
 
-const perChoices = ['tags.app.customer', 'namespace', 'lane', 'kind', 'creator', 'flow'];
+const perChoices = ['tags.app.customer', 'namespace', 'lane', 'kind', 'creator', 'flow', 'execution'];
 
 function LimitForm({ limit, done, close }: { limit: LimitInfo | undefined; done: () => void; close: () => void }) {
   const [values, setValues] = useState<FormValues>(() => (limit ? limitFormOf(limit) : { ...emptyLimitForm, namespace: session.value?.namespace ?? '' }));
@@ -27,7 +28,7 @@ function LimitForm({ limit, done, close }: { limit: LimitInfo | undefined; done:
     setError(undefined);
     setValues((old) => ({ ...old, [name]: value }));
   };
-  const request = () => ({ method: 'PUT' as const, path: limitPath((values['name'] ?? '').trim()), body: { ...limitBody(values, limit?.revision ?? 0), ...(limit?.share ? { share: limit.share } : {}) } });
+  const request = () => ({ method: 'PUT' as const, path: limitPath((values['name'] ?? '').trim()), body: { ...limitBody(values, limit?.revision ?? 0, limit?.budget), ...(limit?.share ? { share: limit.share } : {}) } });
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     setBusy(true);
@@ -59,6 +60,7 @@ function LimitForm({ limit, done, close }: { limit: LimitInfo | undefined; done:
         {limit ? <p class="muted">It holds at once. Lowering it lets what runs finish. For whom it is cannot be changed: remove it and create another one.</p> : <Scope form={form} />}
         <fieldset class="form-group">
           <legend>How much it allows</legend>
+          {limit?.budget ? <p class="muted">Its budget stays as it is; it is changed on <a href={budgetLink(limit.namespace, limit.name)}>the page of the budget</a>.</p> : null}
           <div class="form-two"><Input form={form} name="concurrency" label="At the same time" hint="executions; empty: any number" type="number" min={1} /></div>
           <div class="form-three">
             <Input form={form} name="rate" label="Starts" hint="empty: no rate" server={['rate.count', 'rate']} type="number" min={1} />
@@ -78,7 +80,8 @@ function LimitForm({ limit, done, close }: { limit: LimitInfo | undefined; done:
   );
 }
 
-const Scope = ({ form }: { form: FormState }) => (
+/** For whom a limit or a budget is. */
+export const Scope = ({ form }: { form: FormState }) => (
   <fieldset class="form-group">
     <legend>What it is for</legend>
     <div class="form-two">
@@ -87,7 +90,7 @@ const Scope = ({ form }: { form: FormState }) => (
       <Input form={form} name="lane" label="Lane" hint="empty: all lanes" max={64} />
       <Input form={form} name="kind" label="Kind" hint="empty: all kinds" max={128} />
     </div>
-    <Input form={form} name="per" label="Counted apart for each" hint="tags.NAME, namespace, lane, kind, creator, flow; empty: all together" list="per-choices" />
+    <Input form={form} name="per" label="Counted apart for each" hint="tags.NAME, namespace, lane, kind, creator, flow, execution; empty: all together" list="per-choices" />
     <datalist id="per-choices">{perChoices.map((choice) => <option value={choice} key={choice} />)}</datalist>
   </fieldset>
 );

@@ -1,15 +1,17 @@
 // The page of one limit: its keys, who has the slots, what it holds back, when the next may start.
 import { useEffect, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { call, get, session, withQuery, type ApiError } from '../../api/client';
+import { call, session, withQuery, type ApiError } from '../../api/client';
 import { allows } from '../../api/contract';
 import type { LimitInfo, LimitSaved, LimitUse, LimitUseReply } from '../../api/types';
+import { budgetLink, budgetWords } from '../../core/budgets';
 import { visibleLine } from '../../core/bytes';
 import { asCli, asCurl } from '../../core/commands';
 import { filterLink } from '../../core/filters';
 import { count } from '../../core/format';
-import { allowanceWords, heldWords, keyWords, limitLink, limitPath, limitEvents, scopeWords } from '../../core/limits';
+import { allowanceWords, heldWords, keyFilter, keyWords, limitLink, limitPath, limitEvents, scopeWords } from '../../core/limits';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
+import { loadLimit } from '../../live/limit-uses';
 import { navigate, place } from '../../live/router';
 import type { PageProps } from '../../page';
 import { copyText, Empty, Icon, Panel, Problem, Text, Time } from '../../ui/basic';
@@ -23,24 +25,11 @@ import { editLimit } from './form';
 
 const pageSize = 100;
 
-/** The first `wanted` keys. */
-async function load(namespace: string | undefined, name: string, wanted: number, abort: AbortSignal): Promise<LimitUseReply> {
-  const first = await get<LimitUseReply>(limitPath(name), { namespace, limit: pageSize }, abort);
-  const keys = [...first.keys];
-  let cursor = first.next_cursor;
-  while (cursor !== '' && keys.length < wanted) {
-    const page = await get<LimitUseReply>(limitPath(name), { namespace, limit: pageSize, cursor }, abort);
-    keys.push(...page.keys);
-    cursor = page.next_cursor;
-  }
-  return { ...first, keys, next_cursor: cursor };
-}
-
 export function Limit({ params }: PageProps) {
   const name = params['id'] ?? '';
   const namespace = new URLSearchParams(place.value.search).get('namespace') ?? undefined;
   const [wanted, setWanted] = useState(pageSize);
-  const limit = useResource(`limit ${namespace ?? ''}\n${name}`, (abort) => load(namespace, name, wanted, abort), { live: true, every: Math.max(2000, 10 * wanted) });
+  const limit = useResource(`limit ${namespace ?? ''}\n${name}`, (abort) => loadLimit(namespace, name, wanted, abort), { live: true, every: Math.max(2000, 10 * wanted) });
   useEffect(() => { if (wanted > pageSize) limit.reload(); }, [wanted]);
   useEvents({ namespace, type: limitEvents }, useSoon(limit.reload, 100));
   useShortcuts([
@@ -68,7 +57,7 @@ function View({ reply, reload, more, problem }: { reply: LimitUseReply; reload: 
       <header class="run-head">
         <div class="run-title">
           <h1><Text>{info.name}</Text></h1>
-          <span><b>{allowanceWords(info)}</b> <span class="muted">for <Text>{scopeWords(info)}</Text></span></span>
+          <span><b><Text>{allowanceWords(info)}</Text></b> <span class="muted">for <Text>{scopeWords(info)}</Text></span></span>
           <Actions reply={reply} reload={reload} />
         </div>
       </header>
@@ -87,12 +76,7 @@ function View({ reply, reload, more, problem }: { reply: LimitUseReply; reload: 
 }
 
 /** The waiting executions that this key is for, as far as a filter can say it. Those that it holds back are among them. */
-function waitingLink(info: LimitInfo, use: LimitUse): string {
-  const at = info.per.findIndex((name) => name.startsWith('tags.'));
-  const tag = at < 0 ? undefined : `${(info.per[at] as string).slice(5)}=${use.key[at] ?? ''}`;
-  const value = (name: string): string | undefined => use.key[info.per.indexOf(name)];
-  return filterLink({ state: ['waiting'], namespace: info.namespace ?? value('namespace'), lane: info.lane ?? value('lane'), kind: info.kind ?? value('kind'), tag });
-}
+const waitingLink = (info: LimitInfo, use: LimitUse): string => filterLink({ ...keyFilter(info, use.key).filter, state: ['waiting'] });
 
 function Keys({ reply, more }: { reply: LimitUseReply; more: () => void }) {
   const { info, keys } = reply;
@@ -132,6 +116,7 @@ function Facts({ info }: { info: LimitInfo }) {
       {fact('at a time', info.concurrency === undefined ? <span class="muted">any number</span> : count(info.concurrency))}
       {fact('rate', info.rate ? allowanceWords({ rate: info.rate }) : <span class="muted">none</span>)}
       {info.rate ? fact('', <span class="muted">{info.rate.burst === undefined ? 'at most so many in any period, wherever it begins' : 'a token bucket: it refills all the time'}</span>) : null}
+      {info.budget ? fact('budget', <a href={budgetLink(info.namespace, info.name)}><Text>{budgetWords(info.budget)}</Text></a>) : null}
       {fact('created', <><Time at={info.created_at} />{info.created_by ? <> by <Text>{info.created_by}</Text></> : null}</>)}
       {fact('changed', <><Time at={info.changed_at} />{info.changed_by ? <> by <Text>{info.changed_by}</Text></> : null}</>)}
       {fact('revision', info.revision)}

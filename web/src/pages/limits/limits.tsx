@@ -2,11 +2,12 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { get, session, withQuery } from '../../api/client';
 import { allows } from '../../api/contract';
-import type { LimitInfo, LimitsReply, LimitUseReply } from '../../api/types';
+import type { LimitInfo, LimitsReply } from '../../api/types';
 import { asCli, asCurl } from '../../core/commands';
 import { count, plural } from '../../core/format';
-import { allowanceWords, heldWords, keyWords, limitKey, limitLink, limitPath, limitEvents, scopeWords, totalOf, totalWords, type Total } from '../../core/limits';
+import { allowanceWords, heldWords, keyWords, limitKey, limitLink, limitEvents, scopeWords, totalOf, totalWords, type Total } from '../../core/limits';
 import { useEvents, useResource, useSoon } from '../../live/hooks';
+import { loadUses } from '../../live/limit-uses';
 import { narrow } from '../../live/preferences';
 import { navigate, place } from '../../live/router';
 import { copyText, Empty, Icon, Problem, Text } from '../../ui/basic';
@@ -21,25 +22,9 @@ import { editLimit } from '../limit/form';
 /** `total` is missing if the session may not see what is in use. */
 interface Row { limit: LimitInfo; total: Total | undefined; more: boolean }
 
-const usesAtOnce = 6;
-
-async function useOf(limit: LimitInfo, abort: AbortSignal): Promise<Row> {
-  const reply = await get<LimitUseReply>(limitPath(limit.name), { namespace: limit.namespace, limit: 100 }, abort);
-  return { limit, total: reply.keys_hidden ? undefined : totalOf(limit, reply.keys), more: reply.next_cursor !== '' };
-}
-
 async function load(namespace: string | undefined, abort: AbortSignal): Promise<Row[]> {
   const { limits } = await get<LimitsReply>('/v1/limits', { namespace }, abort);
-  const rows: Row[] = [];
-  for (let from = 0; from < limits.length; from += usesAtOnce) {
-    // One that was removed since it was listed is left out.
-    const part = await Promise.allSettled(limits.slice(from, from + usesAtOnce).map((limit) => useOf(limit, abort)));
-    for (const one of part) {
-      if (one.status === 'fulfilled') rows.push(one.value);
-      else if ((one.reason as { code?: string }).code !== 'not_found') throw one.reason;
-    }
-  }
-  return rows;
+  return (await loadUses(limits, abort)).map((reply) => ({ limit: reply.info, total: reply.keys_hidden ? undefined : totalOf(reply.info, reply.keys), more: reply.next_cursor !== '' }));
 }
 
 function InUse({ row: { limit, total, more } }: { row: Row }) {
@@ -57,7 +42,7 @@ function Held({ row: { total, more } }: { row: Row }) {
 const columns: Column<Row>[] = [
   { name: 'name', title: 'name', width: 'minmax(120px, 1fr)', cell: ({ limit }) => <a class="cover" href={limitLink(limit.namespace, limit.name)}><Text>{limit.name}</Text></a> },
   { name: 'for', title: 'for', width: 'minmax(230px, 2fr)', cell: ({ limit }) => <span title={scopeWords(limit)}><Text>{scopeWords(limit)}</Text></span> },
-  { name: 'allows', title: 'allows', width: 'minmax(130px, 1fr)', cell: ({ limit }) => allowanceWords(limit) },
+  { name: 'allows', title: 'allows', width: 'minmax(130px, 1fr)', cell: ({ limit }) => <span title={allowanceWords(limit)}><Text>{allowanceWords(limit)}</Text></span> },
   { name: 'use', title: 'in use', width: 'minmax(190px, 1.3fr)', cell: (row) => <InUse row={row} /> },
   { name: 'keys', title: 'keys', width: '110px', cell: ({ limit, total, more }) => (limit.per.length === 0 || !total ? <span class="muted">–</span> : `${totalWords(total)}${more ? ' …' : ''}`) },
   { name: 'held', title: 'held back', width: '84px', right: true, cell: (row) => <Held row={row} /> },

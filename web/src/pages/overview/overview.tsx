@@ -7,6 +7,7 @@ import { grouped, lastRate } from '../../core/overview';
 import { endedStates, publicStates, type Attention, type Overview as Figures, type OverviewLane } from '../../api/contract';
 import type { Event, ExecutionPage, ExecutionSummary } from '../../api/types';
 import { count, duration, rate, roughly } from '../../core/format';
+import { lettersLink } from '../../core/dead-letters';
 import { filterLink } from '../../core/filters';
 import { useEvents, useResource } from '../../live/hooks';
 import { now } from '../../live/visibility';
@@ -45,7 +46,7 @@ function Body({ data }: { data: Figures }) {
         <Panel title="Latency"><Latency data={data} /></Panel>
       </div>
       <div class="ov-two">
-        <Panel title="Recent failures" flush actions={<a href={filterLink({ state: ['failed', 'expired'] })}>all failures</a>}><RecentFailures /></Panel>
+        <Panel title="Recent failures" flush actions={<><a href={lettersLink({})}>by cause</a> <a href={filterLink({ state: ['failed', 'expired'] })}>all failures</a></>}><RecentFailures /></Panel>
         <Panel title="Failures by kind, last hour" flush><FailuresByKind data={data} /></Panel>
       </div>
       <Panel title="Lanes" flush actions={<a href="/ui/lanes">manage lanes</a>}><LaneTable lanes={data.lanes} intervalMs={data.interval_ms} />{data.lanes_left_out ? <div class="vtable-foot">{count(data.lanes_left_out)} more lanes are not shown.</div> : null}</Panel>
