@@ -236,8 +236,11 @@ Result<std::optional<HeldBy>> held_by(Store& store, const Execution& execution) 
 }
 
 Result<std::optional<std::pair<std::string, std::uint32_t>>> share_over(Store& store, const Execution& execution) {
-  FF_TRY(record, limits_record(store));
-  const auto share = share_of(record, subject_of(execution));
+  const auto record = limits_record(store);
+  if (!record && record.error().code == Errc::corruption)
+    return std::nullopt;  // the execution can be read nevertheless
+  if (!record) return Unexpected(record.error());
+  const auto share = share_of(*record, subject_of(execution));
   if (!share) return std::nullopt;
   const LimitInfo& info = share->limit->info;
   return std::pair(info.name, weight_of(*info.share, share->key));
