@@ -1,6 +1,10 @@
 #include "limits.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <iterator>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
@@ -29,6 +33,14 @@ std::vector<LimitRequest> limit_by_key() {
   limit.per = {key_name};
   return {limit};
 }
+std::vector<LimitRequest> share_by_key() {
+  LimitRequest limit;
+  limit.name = "share";
+  limit.lane = "default";
+  limit.per = {key_name};
+  limit.share.emplace();
+  return {limit};
+}
 std::vector<LimitRequest> rate_limit() {
   LimitRequest limit;
   limit.name = "rate";
@@ -50,6 +62,8 @@ constexpr Variant variants[] = {
     {"a rate", rate_limit, 0, 0},
     {"no limit, 10,000 tags", no_limit, many_keys, 4},
     {"one for each of 10,000 tags", limit_by_key, many_keys, 4},
+    {"a share of 10,000 tags", share_by_key, many_keys, 4},
+    {"a share of one key", share_by_key, 0, 0},
 };
 
 LoadFigures measure(const std::string& url, const Variant& variant, LoadOptions load) {
@@ -63,6 +77,86 @@ LoadFigures measure(const std::string& url, const Variant& variant, LoadOptions 
   load.keys = variant.keys;
   load.threads = false;
   return run_load(**engine, load);
+}
+
+// ---- Shares
+
+constexpr int small_tenant = 10;
+constexpr int large_tenant = 100'000;
+constexpr int beside_without_share = 10'000;  // it is served before the small one, which takes long enough
+constexpr int bulk = 1000;
+constexpr int serving = 4;  // workers
+constexpr std::chrono::milliseconds service_time{1};
+constexpr const char* tenant_tag = "bench.tenant";
+
+std::vector<CreateRequest> work_of(const char* tenant, int count) {
+  CreateRequest request;
+  request.kind = "job";
+  request.tags[tenant_tag] = tenant;
+  return std::vector<CreateRequest>(static_cast<std::size_t>(count), request);
+}
+
+void submit(Engine& engine, std::vector<CreateRequest> requests) {
+  for (const auto& created : engine.create_many(std::move(requests))) {
+    if (!created) give_up(created.error().message);
+  }
+}
+
+// Serves until all executions of the small tenant are done.
+void serve_small_tenant(Engine& engine, std::atomic<int>& left, int worker) {
+  ClaimRequest claim;
+  claim.worker_id = "bench";
+  claim.worker_instance_id = fmt::format("bench-{}", worker);
+  while (left > 0) {
+    auto claimed = engine.claim(claim);
+    if (!claimed) give_up(claimed.error().message);
+    for (const ClaimedExecution& one : *claimed) {
+      std::this_thread::sleep_for(service_time);
+      if (auto done = engine.complete(one.handle); !done) give_up(done.error().message);
+      if (one.tags.at(tenant_tag) == "small") --left;
+    }
+  }
+}
+
+// How long the small tenant waits for all of its executions.
+double small_tenant_waits_ms(const std::string& url, bool share, int beside) {
+  EngineOptions engine_options;
+  engine_options.migrate = true;
+  const auto engine = Engine::open(url, engine_options);
+  if (!engine) give_up(engine.error().message);
+  LimitRequest limit;
+  limit.name = "turns";
+  limit.lane = "default";
+  limit.per = {std::string("tags.") + tenant_tag};
+  limit.share.emplace();
+  if (share) {
+    if (auto saved = (*engine)->set_limit(limit); !saved) give_up(saved.error().message);
+  }
+  for (int made = 0; made < beside; made += bulk) submit(**engine, work_of("large", bulk));
+  std::atomic<int> left = small_tenant;
+  const auto began = Clock::now();
+  submit(**engine, work_of("small", small_tenant));
+  std::vector<std::thread> workers;
+  for (int i = 0; i < serving; ++i) workers.emplace_back([&, i] { serve_small_tenant(**engine, left, i); });
+  for (std::thread& worker : workers) worker.join();
+  return seconds_since(began) * 1000;
+}
+
+void bench_shares(const std::function<std::string(const std::string&)>& store_url, int rounds) {
+  std::vector<double> alone, shared, unshared;
+  for (int round = 0; round < rounds; ++round) {
+    const auto url = [&](const char* what) { return store_url(fmt::format("shares_{}_{}", what, round)); };
+    alone.push_back(small_tenant_waits_ms(url("alone"), true, 0));
+    shared.push_back(small_tenant_waits_ms(url("shared"), true, large_tenant));
+    if (round == 0) unshared.push_back(small_tenant_waits_ms(url("unshared"), false, beside_without_share));
+  }
+  fmt::print("A tenant with {} executions, {} workers, 1 ms each\n", small_tenant, serving);
+  print_line("  alone", median(alone), "ms", fmt::format("[{}]", listed(alone)));
+  print_line(fmt::format("  beside one with {}, with a share", large_tenant), median(shared), "ms",
+             fmt::format("{:.1f} x alone; target at most 3 [{}]", median(shared) / median(alone), listed(shared)));
+  print_line(fmt::format("  beside one with {}, without", beside_without_share), median(unshared), "ms",
+             fmt::format("{:.0f} x alone", median(unshared) / median(alone)));
+  fmt::print("\n");
 }
 
 }  // namespace
@@ -87,6 +181,7 @@ void bench_limits(const std::string& title, const std::function<std::string(cons
                fmt::format("{}{:.0f} us of CPU [{}]", beside, median(cpu[i]), listed(cycles[i])));
   }
   fmt::print("\n");
+  bench_shares(store_url, options.rounds);
 }
 
 }  // namespace flowfabric::bench

@@ -1,4 +1,5 @@
-// What limits cost that hold nothing back: cycles beside the same load without limits.
+// What limits cost that hold nothing back: cycles beside the same load without limits. And what shares are good for: how long
+// a small tenant waits beside a large one.
 #pragma once
 
 #include <functional>

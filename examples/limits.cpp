@@ -1,4 +1,4 @@
-// Limits: three calls at a time for each customer, and five mails in any second.
+// Limits: three calls at a time for each customer, and five mails in any second; and customers who take turns.
 //
 //   limits [STORE]      the store defaults to sqlite:limits.db
 #include <algorithm>
@@ -35,6 +35,17 @@ flowfabric::LimitRequest five_mails_a_second() {
   return limit;
 }
 // [limits]
+
+// [share]
+flowfabric::LimitRequest turns_of_customers() {
+  flowfabric::LimitRequest limit;
+  limit.name = "turns";
+  limit.lane = "default";
+  limit.per = {"tags.app.customer"};
+  limit.share = flowfabric::ShareSpec{.weights = {{"tiny", 2}}};  // two turns where others have one
+  return limit;
+}
+// [share]
 
 // What runs at the same time, as the handlers see it.
 class Gauge {
@@ -77,7 +88,7 @@ std::vector<flowfabric::CreateRequest> work() {
 int run(const std::string& store) {
   auto client = flowfabric::Client::open(store);
   if (!client) return complain(client.error());
-  for (const auto& limit : {three_for_each_customer(), five_mails_a_second()}) {
+  for (const auto& limit : {three_for_each_customer(), five_mails_a_second(), turns_of_customers()}) {
     if (auto saved = client->set_limit(limit); !saved) return complain(saved.error());
   }
 
@@ -105,7 +116,7 @@ int run(const std::string& store) {
               gauge.most("tiny"));
   std::printf("%d mails in %.1f seconds\n", mails.load(), seconds);
 
-  for (const char* name : {"customers", "mails"}) {
+  for (const char* name : {"customers", "mails", "turns"}) {
     if (auto removed = client->remove_limit({{}, name}); !removed) return complain(removed.error());
   }
   const bool kept = gauge.most("greedy") <= 3 && gauge.most("tiny") <= 3 && seconds >= 2;  // 12 mails: 5, 5 and 2

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,16 +26,28 @@ struct RateLimit {
   friend bool operator==(const RateLimit&, const RateLimit&) = default;
 };
 
-// What a limit is for, and how much it allows. It has a concurrency, a rate, a budget, or several of them.
+// The executions of a lane are served in turns, one key after the other, instead of in the order in which they came.
+struct ShareSpec {
+  // How many turns a key has where others have one. The key is the values of `per`, joined with "/". Keys that are not
+  // here have the weight 1.
+  Weights weights{};
+
+  friend bool operator==(const ShareSpec&, const ShareSpec&) = default;
+};
+
+// What a limit is for, and how much it allows. It has a concurrency, a rate, a budget, or several of them; or a share.
 struct LimitSpec {
   std::optional<std::string> lane{};  // only executions of this lane
   std::optional<std::string> kind{};  // only executions of this kind
   // Counted apart for each value: "tags.NAME", "namespace", "lane", "kind", "creator", "flow", "execution". Empty: all
-  // together. An execution that has no such value is not limited.
+  // together. An execution that has no such value is not limited; of a share see there.
   std::vector<std::string> per{};
   std::optional<std::uint32_t> concurrency{};
   std::optional<RateLimit> rate{};
   std::optional<BudgetSpec> budget{};
+  // Needs `lane` and `per`, is for all namespaces and kinds, and is alone in its limit. Executions without a value count
+  // under the empty value, together.
+  std::optional<ShareSpec> share{};
 
   friend bool operator==(const LimitSpec&, const LimitSpec&) = default;
 };
@@ -84,6 +97,7 @@ struct LimitUse {
   std::uint32_t held_back = 0;         // executions that wait for this key; counted up to 1000
   std::vector<ExecutionId> holders{};  // that have the slots; at most 100
   std::optional<BudgetUse> budget{};
+  std::optional<std::uint32_t> weight{};  // of the key, if the limit is a share
 
   friend bool operator==(const LimitUse&, const LimitUse&) = default;
 };

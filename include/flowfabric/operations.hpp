@@ -124,6 +124,9 @@ struct ClaimRequest {
   std::string worker_instance_id{};
   std::optional<std::string> name_space{};  // only executions of this namespace; absent: of all
   std::vector<std::string> lanes = {"default"};
+  // Of lanes that have work, so many executions are taken of each where one is taken of a lane without a weight, 1 to 1000.
+  // Empty: the order of service is that of all lanes together.
+  Weights lane_weights{};
   std::vector<std::string> capabilities{};
   std::uint32_t max_executions = 1;
   std::uint32_t lease_ttl_ms = 30000;

@@ -171,6 +171,8 @@ std::string policy_to_json(const Policy& policy);
 using Tags = std::map<std::string, std::string>;
 // Numbers of a budget by dimension, like {"tokens": 1200}.
 using Amounts = std::map<std::string, std::int64_t>;
+// How many turns each has where others have one.
+using Weights = std::map<std::string, std::uint32_t>;
 
 // ---- Leases, attempts, failures. -----------------------------------------------------------------------------------
 

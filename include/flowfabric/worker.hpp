@@ -33,6 +33,9 @@ struct WorkerOptions {
   std::string worker_namespace = "default";  // where the instance is registered
   std::optional<std::string> name_space{};   // take only executions of this namespace; absent: of any
   std::vector<std::string> lanes = {"default"};
+  // Of lanes that have work, so many executions are taken of each where one is taken of a lane without a weight. Empty: the
+  // oldest of the highest priority is taken, whatever its lane.
+  Weights lane_weights{};
   std::vector<std::string> capabilities{};
   std::uint32_t concurrency = 16;  // handlers that run at the same time, each on a thread of its own
   std::chrono::milliseconds lease_ttl{30'000};

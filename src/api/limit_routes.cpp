@@ -17,16 +17,18 @@ const QueryParameter limit_namespace = {"namespace", "The namespace of the limit
 LimitName limit_name(const Call& call) { return {call.query("namespace"), call.parameter("name")}; }
 
 // A limit for all namespaces is the business of the operators of the store. Those who reach one namespace see that it
-// exists, because it holds back their executions too, but neither people nor executions of others.
-void hide_operators(const Call& call, LimitInfo& limit) {
+// exists, because it holds back their executions too, but neither people nor executions of others, nor the keys that have
+// weights.
+void hide_what_is_of_others(const Call& call, LimitInfo& limit) {
   if (!call.caller().name_space || limit.name_space) return;
   limit.created_by.clear();
   limit.changed_by.clear();
+  if (limit.share) limit.share->weights.clear();
 }
 
 Result<LimitsReply> list_limits(Call& call, Nothing) {
   FF_TRY(limits, call.engine().list_limits({call.query("namespace")}));
-  for (LimitInfo& limit : limits) hide_operators(call, limit);
+  for (LimitInfo& limit : limits) hide_what_is_of_others(call, limit);
   return LimitsReply{std::move(limits)};
 }
 
@@ -41,7 +43,7 @@ Result<ListLimitUseReply> show_shared_limit(const Call& call, const Error& other
   ListLimitUseReply reply;
   reply.info = std::move(*found);
   reply.keys_hidden = true;
-  hide_operators(call, reply.info);
+  hide_what_is_of_others(call, reply.info);
   return reply;
 }
 
@@ -60,7 +62,7 @@ Result<LimitCheck> check_limits(Call& call, const LimitCheckRequest& request) {
   FF_TRY(check, call.engine().check_limits(request));
   for (LimitChecked& one : check.limits) {
     if (!call.caller().name_space || one.info.name_space) continue;
-    hide_operators(call, one.info);
+    hide_what_is_of_others(call, one.info);
     one.use.holders.clear();
   }
   return check;
@@ -78,10 +80,11 @@ Result<LimitSaved> set_limit(Call& call, LimitBody body) {
 Route setting_route() {
   Route route = described(
       blocking_route<LimitBody, LimitSaved>(ApiRole::operating, "PUT", one_limit,
-                                            "Create a limit, or change its concurrency, rate or budget.", set_limit),
-      "It has a concurrency, a rate, a budget, or several of them. Repeating the call changes nothing and answers "
-      "`unchanged`. A changed "
-      "limit holds at once: lowering it lets what runs finish. `lane`, `kind` and `per` cannot be changed.");
+                                            "Create a limit, or change its concurrency, rate, budget or weights.",
+                                            set_limit),
+      "It has a concurrency, a rate, a budget, or several of them; or a share. Repeating the call changes nothing and "
+      "answers `unchanged`. A changed limit holds at once: lowering it lets what runs finish. `lane`, `kind` and `per` "
+      "cannot be changed, and a limit does not become a share.");
   route.also = {{201, "It was created."}};
   route.body_required = true;  // it has a concurrency or a rate
   route.run = [](const std::shared_ptr<Call>& call) {

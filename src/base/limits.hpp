@@ -57,6 +57,13 @@ inline constexpr std::uint32_t max_counted_held =
 inline constexpr std::size_t max_shown_holders = 100;
 inline constexpr std::size_t max_explained_holders = 3;
 inline constexpr std::uint32_t max_measured_pools = 5000;  // of all limits together, that metrics of one moment count
+inline constexpr std::uint32_t max_weight = 1000;          // of a key of a share, and of a lane of a claim
+inline constexpr std::size_t max_share_weights = 100;      // of one share; every claim reads them
+inline constexpr std::size_t max_share_key_bytes = 1024;   // the name of one of them
+// Of one key of a share, by route and priority, as long as they are in use. The order within a key is kept for no more.
+inline constexpr std::size_t max_share_lines = 64;
+inline constexpr std::size_t max_known_heads = 10000;  // routes and priorities under shares that an engine remembers
+inline constexpr std::size_t max_lane_turns = 1000;    // different weights of lanes that claims of an engine ask for
 
 // Budgets (docs/budgets.md).
 inline constexpr std::size_t max_dimensions = 8;  // of one budget, and of one call

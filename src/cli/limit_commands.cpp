@@ -63,6 +63,7 @@ Result<int> run_limits_list(const Arguments& arguments) {
                {"PER", false, true},
                {"CONCURRENCY", true},
                {"RATE"},
+               {"SHARE", false, true},
                {"CHANGED"}});
   for (const LimitInfo& one : limits) {
     table.add({{one.name_space.value_or("(all)")},
@@ -72,6 +73,7 @@ Result<int> run_limits_list(const Arguments& arguments) {
                {one.per.empty() ? "-" : per_text(one)},
                {concurrency_text(one)},
                {one.rate ? rate_text(*one.rate) : "-"},
+               {one.share ? share_text(*one.share) : "-"},
                time_cell(one.changed_at)});
   }
   fmt::print("{}", table.render(stdout_look()));
@@ -85,6 +87,15 @@ std::string holders_cell(const LimitUse& use) {
   }
   if (use.in_use > holders_in_table && !text.empty()) text += " +" + std::to_string(use.in_use - holders_in_table);
   return text.empty() ? "-" : text;
+}
+
+Table weights_table(const std::vector<LimitUse>& keys) {
+  Table table({{"KEY", false, true}, {"WEIGHT", true}});
+  for (const LimitUse& use : keys) {
+    table.add(
+        {{use.key == std::vector<std::string>{""} ? "(none)" : key_text(use)}, number_cell(use.weight.value_or(1))});
+  }
+  return table;
 }
 
 Table keys_table(const std::vector<LimitUse>& keys) {
@@ -116,6 +127,7 @@ void print_limit(const ListLimitUseReply& reply) {
   if (!limit.per.empty()) add("per", per_text(limit));
   if (limit.concurrency) add("concurrency", concurrency_text(limit));
   if (limit.rate) add("rate", rate_text(*limit.rate));
+  if (limit.share) add("share", share_text(*limit.share));
   add("revision", std::to_string(limit.revision));
   const auto by = [](const std::string& name) { return name.empty() ? std::string() : " by " + name; };
   add("created", format_time(limit.created_at) + by(limit.created_by));
@@ -124,7 +136,9 @@ void print_limit(const ListLimitUseReply& reply) {
   if (reply.keys_hidden) {
     fmt::print("\nIt is for all namespaces: what is in use of it is shown to keys for all namespaces only.\n");
   } else if (reply.keys.empty()) {
-    fmt::print("\nNothing is in use.\n");
+    fmt::print("\n{}\n", limit.share ? "No key is in line, or was a short time ago." : "Nothing is in use.");
+  } else if (limit.share) {
+    fmt::print("\n{}", weights_table(reply.keys).render(stdout_look()));
   } else {
     fmt::print("\n{}", keys_table(reply.keys).render(stdout_look()));
   }
@@ -163,7 +177,10 @@ void print_check(const LimitCheck& check) {
                number_cell(one.use.in_use),
                {one.use.free ? std::to_string(*one.use.free) : "-"},
                {held_back_text(one.use)},
-               {one.would_hold_back ? "hold it back" : "let it start", one.would_hold_back ? Tone::busy : Tone::good}});
+               {one.info.share        ? "give it a turn by weight " + std::to_string(one.use.weight.value_or(1))
+                : one.would_hold_back ? "hold it back"
+                                      : "let it start",
+                one.would_hold_back ? Tone::busy : Tone::good}});
   }
   fmt::print("{}", table.render(stdout_look()));
   if (check.could_start) {
@@ -217,6 +234,14 @@ Result<LimitRequest> read_limit_options(const Arguments& arguments) {
     if (!request.rate) return wrong_limit_option("--burst", "is for a limit with --rate");
     FF_TRY(burst, arguments.number("--burst", 1, 1, limits::max_rate_count));
     request.rate->burst = static_cast<std::uint32_t>(burst);
+  }
+  if (arguments.has("--share")) request.share.emplace();
+  for (const std::string& word : arguments.all("--weight")) {
+    if (!request.share) return wrong_limit_option("--weight", "is for a limit with --share");
+    FF_TRY(weight, parse_weight(word, "--weight"));
+    if (!request.share->weights.insert(weight).second) {
+      return wrong_limit_option("--weight", "names \"" + weight.first + "\" twice");
+    }
   }
   if (arguments.has("--expected-revision")) {
     FF_TRY(revision, arguments.number("--expected-revision", 0, 0, UINT64_MAX));
@@ -407,7 +432,14 @@ constexpr const char* about_applying =
     "  rate = \"100/1m\"\n"
     "  burst = 20\n"
     "\n"
-    "Settings are name, namespace, lane, kind, per, concurrency, rate and burst. If one limit is not valid, or cannot "
+    "  [limits.tenants]\n"
+    "  lane = \"work\"\n"
+    "  per = [\"tags.app.customer\"]\n"
+    "  share = { acme = 5 }\n"
+    "\n"
+    "Settings are name, namespace, lane, kind, per, concurrency, rate, burst and share, which is true or has weights. "
+    "If "
+    "one limit is not valid, or cannot "
     "be\n"
     "changed so, nothing is changed. deploy/limits.toml is an example.";
 
@@ -417,7 +449,9 @@ std::vector<Command> limit_commands() {
   std::vector<Command> all = limit_reading_commands();
   all.push_back(
       {{"limits set", one_limit_name, "create a limit, or change what it allows",
-        "Makes a limit, or changes its concurrency and rate; give at least one of them. What is not given is not\n"
+        "Makes a limit, or changes its concurrency and rate; give at least one of them, or --share. What is not given "
+        "is "
+        "not\n"
         "part of the limit. --lane, --kind and --per of an existing limit cannot be changed: remove it and make it\n"
         "anew. Lowering a limit lets what runs finish.",
         options_of_acting({limit_namespace_option(),
@@ -430,6 +464,8 @@ std::vector<Command> limit_commands() {
                            {"--concurrency", "N", "so many at the same time, up to 10000"},
                            {"--rate", "COUNT/PERIOD", "so many starts in a period, like 100/1m"},
                            {"--burst", "N", "with --rate: a token bucket that holds N tokens"},
+                           {"--share", "", "serve the keys of --per in turns; needs --lane, and is alone in its limit"},
+                           {"--weight", "KEY=N", "with --share: N turns where others have one, up to 1000", true},
                            {"--expected-revision", "N", "only if it has this revision; 0: only if there is none"}})},
        run_limits_set});
   all.push_back({{"limits remove", one_limit_name, "remove a limit", "Removes a limit. What it holds back starts.",

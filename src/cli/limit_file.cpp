@@ -13,7 +13,9 @@
 namespace flowfabric::cli {
 namespace {
 
-constexpr const char* settings_of_limits = "name, namespace, lane, kind, per, concurrency, rate, burst";
+constexpr const char* settings_of_limits = "name, namespace, lane, kind, per, concurrency, rate, burst, share";
+// A weight is an entry of its own.
+constexpr std::string_view weight_prefix = "share.";
 
 // The settings of one limit, by name.
 using LimitTable = std::map<std::string, const TomlEntry*>;
@@ -45,6 +47,22 @@ Result<void> take_rate(const LimitTable& table, LimitRequest& request) {
   return {};
 }
 
+// `share = true`, or a table of weights.
+Result<void> take_share(const LimitTable& table, LimitRequest& request) {
+  for (const auto& [name, entry] : table) {
+    if (name == "share") {
+      FF_TRY(flag, flag_of(*entry));
+      if (!flag) return refuse(*entry, "is false; allowed: true, or weights like { acme = 5 }");
+      request.share.emplace();
+    }
+    if (!name.starts_with(weight_prefix)) continue;
+    if (!request.share) request.share.emplace();
+    FF_TRY(weight, count_of(*entry, limits::max_weight));
+    request.share->weights[name.substr(weight_prefix.size())] = weight;
+  }
+  return {};
+}
+
 Result<void> take_texts(const LimitTable& table, LimitRequest& request) {
   for (const auto& [name, entry] : table) {
     if (name == "name") {
@@ -63,8 +81,15 @@ Result<void> take_texts(const LimitTable& table, LimitRequest& request) {
   return {};
 }
 
-// The setting of which an error speaks: "rate.count" is in `rate`, "per[0]" in `per`.
+// The setting of which an error speaks: "rate.count" is in `rate`, "per[0]" in `per`, "share.weights.acme" in `share.acme`.
 const TomlEntry* entry_of(const LimitTable& table, const std::string& field) {
+  constexpr std::string_view of_weight = "share.weights.";
+  if (field.starts_with("share")) {
+    const auto weight = table.find(std::string(weight_prefix) + field.substr(std::min(of_weight.size(), field.size())));
+    const auto any = table.lower_bound("share");
+    if (weight != table.end()) return weight->second;
+    return any != table.end() && any->first.starts_with("share") ? any->second : nullptr;
+  }
   const auto found = table.find(field == "rate.burst" ? "burst" : field.substr(0, field.find_first_of(".[")));
   return found == table.end() ? nullptr : found->second;
 }
@@ -88,6 +113,7 @@ Result<FiledLimit> read_limit(const std::string& table_name, const LimitTable& t
     request.concurrency = count;
   }
   FF_TRY_VOID(take_rate(table, request));
+  FF_TRY_VOID(take_share(table, request));
   const TomlEntry* first = std::min_element(table.begin(), table.end(), [](const auto& a, const auto& b) {
                              return a.second->line < b.second->line;
                            })->second;
@@ -101,12 +127,13 @@ Result<FiledLimit> read_limit(const std::string& table_name, const LimitTable& t
 }
 
 Result<void> check_setting(const TomlEntry& entry) {
-  if (entry.path.size() != 3 || entry.path.front() != "limits") {
+  const bool is_weight = entry.path.size() == 4 && entry.path[2] == "share";
+  if ((entry.path.size() != 3 && !is_weight) || entry.path.front() != "limits") {
     return refuse(entry, "unknown setting; limits are tables like [limits.api]");
   }
-  static const std::set<std::string> known = {"name", "namespace",   "lane", "kind",
-                                              "per",  "concurrency", "rate", "burst"};
-  if (known.contains(entry.path.back())) return {};
+  static const std::set<std::string> known = {"name",        "namespace", "lane",  "kind", "per",
+                                              "concurrency", "rate",      "burst", "share"};
+  if (known.contains(entry.path[2])) return {};
   return refuse(entry, std::string("unknown setting; a limit has ") + settings_of_limits);
 }
 
@@ -142,7 +169,8 @@ Result<std::vector<FiledLimit>> read_limit_file(std::string_view text, const std
   for (const TomlEntry& entry : document) {
     FF_TRY_VOID(check_setting(entry));
     if (!tables.contains(entry.path[1])) order.push_back(entry.path[1]);
-    tables[entry.path[1]][entry.path[2]] = &entry;
+    const bool is_weight = entry.path.size() == 4;
+    tables[entry.path[1]][is_weight ? std::string(weight_prefix) + entry.path[3] : entry.path[2]] = &entry;
   }
   std::vector<FiledLimit> limits;
   std::map<LimitName, std::size_t> lines;

@@ -96,6 +96,31 @@ TEST(LimitFile, ErrorsNameLineAndSetting) {
   EXPECT_EQ(refusal("[limits.\"a b\"]\nconcurrency = 1\n").find("line 2: limits.a b: name: has white space"), 0U);
 }
 
+TEST(LimitFile, AShareIsTrueOrHasWeights) {
+  const std::string head = "[limits.a]\nlane = \"l\"\nper = [\"tags.app.customer\"]\n";
+  EXPECT_EQ(read_limit_file(head + "share = true\n", {}).value()[0].request.share, ShareSpec{});
+  const ShareSpec weights{{{"acme", 5}, {"a.b", 2}}};
+  EXPECT_EQ(read_limit_file(head + "share = { acme = 5, \"a.b\" = 2 }\n", {}).value()[0].request.share, weights);
+  EXPECT_EQ(read_limit_file(head + "[limits.a.share]\nacme = 5\n\"a.b\" = 2\n", {}).value()[0].request.share, weights);
+  EXPECT_EQ(refusal(head + "share = false\n").find("line 4: limits.a.share: is false; allowed: true"), 0U);
+  EXPECT_EQ(refusal(head + "share = { acme = 0 }\n"), "line 4: limits.a.share.acme: is 0; allowed: 1 to 1000");
+  EXPECT_EQ(refusal(head + "share = { acme = 2000 }\n"), "line 4: limits.a.share.acme: is 2000; allowed: 1 to 1000");
+  EXPECT_EQ(refusal(head + "share = true\nconcurrency = 1\n"),
+            "line 4: limits.a.share: cannot be in one limit with a concurrency; make two limits");
+  EXPECT_EQ(refusal(head + "rate.x = 5\n").find("line 4: limits.a.rate.x: unknown setting"), 0U);
+}
+
+TEST(Weights, AreAKeyAndANumber) {
+  EXPECT_EQ(parse_weight("acme=5", "--weight").value(), (std::pair<std::string, std::uint32_t>{"acme", 5}));
+  EXPECT_EQ(parse_weight("a=b=7", "--weight").value(), (std::pair<std::string, std::uint32_t>{"a=b", 7}));
+  EXPECT_EQ(parse_weight("=3", "--weight").value(), (std::pair<std::string, std::uint32_t>{"", 3}));
+  for (const char* wrong : {"", "acme", "acme=", "acme=x", "acme=1.5", "acme=-1"}) {
+    EXPECT_FALSE(parse_weight(wrong, "--weight")) << wrong;
+  }
+  EXPECT_EQ(share_text({}), "equal");
+  EXPECT_EQ(share_text({{{"acme", 5}, {"", 2}}}), "\"\"=2, acme=5");
+}
+
 TEST(LimitFile, ANamespaceIsForAllOfTheFile) {
   const std::string own = "[limits.a]\nconcurrency = 1\n";
   EXPECT_EQ(read_limit_file(own, "shop").value()[0].request.name_space, "shop");

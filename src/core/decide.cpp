@@ -6,6 +6,7 @@
 #include "core/decide_parts.hpp"
 #include "core/limiting.hpp"
 #include "core/redriving.hpp"
+#include "core/sharing.hpp"
 #include "core/submitting.hpp"
 
 namespace flowfabric {
@@ -302,6 +303,7 @@ std::vector<Key> keys_needed(Workspace& workspace, const Command& command) {
   }
   std::vector<Key> keys = keys_read(workspace, command);
   if (const auto* complete = std::get_if<CompleteCommand>(&command)) add_edges_at_once(workspace, *complete, keys);
+  add_share_keys(workspace, command, keys);
   add_owed_keys(workspace, keys);
   return unknown_of(std::move(keys), workspace);
 }
@@ -310,6 +312,7 @@ std::vector<Key> keys_needed(Workspace& workspace, const DueCommand& command) {
   std::vector<Key> keys = due_needs(workspace, command.key);
   keys.push_back(command.key);
   for (Key& more : redrive_work_keys(workspace, command)) keys.push_back(std::move(more));
+  add_share_keys(workspace, command, keys);
   add_owed_keys(workspace, keys);
   return unknown_of(std::move(keys), workspace);
 }

@@ -34,6 +34,19 @@ Result<void> check_revision(const LimitRequest& request, const LimitDefinition* 
               "expected_revision");
 }
 
+// Two shares of a lane would have two orders.
+Result<void> check_only_share(const LimitsRecord* limits, const LimitRequest& request) {
+  if (!request.share || limits == nullptr) return {};
+  const auto other = std::find_if(limits->limits.begin(), limits->limits.end(), [&](const LimitDefinition& one) {
+    return one.info.share && one.info.lane == request.lane && one.info.name != request.name;
+  });
+  if (other == limits->limits.end()) return {};
+  return fail(Errc::conflict,
+              "lane: \"" + *request.lane + "\" has the share \"" + other->info.name +
+                  "\" already; allowed: one for each lane (remove that one first)",
+              "lane");
+}
+
 Result<void> check_zone(const LimitSpec& spec, const Context& context) {
   if (!spec.budget || find_zone(context.zones, spec.budget->time_zone) != nullptr) return {};
   return fail(Errc::invalid_argument,
@@ -70,6 +83,7 @@ Result<Reply> decide_one(Workspace& workspace, const SetLimitCommand& command, c
   const LimitsRecord* stored = slot.limits();
   const LimitDefinition* present = stored == nullptr ? nullptr : stored->find(command.request);
   FF_TRY_VOID(check_revision(command.request, present));
+  FF_TRY_VOID(check_only_share(stored, command.request));
   const LimitSpec& spec = command.request;
   if (present == nullptr) {
     if (stored != nullptr && stored->limits.size() >= limits::max_limits) {

@@ -443,12 +443,28 @@ Result<void> admit_handles(const std::vector<Handle>& handles) {
   return admit_count(handles.size(), "handles", 0, limits::max_bulk_items);
 }
 
+namespace {
+
+Result<void> admit_lane_weights(const ClaimRequest& request) {
+  for (const auto& [lane, weight] : request.lane_weights) {
+    if (std::find(request.lanes.begin(), request.lanes.end(), lane) == request.lanes.end()) {
+      return refuse("has \"" + clipped(lane, limits::max_lane_bytes) + "\", which is not one of the lanes",
+                    "lane_weights");
+    }
+    FF_TRY_VOID(admit_range<std::uint32_t>(weight, "lane_weights." + lane, 1, limits::max_weight));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> admit(ClaimRequest& request) {
   if (request.name_space) FF_TRY_VOID(admit_namespace(*request.name_space));
   FF_TRY_VOID(admit_namespace(request.worker_namespace, "worker_namespace"));
   FF_TRY_VOID(admit_worker_id(request.worker_id));
   FF_TRY_VOID(admit_instance_id(request.worker_instance_id));
   FF_TRY_VOID(admit_lanes(request.lanes));
+  FF_TRY_VOID(admit_lane_weights(request));
   FF_TRY_VOID(admit_capabilities(request.capabilities, "capabilities"));
   FF_TRY_VOID(admit_range<std::uint32_t>(request.max_executions, "max_executions", 1, limits::max_claim));
   FF_TRY_VOID(admit_lease_ttl(request.lease_ttl_ms));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.hpp"
 #include "core/admit_parts.hpp"
 #include "core/budget_ingress.hpp"
 #include "core/ingress.hpp"
@@ -14,6 +15,7 @@ using namespace admit_parts;
 namespace {
 
 constexpr std::string_view per_tag = "tags.";
+constexpr std::size_t shown_key_bytes = 64;
 constexpr const char* per_names = "tags.NAME, namespace, lane, kind, creator, flow, execution";
 
 Result<void> admit_per(const std::vector<std::string>& per) {
@@ -30,6 +32,34 @@ Result<void> admit_per(const std::vector<std::string>& per) {
     if (!seen.insert(per[i]).second) return refuse("repeats \"" + per[i] + "\"", field);
   }
   return {};
+}
+
+// The text of a key: values of tags and of other fields, joined with "/".
+Result<void> admit_weights(const Weights& weights) {
+  FF_TRY_VOID(admit_count(weights.size(), "share.weights", 0, limits::max_share_weights));
+  for (const auto& [key, weight] : weights) {
+    const std::string field = "share.weights." + clipped(key, shown_key_bytes);
+    FF_TRY_VOID(admit_text(key, "share.weights", 0, limits::max_share_key_bytes, Content::no_controls));
+    FF_TRY_VOID(admit_range<std::uint32_t>(weight, field, 1, limits::max_weight));
+  }
+  return {};
+}
+
+Result<void> admit_share(const LimitRequest& request) {
+  if (!request.lane) return refuse("is missing; a share is of one lane", "lane");
+  if (request.per.empty()) return refuse("is missing; a share is between the values of something", "per");
+  if (std::find(request.per.begin(), request.per.end(), "execution") != request.per.end()) {
+    return refuse(
+        "has \"execution\", so that nothing would be shared; allowed: tags.NAME, namespace, kind, creator, flow",
+        "per");
+  }
+  if (request.name_space) return refuse("is set; a share is for all namespaces", "namespace");
+  if (request.kind) return refuse("is set; a share is for all kinds", "kind");
+  const char* other = request.concurrency ? "concurrency" : request.rate ? "rate" : request.budget ? "budget" : nullptr;
+  if (other != nullptr) {
+    return refuse(std::string("cannot be in one limit with a ") + other + "; make two limits", "share");
+  }
+  return admit_weights(request.share->weights);
 }
 
 Result<void> admit_rate(const RateLimit& rate) {
@@ -67,8 +97,12 @@ std::string shown(const LimitName& limit) {
 }
 
 Result<void> admit_change(const LimitSpec& before, const LimitSpec& now) {
-  if (before.lane == now.lane && before.kind == now.kind && before.per == now.per) return {};
-  const char* field = before.lane != now.lane ? "lane" : before.kind != now.kind ? "kind" : "per";
+  const bool same_role = before.share.has_value() == now.share.has_value();
+  if (before.lane == now.lane && before.kind == now.kind && before.per == now.per && same_role) return {};
+  const char* field = before.lane != now.lane   ? "lane"
+                      : before.kind != now.kind ? "kind"
+                      : before.per != now.per   ? "per"
+                                                : "share";
   return fail(Errc::conflict,
               std::string(field) +
                   ": cannot be changed; allowed are changes of concurrency, rate and budget (remove the "
@@ -83,8 +117,10 @@ Result<void> admit(LimitRequest& request) {
     FF_TRY_VOID(admit_text(*request.kind, "kind", 1, limits::max_kind_bytes, Content::no_controls));
   }
   FF_TRY_VOID(admit_per(request.per));
+  if (request.share) return admit_share(request);
   if (!request.concurrency && !request.rate && !request.budget) {
-    return refuse("is missing; a limit has a concurrency, a rate, a budget, or several of them", "concurrency");
+    return refuse("is missing; a limit has a concurrency, a rate, a budget, or several of them; or a share",
+                  "concurrency");
   }
   if (request.concurrency == 0U) {
     return refuse("is 0, which would hold back everything for ever; allowed: 1 to " +

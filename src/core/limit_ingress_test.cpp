@@ -39,7 +39,7 @@ TEST(LimitRequests, SoundOnesPass) {
 
 TEST(LimitRequests, EveryRefusalSaysWhatIsAllowed) {
   EXPECT_EQ(refusal_after([](auto& r) { r.concurrency.reset(); }),
-            "concurrency: is missing; a limit has a concurrency, a rate, a budget, or several of them");
+            "concurrency: is missing; a limit has a concurrency, a rate, a budget, or several of them; or a share");
   EXPECT_EQ(
       refusal_after([](auto& r) { r.concurrency = 0; }),
       "concurrency: is 0, which would hold back everything for ever; allowed: 1 to 10000 (to stop a lane, pause it)");
@@ -62,6 +62,43 @@ TEST(LimitRequests, EveryRefusalSaysWhatIsAllowed) {
   EXPECT_EQ(refusal_after([](auto& r) { r.name_space = ""; }).find("namespace: "), 0U);
 }
 
+TEST(LimitRequests, AShareIsOfOneLaneAndAlone) {
+  const auto refusal_of_share = [](auto change) {
+    LimitRequest share;
+    share.name = "s";
+    share.lane = "work";
+    share.per = {"tags.app.customer"};
+    share.share = ShareSpec{{{"acme", 5}, {"", limits::max_weight}}};
+    change(share);
+    return limit_refusal(std::move(share));
+  };
+  EXPECT_EQ(refusal_of_share([](auto&) {}), "");
+  EXPECT_EQ(refusal_of_share([](auto& r) { r.lane.reset(); }), "lane: is missing; a share is of one lane");
+  EXPECT_EQ(refusal_of_share([](auto& r) { r.per.clear(); }),
+            "per: is missing; a share is between the values of something");
+  EXPECT_EQ(
+      refusal_of_share([](auto& r) { r.per = {"execution"}; }),
+      "per: has \"execution\", so that nothing would be shared; allowed: tags.NAME, namespace, kind, creator, flow");
+  EXPECT_EQ(refusal_of_share([](auto& r) { r.name_space = "shop"; }),
+            "namespace: is set; a share is for all namespaces");
+  EXPECT_EQ(refusal_of_share([](auto& r) { r.kind = "call"; }), "kind: is set; a share is for all kinds");
+  EXPECT_EQ(refusal_of_share([](auto& r) { r.concurrency = 3; }),
+            "share: cannot be in one limit with a concurrency; make two limits");
+  EXPECT_EQ(refusal_of_share([](auto& r) { r.rate = RateLimit{1, 1000, {}}; }),
+            "share: cannot be in one limit with a rate; make two limits");
+  EXPECT_EQ(refusal_of_share([](auto& r) { r.budget.emplace(); }),
+            "share: cannot be in one limit with a budget; make two limits");
+  EXPECT_EQ(refusal_of_share([](auto& r) { r.share->weights["x"] = 0; }), "share.weights.x: is 0; allowed: 1 to 1000");
+  EXPECT_EQ(refusal_of_share([](auto& r) { r.share->weights["x"] = 1001; }),
+            "share.weights.x: is 1001; allowed: 1 to 1000");
+  EXPECT_EQ(refusal_of_share([](auto& r) { r.share->weights["x\n"] = 1; }),
+            "share.weights: has control characters; none are allowed");
+  EXPECT_EQ(refusal_of_share([](auto& r) {
+              for (std::size_t i = 0; i < limits::max_share_weights; ++i) r.share->weights[std::to_string(i)] = 1;
+            }),
+            "share.weights: has 102 entries; allowed: at most 100");
+}
+
 TEST(LimitRequests, WhatALimitIsForCannotBeChanged) {
   const LimitRequest before = sound_limit();
   LimitRequest now = before;
@@ -77,6 +114,10 @@ TEST(LimitRequests, WhatALimitIsForCannotBeChanged) {
   now = before;
   now.per = {"lane"};
   EXPECT_EQ(field_of(now), "per");
+  now = before;
+  now.share.emplace();
+  EXPECT_EQ(field_of(now), "share");
+  now.per = {"lane"};
   EXPECT_EQ(admit_change(before, now).error().code, Errc::conflict);
 }
 

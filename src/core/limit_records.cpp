@@ -140,6 +140,32 @@ void put_definition(Encoder& out, const LimitDefinition& limit) {
   out.text(info.changed_by);
 }
 
+void put_share(Encoder& out, const ShareSpec& share) {
+  out.unsigned_number(share.weights.size());
+  for (const auto& [key, weight] : share.weights) {
+    out.text(key);
+    out.unsigned_number(weight);
+  }
+}
+
+ShareSpec get_share(Decoder& in) {
+  ShareSpec share;
+  const std::size_t count = in.count();
+  for (std::size_t i = 0; i < count && in.ok(); ++i) {
+    std::string key = in.text();
+    const std::uint32_t weight = in.u32();
+    // What divides by it must be able to.
+    if (weight == 0 || weight > limits::max_weight || share.weights.contains(key)) in.refuse();
+    share.weights.emplace(std::move(key), weight);
+  }
+  return share;
+}
+
+bool has_shares(const LimitsRecord& record) {
+  return std::any_of(record.limits.begin(), record.limits.end(),
+                     [](const LimitDefinition& one) { return one.info.share.has_value(); });
+}
+
 LimitDefinition get_definition(Decoder& in) {
   LimitDefinition limit;
   LimitInfo& info = limit.info;
@@ -240,19 +266,24 @@ TimestampMs next_due(const PoolRecord& pool) {
 
 std::string encode(const LimitsRecord& record) {
   Encoder out;
-  out.u8(layout_1);
+  // Older versions read it as long as there is no share.
+  const bool shares = has_shares(record);
+  out.u8(shares ? layout_2 : layout_1);
   out.unsigned_number(record.last_number);
   out.unsigned_number(record.limits.size());
   for (const LimitDefinition& limit : record.limits) put_definition(out, limit);
   out.unsigned_number(record.to_visit.size());
   for (const std::uint64_t number : record.to_visit) out.unsigned_number(number);
   out.number(record.armed_due);
+  if (!shares) return out.take();
+  for (const LimitDefinition& limit : record.limits) put_optional(out, limit.info.share, put_share);
   return out.take();
 }
 
 Result<LimitsRecord> decode_limits(std::string_view bytes) {
   Decoder in(bytes);
-  if (!known_layout(in)) return Unexpected(unknown_layout("the limits"));
+  const std::uint8_t layout = layout_of(in, layout_2);
+  if (layout == 0) return Unexpected(unknown_layout("the limits"));
   LimitsRecord record;
   record.last_number = in.unsigned_number();
   record.limits.resize(in.count());
@@ -260,6 +291,9 @@ Result<LimitsRecord> decode_limits(std::string_view bytes) {
   record.to_visit.resize(in.count());
   for (std::uint64_t& number : record.to_visit) number = in.unsigned_number();
   record.armed_due = in.number();
+  if (layout == layout_2) {
+    for (LimitDefinition& limit : record.limits) limit.info.share = get_optional(in, get_share);
+  }
   return finished(in, std::move(record), "the limits");
 }
 
@@ -274,7 +308,7 @@ std::string encode_fixed(const PoolRecord& pool) {
 std::string encode(const PoolRecord& pool) {
   Encoder out;
   out.reserve(64 + 24 * pool.holders.size());
-  out.u8(layout_1);
+  out.u8(pool.shared.empty() ? layout_1 : layout_2);
   out.unsigned_number(pool.revision);
   out.unsigned_number(pool.holders.size());
   for (const SlotHolder& holder : pool.holders) {
@@ -294,6 +328,13 @@ std::string encode(const PoolRecord& pool) {
   out.number(pool.call_at);
   out.number(pool.visit_at);
   out.number(pool.armed_due);
+  if (pool.shared.empty()) return out.take();
+  out.unsigned_number(pool.shared.size());
+  for (const ShareLine& line : pool.shared) {
+    out.unsigned_number(line.route);
+    out.number(line.priority);
+    out.unsigned_number(line.next);
+  }
   return out.take();
 }
 
@@ -305,7 +346,8 @@ Result<PoolRecord> decode_pool(const Record& record) {
   pool.key = get_strings(fixed);
   FF_TRY_VOID(finished(fixed, "the pool of a limit"));
   Decoder in(record.body);
-  if (!known_layout(in)) return Unexpected(unknown_layout("the pool of a limit"));
+  const std::uint8_t layout = layout_of(in, layout_2);
+  if (layout == 0) return Unexpected(unknown_layout("the pool of a limit"));
   pool.revision = in.unsigned_number();
   pool.holders.resize(in.count());
   for (SlotHolder& holder : pool.holders) {
@@ -325,6 +367,12 @@ Result<PoolRecord> decode_pool(const Record& record) {
   pool.call_at = in.number();
   pool.visit_at = in.number();
   pool.armed_due = in.number();
+  if (layout == layout_2) pool.shared.resize(in.count());
+  for (ShareLine& line : pool.shared) {
+    line.route = in.unsigned_number();
+    line.priority = static_cast<std::int32_t>(in.number());
+    line.next = in.unsigned_number();
+  }
   return finished(in, std::move(pool), "the pool of a limit");
 }
 

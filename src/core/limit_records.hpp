@@ -60,6 +60,15 @@ struct PoolLine {
   friend bool operator==(const PoolLine&, const PoolLine&) = default;
 };
 
+// Under a share: the next execution of the key on this route, at this priority, has no lower number.
+struct ShareLine {
+  RouteNo route = 0;
+  std::int32_t priority = 0;
+  std::uint64_t next = 0;
+
+  friend bool operator==(const ShareLine&, const ShareLine&) = default;
+};
+
 struct PoolRecord {
   // Written once.
   std::uint64_t limit = 0;  // the number of its definition
@@ -70,6 +79,7 @@ struct PoolRecord {
   RateState rate;
   std::optional<Account> account;  // once a budget was used
   std::vector<PoolLine> lines;     // by route; only those with somebody in them
+  std::vector<ShareLine> shared;   // by route and priority; of a share
   TimestampMs call_at = 0;         // when the clock looks for room; 0: nothing but a slot that comes back makes room
   TimestampMs visit_at = 0;        // when the clock removes it, if it is unused then
   TimestampMs armed_due = 0;

@@ -86,6 +86,33 @@ TEST(LimitRecords, EveryFieldRoundTrips) {
   EXPECT_EQ(decode_facts(encode(facts)), facts);
 }
 
+TEST(LimitRecords, SharesRoundTripAndOlderVersionsReadTheRest) {
+  constexpr char first_layout = 1;
+  constexpr char second_layout = 2;
+  EXPECT_EQ(encode(full_limits())[0], first_layout);
+  EXPECT_EQ(encode(full_pool())[0], first_layout);
+  LimitsRecord limits = full_limits();
+  LimitDefinition share;
+  share.number = 8;
+  share.info.name = "share";
+  share.info.share = ShareSpec{{{"", 2}, {"acme", 5}}};
+  limits.limits.push_back(share);
+  EXPECT_EQ(decode_limits(encode(limits)), limits);
+  EXPECT_EQ(encode(limits)[0], second_layout);
+  limits.limits.back().info.share->weights["acme"] = 0;
+  EXPECT_FALSE(decode_limits(encode(limits))) << "what divides by it must be able to";
+  PoolRecord pool = full_pool();
+  pool.shared = {{1, -5, 77}, {2, 0, std::uint64_t{1} << 61}};
+  EXPECT_EQ(decode_pool(stored(pool)), pool);
+  EXPECT_EQ(encode(pool)[0], second_layout);
+  const std::string body = encode(pool);
+  for (std::size_t n = 0; n < body.size(); ++n) {
+    Record half = stored(pool);
+    half.body = body.substr(0, n);
+    EXPECT_FALSE(decode_pool(half)) << n;
+  }
+}
+
 TEST(LimitRecords, ASpecSaysWhatIsReserved) {
   Spec spec;
   spec.name_space = "n";

@@ -6,6 +6,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "core/decide_parts.hpp"
+#include "core/sharing.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -32,6 +33,12 @@ std::string value_of(const std::string& name, const LimitSubject& subject) {
 bool is_for(const LimitInfo& limit, const LimitSubject& subject) {
   return (!limit.name_space || *limit.name_space == subject.name_space) &&
          (!limit.lane || *limit.lane == subject.lane) && (!limit.kind || *limit.kind == subject.kind);
+}
+
+std::vector<std::string> values_of(const LimitInfo& limit, const LimitSubject& subject) {
+  std::vector<std::string> values;
+  for (const std::string& name : limit.per) values.push_back(value_of(name, subject));
+  return values;
 }
 
 const PoolRecord* known_pool(const Workspace& workspace, const Key& key) {
@@ -263,6 +270,7 @@ void call_all(Workspace& workspace, Slot& slot, const FoundGroup& found, const L
 bool is_unused(const PoolRecord& pool, const LimitDefinition* limit, TimestampMs now) {
   if (!pool.lines.empty()) return false;
   if (limit == nullptr) return true;
+  if (!pool.shared.empty()) return false;
   if (limit->info.budget && pool.account && !is_unused(*pool.account, *limit->info.budget, now)) return false;
   return pool.holders.empty() && (!limit->info.rate || is_unused(*limit->info.rate, pool.rate, now));
 }
@@ -402,14 +410,23 @@ LimitSubject subject_of(const Execution& execution) {
 std::vector<Demand> demands_of(const LimitsRecord& limits, const LimitSubject& subject) {
   std::vector<Demand> demands;
   for (const LimitDefinition& limit : limits.limits) {
-    if (!is_for(limit.info, subject)) continue;
-    std::vector<std::string> key;
-    for (const std::string& name : limit.info.per) key.push_back(value_of(name, subject));
+    if (limit.info.share || !is_for(limit.info, subject)) continue;
+    std::vector<std::string> key = values_of(limit.info, subject);
     if (std::any_of(key.begin(), key.end(), [](const std::string& value) { return value.empty(); })) continue;
     Key pool = pool_key(limit.number, key);
     demands.push_back({&limit, std::move(key), std::move(pool)});
   }
   return demands;
+}
+
+std::optional<Demand> share_of(const LimitsRecord& limits, const LimitSubject& subject) {
+  for (const LimitDefinition& limit : limits.limits) {
+    if (!limit.info.share || !is_for(limit.info, subject)) continue;
+    std::vector<std::string> key = values_of(limit.info, subject);
+    Key pool = pool_key(limit.number, key);
+    return Demand{&limit, std::move(key), std::move(pool)};
+  }
+  return std::nullopt;
 }
 
 const LimitsRecord* limits_of(const Workspace& workspace) {
@@ -580,6 +597,7 @@ void pool_due(Workspace& workspace, Slot& slot, const DueCommand& command, const
     rearm(workspace, slot, context.now);
   }
   if (pool.visit_at > context.now && limit != nullptr) return;
+  drop_passed_lines(pool, context);
   pool.visit_at = context.now + (limit == nullptr ? limits::pool_visit_ms : visit_ms(limit->info));
   rearm(workspace, slot, context.now);
   slot.erased = is_unused(pool, limit, context.now) || is_orphan(workspace, slot, limit);

@@ -35,7 +35,10 @@ struct LimitSubject {
   std::string execution{};  // as text; empty: none yet
 };
 LimitSubject subject_of(const Execution& execution);
+// Shares, which take no slots, are not among them.
 std::vector<Demand> demands_of(const LimitsRecord& limits, const LimitSubject& subject);
+// The share under which it is, if there is one.
+std::optional<Demand> share_of(const LimitsRecord& limits, const LimitSubject& subject);
 
 // The definitions; null if there are none, or they are not known.
 const LimitsRecord* limits_of(const Workspace& workspace);

@@ -278,13 +278,15 @@ std::vector<Reason> explain_runnable(const Execution& execution, const Surroundi
   }
   const bool waits_for_worker =
       !gated && execution.facts.delay_until == 0 && !execution.facts.grant && !execution.facts.limits.held;
-  if (waits_for_worker) {
-    reasons.push_back({"waiting_for_worker",
-                       ahead == 0   ? "It is next in its queue and waits for a worker to claim it."
-                       : ahead == 1 ? "One execution is ahead of it in its queue."
-                                    : std::to_string(ahead) + " executions are ahead of it in its queue.",
-                       0});
+  if (!waits_for_worker) return reasons;
+  std::string sentence = ahead == 0   ? "It is next in its queue and waits for a worker to claim it."
+                         : ahead == 1 ? "One execution is ahead of it in its queue."
+                                      : std::to_string(ahead) + " executions are ahead of it in its queue.";
+  if (const auto& share = surroundings.share) {
+    sentence += " The share \"" + share->first + "\" gives its key turns by the weight " +
+                std::to_string(share->second) + "; executions of other keys that come later may be served before it.";
   }
+  reasons.push_back({"waiting_for_worker", std::move(sentence), 0});
   return reasons;
 }
 

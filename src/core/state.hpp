@@ -27,6 +27,8 @@ struct Surroundings {
     LimitUse use;
   };
   std::optional<Limited> limited{};
+  // Of an execution that is ready under a share: the name of the share, and the weight of its key.
+  std::optional<std::pair<std::string, std::uint32_t>> share{};
 };
 // The complete list of reasons why the execution is not running; empty while it is running.
 std::vector<Reason> explain(const Execution& execution, const Surroundings& surroundings);

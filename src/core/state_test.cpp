@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <flowfabric/schedules.hpp>
+
 namespace flowfabric {
 namespace {
 

@@ -205,6 +205,13 @@ void Transition::add_satellite(SatelliteKind kind, std::uint32_t n, std::string 
   slot_.satellites.push_back({{slot_.key, static_cast<std::uint8_t>(kind), n}, std::move(body)});
 }
 
+// Where limits or shares decide about its place, they do so after the decision (core/sharing.hpp).
+void Transition::note_place() {
+  if (slot_.placed_anew || slot_.newcomers == nullptr) return;
+  slot_.placed_anew = true;
+  slot_.newcomers->push_back(&slot_);
+}
+
 void Transition::touch() {
   facts().last_mutation_at = now();
   slot_.changed = true;
@@ -220,6 +227,7 @@ void make_runnable(Transition& transition, TimestampMs delay_until, DelayCause c
     facts.delay_cause = cause;
   } else if (facts.gates == 0) {
     facts.ready_sequence = transition.context().next_sequence();
+    transition.note_place();
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/entropy.hpp"
@@ -14,6 +15,12 @@
 namespace flowfabric {
 
 class TokenSigner;
+
+// Of the executions that are ready on one route at one priority.
+struct LineHead {
+  std::optional<std::uint64_t> first{};  // the lowest enqueue number, if there are any
+  std::uint64_t highest = 0;             // that was ever known to be the lowest one
+};
 
 // Everything that a decision may use in addition to the records. The same context and records give the same decision.
 struct Context {
@@ -27,6 +34,9 @@ struct Context {
   // Refuses an execution on a new route when there are too many routes. Empty: there is no limit.
   std::function<Result<void>(RouteNo route, const std::string& name_space)> admit_route{};
   const TimeZones* zones = nullptr;  // null: only UTC
+  // Where a route stands at a priority, about. A hint: nothing but the order of service follows from it. Empty: nothing is
+  // ready.
+  std::function<LineHead(RouteNo route, std::int32_t priority)> head_of{};
 };
 
 // One state change of one execution, with the event that records it.
@@ -43,7 +53,8 @@ class Transition {
   // Appends the event of this transition: from the state at construction to the current one.
   void record(EventType type, std::string actor, std::string reason, TimestampMs next_at = 0);
   void add_satellite(SatelliteKind kind, std::uint32_t n, std::string body);
-  void touch();  // a change that is not a transition: progress, tags, renewal
+  void touch();       // a change that is not a transition: progress, tags, renewal
+  void note_place();  // it has got an enqueue number
 
  private:
   void note_stretches(EventType type, const std::string& actor);

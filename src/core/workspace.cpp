@@ -42,6 +42,7 @@ Result<void> decode_into(Slot& slot, const Record& record) {
       Execution& execution = *slot.execution();
       FF_TRY_VOID(decode_execution_into(execution, record));
       slot.indexed_ready = ready_entry(execution);
+      slot.loaded_transition_at = execution.facts.last_transition_at;
       slot.indexed_due = armed_entry(record.key, execution.facts.armed_due, grouping(execution));
       if (auto letter = letter_of(execution)) slot.letter = std::make_unique<Letter>(std::move(*letter));
       slot.counted_failed_again = failed_again_counter_of(execution);
@@ -348,11 +349,19 @@ void Workspace::note_damaged(const Record& record, const Error& error) {
 Slot& Workspace::add(std::unique_ptr<Slot> slot) {
   Slot& added = *slot;
   added.turn = static_cast<std::uint32_t>(order_.size());
+  added.newcomers = newcomers_.get();
   added.events_counted = &events_counted_;
   order_.push_back(&added);
   joined_to_.push_back(added.turn);
   slots_.emplace(added.key.bytes, std::move(slot));
   return added;
+}
+
+std::vector<Slot*> Workspace::take_newcomers() {
+  std::vector<Slot*> taken;
+  taken.swap(*newcomers_);
+  for (Slot* slot : taken) slot->placed_anew = false;
+  return taken;
 }
 
 Slot* Workspace::find(const Key& key) {

@@ -53,12 +53,14 @@ struct Slot {
   bool changed = false;
   bool erased = false;
   bool rearm_exactly = false;  // the clock has seen the due entry: replace it, even by a later one
+  bool placed_anew = false;    // it has just got its enqueue number; see Workspace::take_newcomers
 
   std::vector<Event> events;               // see log()
   std::vector<std::uint32_t> event_turns;  // of each: its place among the events of the workspace
   std::vector<Satellite> satellites;
   std::vector<Stretch> stretches;  // if the context asks for them
 
+  TimestampMs loaded_transition_at = 0;  // of an execution: the last one before it was loaded
   // The current index entries of this record.
   std::optional<ReadyEntry> indexed_ready;
   std::optional<DueEntry> indexed_due;
@@ -67,6 +69,7 @@ struct Slot {
   std::string counted_failed_again;           // the counter of a redrive in which it is, as loaded; empty: none
 
   std::uint32_t turn = 0;                   // its position in the order of arrival
+  std::vector<Slot*>* newcomers = nullptr;  // of its workspace: where those are noted that got their numbers
   std::uint32_t* events_counted = nullptr;  // of its workspace, if it is in one
   static constexpr std::uint32_t unplanned = UINT32_MAX;
   std::uint32_t planned = unplanned;  // the position of that set in the plan, if there is one and this slot has changed
@@ -150,6 +153,9 @@ class Workspace {
   // In order of arrival.
   const std::vector<Slot*>& slots() const { return order_; }
 
+  // Executions that have got enqueue numbers since the last call, in that order.
+  std::vector<Slot*> take_newcomers();
+
   // Makes two slots commit together or not at all.
   void tie(const Slot& a, const Slot& b);
   // What is decided for one slot rests on what another one holds. If the other one changes in this batch, before or after this
@@ -176,6 +182,7 @@ class Workspace {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> rests_;  // see rest_on; by their turns
   std::uint32_t events_counted_ = 0;
   bool has_damage_ = false;
+  std::unique_ptr<std::vector<Slot*>> newcomers_ = std::make_unique<std::vector<Slot*>>();
 };
 
 }  // namespace flowfabric

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "core/limiting.hpp"
+#include "core/sharing.hpp"
 #include "core/state.hpp"
 
 namespace flowfabric {
@@ -116,7 +117,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
     if (auto* command = std::get_if<std::unique_ptr<QueuedCommand>>(&piece)) {
       order_.emplace_back(commands_.size());
       auto touched = keys_touched((*command)->command);
-      commands_.push_back({std::move(*command), std::move(touched), std::nullopt, false});
+      commands_.push_back({std::move(*command), std::move(touched), std::nullopt, false, std::nullopt});
     } else if (auto* claim = std::get_if<ClaimPtr>(&piece)) {
       claims_.push_back({*claim, {}, {}, {}, {}, 0, false, false, {}});
       order_.emplace_back(&claims_.back());
@@ -133,6 +134,7 @@ Batch::Batch(Runtime& runtime, Session& session, std::vector<Work> work)
   context_.signer = signer_.get();
   context_.note_stretches = runtime_.options_.tracer != nullptr;
   context_.zones = runtime_.zones();
+  context_.head_of = [this](RouteNo route, std::int32_t priority) { return head_of(route, priority); };
   context_.admit_route = [this](RouteNo route, const std::string& name_space) {
     return admit_route(route, name_space);
   };
@@ -166,15 +168,22 @@ Result<void> Batch::read_decide_commit() {
   return commit();
 }
 
+std::vector<Key> Batch::keys_of_clock(const ClockCommand& command) {
+  if (const auto* due = std::get_if<DueCommand>(&command)) return keys_needed(workspace_, *due);
+  const Slot* slot = workspace_.find(execution_key(std::get<ReleaseCommand>(command).id));
+  std::vector<Key> keys;
+  if (slot != nullptr && slot->execution() != nullptr) add_share_key(workspace_, *slot->execution(), keys);
+  std::erase_if(keys, [&](const Key& key) { return workspace_.knows(key); });
+  return keys;
+}
+
 std::vector<Key> Batch::missing_keys() {
   std::vector<Key> keys;
   for (const CommandState& state : commands_) {
     for (Key& key : keys_needed(workspace_, state.queued->command)) keys.push_back(std::move(key));
   }
   for (std::size_t i = 0; i < clock_commands_.size(); ++i) {
-    const auto* due = std::get_if<DueCommand>(&clock_commands_[i]);
-    if (due == nullptr) continue;
-    std::vector<Key> needed = keys_needed(workspace_, *due);
+    std::vector<Key> needed = keys_of_clock(clock_commands_[i]);
     if (needed.empty()) continue;
     // Edges of flows may lead to many records. What is not loaded now is left to the next sweep.
     if (swept_keys_ + keys.size() > limits::max_sweep_keys) {
@@ -214,6 +223,10 @@ ReadRequest Batch::first_request() {
   request.keys = missing_keys();
   request_for_claims(claims_, request);
   if (!commands_.empty()) request.hold = commands_.front().queued->contended;
+  // The pool of a share is not asked for before the shares are known.
+  if (request.hold && std::find(request.keys.begin(), request.keys.end(), *request.hold) == request.keys.end()) {
+    request.keys.push_back(*request.hold);
+  }
   request.want_routes = !claims_.empty();
   request.routes_seen = runtime_.routes_seen_.at(&session_);
   return request;
@@ -284,12 +297,15 @@ Result<void> Batch::read_due() {
   from_ahead_ = runtime_.ahead_.has_due(runtime_.store_now());
   for (int round = 0;; ++round) {
     ReadRequest request;
+    request.keys.push_back(limits_key());  // which may say who has to wait for whom
     if (!from_ahead_) {
       request.due_limit = sweep_limit_;
       request.due_after = runtime_.sweep_place();
     }
     FF_TRY(reply, first_read(request));
     if (from_ahead_ == runtime_.ahead_.has_due(context_.now) || round == max_sweep_rounds) {
+      for (const Record& record : reply.records) take(record);
+      workspace_.note_looked_up(limits_key());
       from_ahead_ ? take_ahead() : take_due(reply);
       return {};
     }
@@ -429,6 +445,7 @@ void Batch::decide_all() {
     const auto* due = std::get_if<DueCommand>(&command);
     if (due != nullptr && rests_on_damage(workspace_, *due)) continue;
     std::visit([&](const auto& one) { (void)decide_one(workspace_, one, context_); }, command);
+    take_places(workspace_, context_);
   }
   for (const auto& step : order_) {
     if (const auto* index = std::get_if<std::size_t>(&step)) {
@@ -453,6 +470,7 @@ void Batch::decide_command(CommandState& state) {
     return_slots(workspace_, state.touched, context_);
     release_keys(workspace_, state.touched, context_);
   }
+  state.place_in = take_places(workspace_, context_);
   for (const Key& key : state.touched) offer_newly_ready(key);
 }
 
@@ -479,8 +497,11 @@ void Batch::offer_newly_ready(const Key& key) {
   if (entry && entry != slot->indexed_ready) offer(std::move(*entry));
 }
 
+// Of the lanes that have work one is next, by the weights of the claim.
 Batch::Offer* Batch::best_offer(const ClaimState& state) {
+  const bool weighs = !state.queued->request.lane_weights.empty();
   Offer* best = nullptr;
+  std::map<std::string, Offer*> best_of;  // by lane, if there are weights
   for (const RouteNo route : state.covered) {
     const auto line = offers_.find(route);
     if (line == offers_.end()) continue;
@@ -488,13 +509,18 @@ Batch::Offer* Batch::best_offer(const ClaimState& state) {
       return !offer.used && may_take(state.queued->request, offer.entry);
     });
     if (first == line->second.end()) continue;
-    if (!lane_serves(workspace_, runtime_.routes_.lane_of(route))) {
+    const std::string lane = runtime_.routes_.lane_of(route);
+    if (!lane_serves(workspace_, lane)) {
       paused_routes_.insert(route);
       continue;
     }
-    if (best == nullptr || served_before(first->entry, best->entry)) best = &*first;
+    Offer*& among = weighs ? best_of[lane] : best;
+    if (among == nullptr || served_before(first->entry, among->entry)) among = &*first;
   }
-  return best;
+  if (best_of.empty()) return best;
+  std::vector<std::string> with_work;
+  for (const auto& [lane, offer] : best_of) with_work.push_back(lane);
+  return best_of.at(runtime_.lane_turns_.next(state.queued->request, with_work));
 }
 
 // A claim takes fewer executions than it asked for rather than more bytes than one reply should have, but always one.
@@ -526,6 +552,7 @@ void Batch::decide_claim(ClaimState& state) {
     if (slot.erased || !suits(*slot.execution(), offer->entry)) continue;
     // An error means that the execution has changed within this batch or by time; the next one is tried.
     auto reply = decide(workspace_, hand_out(*state.queued, execution_id_of(key)), context_);
+    take_places(workspace_, context_);
     if (!reply) {
       if (slot.execution()->facts.limits.held) state.met_limits = true;
       offer_newly_ready(key);

@@ -34,7 +34,8 @@ class Batch {
     std::unique_ptr<QueuedCommand> queued;
     std::vector<Key> touched;
     std::optional<Result<Reply>> reply;
-    bool postponed = false;  // it needs records that the batch has not loaded: another batch decides it
+    bool postponed = false;         // it needs records that the batch has not loaded: another batch decides it
+    std::optional<Key> place_in{};  // the pool of a share that has given places to what it made claimable
   };
   struct ClaimState {
     ClaimPtr queued;
@@ -70,6 +71,7 @@ class Batch {
   // batch_limits.cpp
   Result<void> find_held_back();
   Result<void> find_letters();
+  LineHead head_of(RouteNo route, std::int32_t priority);
   void note_found(const GroupWanted& wanted, const std::vector<DueCandidate>& grouped, FoundGroup& found);
   // Takes a record in. One that cannot be decoded fails those who need it and nobody else: null.
   Slot* take(const Record& record);
@@ -78,6 +80,7 @@ class Batch {
   void still_holds_leases(const DeadWorker& worker);
   Result<void> find_leases_of_the_dead();
   std::vector<Key> missing_keys();
+  std::vector<Key> keys_of_clock(const ClockCommand& command);
   void request_for_claims(std::span<ClaimState> claims, ReadRequest& request);
   ReadRequest first_request();
   Result<void> take_in(const ReadReply& reply, const ReadRequest& request);
@@ -148,7 +151,8 @@ class Batch {
   std::set<std::pair<RouteNo, std::optional<std::string>>> cut_off_;
   std::uint64_t claimed_bytes_ = 0;  // payloads that all its claims have taken
   std::set<RouteNo> paused_routes_;
-  std::map<std::string, std::set<RouteNo>> new_routes_;  // that creates of this batch ask for, by namespace
+  std::map<std::pair<RouteNo, std::int32_t>, LineHead> heads_;  // as they were when first asked for
+  std::map<std::string, std::set<RouteNo>> new_routes_;         // that creates of this batch ask for, by namespace
 };
 
 }  // namespace flowfabric

@@ -3,6 +3,7 @@
 
 #include "base/check.hpp"
 #include "core/limiting.hpp"
+#include "core/sharing.hpp"
 #include "core/state.hpp"
 #include "engine/batch.hpp"
 #include "engine/spans.hpp"
@@ -57,9 +58,13 @@ void Batch::count_batch(std::string_view outcome) {
 }
 
 void Batch::count_commits() {
+  const LimitsRecord* limits = limits_of(workspace_);
+  const bool shares = limits != nullptr && any_share(*limits);
   for (const Slot* slot : workspace_.slots()) {
     if (verdict_on(*slot) != Verdict::committed) continue;
-    runtime_.metrics_.committed(*slot, context_.now);
+    const Execution* execution = shares ? slot->execution() : nullptr;
+    const bool shared = execution != nullptr && is_shared(*limits, execution->spec.lane);
+    runtime_.metrics_.committed(*slot, context_.now, shared);
     count_held_back(*slot);
     if (runtime_.options_.tracer) record_spans(*slot, *runtime_.options_.tracer);
   }
@@ -143,7 +148,8 @@ void Batch::answer_command(CommandState& state, std::vector<Work>& again) {
     if (++state.queued->stale > limits::max_stale_retries) {
       return state.queued->done(fail(Errc::contended, "other changes of the record prevented this one; try again"));
     }
-    if (state.queued->stale >= limits::max_hopeful_tries) state.queued->contended = key;
+    // What many change at the same time is the pool of their share, rather than a record of their own.
+    if (state.queued->stale >= limits::max_hopeful_tries) state.queued->contended = state.place_in.value_or(key);
     // What the completion of a node met may be another change of its flow; its own record alone is not contended.
     if (auto* complete = std::get_if<CompleteCommand>(&state.queued->command)) complete->leaves_edges = true;
     runtime_.metrics_.requeued.add();

@@ -9,6 +9,13 @@
 
 namespace flowfabric {
 
+// Asked once for each route and priority, and only where there is a share.
+LineHead Batch::head_of(RouteNo route, std::int32_t priority) {
+  const auto [known, is_new] = heads_.try_emplace({route, priority});
+  if (is_new) known->second = runtime_.head_of(route, priority);
+  return known->second;
+}
+
 void Batch::note_found(const GroupWanted& wanted, const std::vector<DueCandidate>& grouped, FoundGroup& found) {
   found.route = wanted.route;
   for (const DueCandidate& one : grouped) {

@@ -9,6 +9,7 @@
 #include "base/limits.hpp"
 #include "core/limit_ingress.hpp"
 #include "core/limiting.hpp"
+#include "core/sharing.hpp"
 #include "engine/reads.hpp"
 
 namespace flowfabric::reads {
@@ -43,6 +44,7 @@ Result<LimitUse> use_of(Store& store, const LimitInfo& limit, const Key& key, co
                         const Amounts& need = {}) {
   LimitUse use;
   use.key = pool.key;
+  if (limit.share) use.weight = weight_of(*limit.share, pool.key);
   use.in_use = static_cast<std::uint32_t>(pool.holders.size());
   const Room room = room_in(limit, pool, now, need);
   if (room.now != UINT32_MAX) use.free = room.now;
@@ -145,6 +147,13 @@ Result<LimitCheck> check_limits(Store& store, const LimitCheckRequest& request) 
     check.could_start_at = std::max(check.could_start_at, use.next_start_at);
     check.limits.push_back({demand.limit->info, std::move(use), would_hold_back});
   }
+  // It holds nothing back.
+  if (const auto share = share_of(record, subject)) {
+    LimitUse use;
+    use.key = share->key;
+    use.weight = weight_of(*share->limit->info.share, share->key);
+    check.limits.push_back({share->limit->info, std::move(use), false});
+  }
   if (check.could_start || !only_time) check.could_start_at = 0;
   return check;
 }
@@ -177,6 +186,7 @@ Result<std::vector<LimitFigures>> limit_figures(Store& store, LimitFigure wanted
   if (record.limits.empty()) return all;
   const auto for_each = limits::max_measured_pools / static_cast<std::uint32_t>(record.limits.size());
   for (const LimitDefinition& limit : record.limits) {
+    if (limit.info.share) continue;  // it has no slots
     LimitFigures& figures = all.emplace_back();
     figures.limit = limit.info;
     std::optional<Store::GroupPosition> after;
@@ -223,6 +233,17 @@ Result<std::optional<HeldBy>> held_by(Store& store, const Execution& execution) 
   FF_TRY(use, use_of(store, limit->info, held->pool, pool, now));
   if (!limit->info.name_space) FF_TRY_VOID(keep_to_namespace(store, execution.spec.name_space, use));
   return HeldBy{limit->info, std::move(use)};
+}
+
+Result<std::optional<std::pair<std::string, std::uint32_t>>> share_over(Store& store, const Execution& execution) {
+  const auto record = limits_record(store);
+  if (!record && record.error().code == Errc::corruption)
+    return std::nullopt;  // the execution can be read nevertheless
+  if (!record) return Unexpected(record.error());
+  const auto share = share_of(*record, subject_of(execution));
+  if (!share) return std::nullopt;
+  const LimitInfo& info = share->limit->info;
+  return std::pair(info.name, weight_of(*info.share, share->key));
 }
 
 }  // namespace flowfabric::reads

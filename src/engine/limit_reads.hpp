@@ -29,5 +29,7 @@ struct HeldBy {
   LimitUse use;
 };
 Result<std::optional<HeldBy>> held_by(Store& store, const Execution& execution);
+// The name of the share that an execution is under, if there is one, and the weight of its key.
+Result<std::optional<std::pair<std::string, std::uint32_t>>> share_over(Store& store, const Execution& execution);
 
 }  // namespace flowfabric::reads

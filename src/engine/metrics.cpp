@@ -166,7 +166,7 @@ bool is_by_redrive(const Event& event, const Slot& slot) {
 
 }  // namespace
 
-void EngineMetrics::committed(const Slot& slot, TimestampMs now) {
+void EngineMetrics::committed(const Slot& slot, TimestampMs now, bool shared) {
   if (slot.rearm_exactly && slot.indexed_due) {
     due_lag_.observe(std::max<std::int64_t>(now - slot.indexed_due->due_at, 0) * ns_per_ms);
   }
@@ -174,7 +174,7 @@ void EngineMetrics::committed(const Slot& slot, TimestampMs now) {
   for (const Event& event : slot.events) {
     count(event, slot);
     if (event.type == EventType::replayed && is_by_redrive(event, slot)) redriven_.add();
-    if (event.type == EventType::claimed || event.type == EventType::resumed) count_start(slot, now);
+    if (event.type == EventType::claimed || event.type == EventType::resumed) count_start(slot, now, shared);
   }
 }
 
@@ -215,11 +215,13 @@ void EngineMetrics::count_flow_end(const Event& event, const FlowSpec& spec) {
 }
 
 // Claimed when it was created, or out of the ready index. An execution claimed through a grant left the index when the
-// grant was issued; how long it had waited is not known any more.
-void EngineMetrics::count_start(const Slot& slot, TimestampMs now) {
+// grant was issued; how long it had waited is not known any more. Under a share the number is no time, but the change of
+// state by which it became claimable has one.
+void EngineMetrics::count_start(const Slot& slot, TimestampMs now, bool shared) {
   if (slot.version == 0) return start_delay_.observe(0);
   if (!slot.indexed_ready) return;
-  const std::int64_t waited_us = now * 1000 - enqueued_at_us(*slot.indexed_ready);
+  const std::int64_t since_us = shared ? slot.loaded_transition_at * 1000 : enqueued_at_us(*slot.indexed_ready);
+  const std::int64_t waited_us = now * 1000 - since_us;
   start_delay_.observe(std::max<std::int64_t>(waited_us, 0) * 1000);
 }
 

@@ -29,8 +29,8 @@ class EngineMetrics {
   void create_answered(const CreateRequest& request, const Result<Reply>& reply);
   // A limit has held back an execution.
   void held_back(const LimitName& limit);
-  // Counts the effects of a committed record, at `now` by the store's clock.
-  void committed(const Slot& slot, TimestampMs now);
+  // Counts the effects of a committed record, at `now` by the store's clock. `shared`: of an execution under a share.
+  void committed(const Slot& slot, TimestampMs now, bool shared);
 
   observe::Registry registry;
   observe::Histogram& commit_duration;
@@ -40,7 +40,7 @@ class EngineMetrics {
   void count(const Event& event, const Slot& slot);
   void count_end(const Event& event, const Spec& spec);
   void count_flow_end(const Event& event, const FlowSpec& spec);
-  void count_start(const Slot& slot, TimestampMs now);
+  void count_start(const Slot& slot, TimestampMs now, bool shared);
 
   observe::Family<observe::Counter>& operations_;
   observe::Family<observe::Histogram>& operation_duration_;

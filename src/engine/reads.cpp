@@ -152,6 +152,8 @@ Result<Surroundings> surroundings_of(Store& store, const Execution& execution) {
   if (const auto entry = ready_entry(execution)) {
     FF_TRY(ahead, store.count_ready_before(*entry, max_counted_ahead));
     out.ahead = ahead;
+    FF_TRY(share, share_over(store, execution));
+    out.share = std::move(share);
   }
   if (wants_capabilities) {
     FF_TRY(lives, capable_worker_lives(store, spec, out.now));

@@ -24,6 +24,7 @@
 #include "core/ingress.hpp"
 #include "core/tokens.hpp"
 #include "engine/health.hpp"
+#include "engine/lane_turns.hpp"
 #include "engine/metrics.hpp"
 #include "engine/parking.hpp"
 #include "engine/read_ahead.hpp"
@@ -209,6 +210,7 @@ class Runtime {
   void sweep_finished(bool more, bool barren);
   std::uint32_t sweep_limit();
   std::uint64_t next_sequence(std::int64_t now_us);
+  LineHead head_of(RouteNo route, std::int32_t priority);
 
   std::unique_ptr<Store> store_;
   RuntimeOptions options_;
@@ -250,6 +252,12 @@ class Runtime {
   std::atomic<std::int64_t> store_offset_ms_{0};  // store time - steady time
   std::atomic<std::uint64_t> last_sequence_{0};
   std::atomic<std::uint16_t> id_order_{0};
+
+  LaneTurns lane_turns_;
+  // Of routes and priorities under shares: the highest number that was the first one there. By it virtual time does not go
+  // back when something old becomes ready, or when all has been served.
+  std::mutex heads_mutex_;
+  std::map<std::pair<RouteNo, std::int32_t>, std::uint64_t> heads_;
 
   // The clock. next_due_ is the earliest known due time, noted_due_ the earliest one committed since the store was last
   // asked.

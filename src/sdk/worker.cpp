@@ -288,6 +288,7 @@ void Worker::Impl::claim_work(const std::stop_token& stop) {
   request.worker_instance_id = options_.worker_instance_id;
   request.name_space = options_.name_space;
   request.lanes = options_.lanes;
+  request.lane_weights = options_.lane_weights;
   request.capabilities = options_.capabilities;
   request.lease_ttl_ms = static_cast<std::uint32_t>(options_.lease_ttl.count());
   request.wait_ms = claim_wait_ms;

@@ -279,6 +279,8 @@ class Store {
   virtual Result<std::int64_t> now_us() = 0;
   // Ready entries of a route that would be served before `entry`, counted up to `limit`.
   virtual Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) = 0;
+  // The lowest sequence of the ready entries of a route with this priority, if there are any. The cost is that of one entry.
+  virtual Result<std::optional<std::uint64_t>> first_ready(RouteNo route, std::int32_t priority) = 0;
 
   // The log: the entries of all records that exist, those of erased records are gone with them. `log_start` is before
   // everything, `log_end` behind all that may be shown by now. A position of another log, or one ahead of this one, gives

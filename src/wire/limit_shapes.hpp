@@ -37,6 +37,13 @@ FF_SHAPE(
           "`count` starts in any period, wherever it begins.")
         .within(1, limits::max_rate_count))
 
+FF_SHAPE(
+    ShareSpec, "ShareSpec",
+    field("weights", &T::weights,
+          "How many turns a key has where others have one, 1 to 1000: {\"acme\": 5}. A key is the values of `per`, "
+          "joined with `/`; one that is not here has the weight 1.")
+        .up_to(limits::max_share_weights))
+
 template <>
 struct Shape<LimitSpec> {
   using S = LimitSpec;
@@ -51,6 +58,10 @@ struct Shape<LimitSpec> {
       field("concurrency", &S::concurrency, "So many executions at the same time.").within(1, limits::max_concurrency),
       field("rate", &S::rate, "So many starts in a period."),
       field("budget", &S::budget, "So much may be spent."),
+      field(
+          "share", &S::share,
+          "The executions of the lane are served in turns, one key after the other. Needs `lane` and `per`, is for all "
+          "namespaces and kinds, and is alone in its limit; a lane has at most one."),
   };
 };
 
@@ -97,7 +108,8 @@ FF_SHAPE(LimitUse, "LimitUse", field("key", &T::key, "The values of `per`, in it
                 "When the next one can start by time alone, if none can now and nothing but time is missing."),
          field("held_back", &T::held_back, "How many executions wait; counted up to 1000."),
          field("holders", &T::holders, "The executions that have the slots, up to 100 of them."),
-         field("budget", &T::budget, "What is spent and reserved, if the limit has a budget."))
+         field("budget", &T::budget, "What is spent and reserved, if the limit has a budget."),
+         field("weight", &T::weight, "The weight of the key, if the limit is a share."))
 FF_SHAPE(ListLimitUseReply, "LimitUseReply", field("info", &T::info, "The limit."),
          field("keys", &T::keys, "The keys that are in use, or were a short time ago, in no particular order."),
          field("next_cursor", &T::next_cursor, "Cursor of the next page; empty on the last page."),

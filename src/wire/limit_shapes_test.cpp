@@ -25,6 +25,16 @@ TEST(LimitShapes, BodiesAreReadAndWrittenAlike) {
             R"({"reason":"","per":[],"rate":{"count":5,"period_ms":1000}})");
 }
 
+TEST(LimitShapes, SharesAreReadAndWrittenAlike) {
+  const std::string all = R"({"reason":"","lane":"l","per":["tags.a.b"],"share":{"weights":{"":2,"acme":5}}})";
+  EXPECT_EQ(limit_body_again(all), all);
+  EXPECT_EQ(limit_body_again(R"({"share":{}})"), R"({"reason":"","per":[],"share":{"weights":{}}})");
+  EXPECT_EQ(limit_body_refusal(R"({"share":{"weight":{}}})").field, "share.weight");
+  EXPECT_EQ(limit_body_refusal(R"({"share":{"weights":{"a":-1}}})").field, "share.weights.a");
+  EXPECT_EQ(limit_body_refusal(R"({"share":{"weights":{"a":1,"a":2}}})").field, "share.weights.a");
+  EXPECT_EQ(limit_body_refusal(R"({"share":true})").field, "share");
+}
+
 TEST(LimitShapes, AreRefusedByName) {
   EXPECT_EQ(limit_body_refusal(R"({"scope":"lane"})").field, "scope");
   EXPECT_EQ(limit_body_refusal(R"({"rate":{"count":5}})").field, "rate.period_ms");

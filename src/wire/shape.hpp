@@ -299,29 +299,30 @@ struct Codec<Tags> {
   static std::string schema(Schemas&) { return R"({"type":"object","additionalProperties":{"type":"string"}})"; }
 };
 
-template <>
-struct Codec<Amounts> {
-  static Result<void> read(const Value& value, const At& at, Amounts& out) {
+template <class Number>
+struct Codec<std::map<std::string, Number>> {
+  using Numbers = std::map<std::string, Number>;
+  static Result<void> read(const Value& value, const At& at, Numbers& out) {
     if (value.kind() != Value::Kind::object) return wrong_type(at, "an object", value);
     out.clear();
     for (const Value::Member& member : value.members()) {
       const At here{&at, member.key, 0};
-      std::int64_t amount = 0;
-      FF_TRY_VOID(Codec<std::int64_t>::read(member.value, here, amount));
+      Number amount = 0;
+      FF_TRY_VOID(Codec<Number>::read(member.value, here, amount));
       if (!out.emplace(member.key, amount).second) return refuse(here, "appears twice");
     }
     return {};
   }
-  static void write(Writer& writer, const Amounts& value) {
+  static void write(Writer& writer, const Numbers& value) {
     writer.begin_object();
     for (const auto& [key, amount] : value) {
       writer.key(key);
-      writer.number(amount);
+      Codec<Number>::write(writer, amount);
     }
     writer.end_object();
   }
   static std::string schema(Schemas& schemas) {
-    return R"({"type":"object","additionalProperties":)" + Codec<std::int64_t>::schema(schemas) + "}";
+    return R"({"type":"object","additionalProperties":)" + Codec<Number>::schema(schemas) + "}";
   }
 };
 
@@ -447,7 +448,9 @@ bool is_present(const Field<Object, Member>& field, const Whole& object) {
   const Member& value = object.*(field.member);
   if constexpr (requires { value.has_value(); }) return value.has_value();
   if constexpr (std::integral<Member>) return !field.omit_unset || value != 0;
-  if constexpr (std::same_as<Member, std::string>) return !field.omit_unset || !value.empty();
+  if constexpr (std::same_as<Member, std::string> || requires { typename Member::mapped_type; }) {
+    return !field.omit_unset || !value.empty();
+  }
   return true;
 }
 template <class Functions, class Object>

@@ -288,6 +288,12 @@ struct Shape<ClaimRequest> {
       field("lanes", &R::lanes, "The lanes to claim from, up to 64 (default).")
           .within(1, limits::max_claim_lanes)
           .each_up_to(limits::max_lane_bytes),
+      // Left out, so that servers of older versions take claims without weights.
+      if_set("lane_weights", &R::lane_weights,
+             "Of lanes that have work, so many executions are taken of each where one is taken of a lane without a "
+             "weight, 1 "
+             "to 1000: {\"mail\": 3}. Absent: the order of service is that of all lanes together.")
+          .up_to(limits::max_claim_lanes),
       field("capabilities", &R::capabilities, "The capabilities that the worker offers.")
           .up_to(limits::max_capabilities)
           .each_up_to(limits::max_capabilities_bytes),

@@ -84,6 +84,30 @@ TEST_P(LimitCommands, ALimitIsSetChangedAndRemoved) {
   EXPECT_EQ(events.at("events").as_array().size(), 4U) << boost::json::serialize(events);
 }
 
+TEST_P(LimitCommands, AShareHasWeights) {
+  const Words set = {"limits", "set", "turns", "--lane", "default", "--per", "tags.app.customer", "--share"};
+  says(set, "limit turns was created");
+  says(set + Words{"--weight", "acme=5", "--weight", "=2"}, "limit turns was changed");
+  const auto weights = run_json({"limits", "show", "turns"}).at("info").at("share").at("weights");
+  EXPECT_EQ(boost::json::serialize(weights), R"({"":2,"acme":5})");
+  EXPECT_TRUE(contains(run({"limits", "list"}).out, "\"\"=2, acme=5"));
+  start("acme", 2);
+  const Finished shown = run({"limits", "show", "turns"});
+  EXPECT_TRUE(contains(shown.out, "WEIGHT") && contains(shown.out, "acme")) << shown.out;
+  const Finished checked = run({"limits", "check", "--tag", "app.customer=acme"});
+  EXPECT_TRUE(contains(checked.out, "give it a turn by weight 5")) << checked.out;
+  EXPECT_TRUE(contains(checked.out, "it could start now")) << checked.out;
+  refuses(set + Words{"--weight", "acme"}, 2, "--weight: must be a key and its weight");
+  refuses(set + Words{"--weight", "a=1", "--weight", "a=2"}, 2, "--weight: names \"a\" twice");
+  refuses(set + Words{"--weight", "a=0"}, 2, "share.weights.a: is 0; allowed: 1 to 1000");
+  refuses(set + Words{"--concurrency", "3"}, 2, "share: cannot be in one limit with a concurrency");
+  refuses({"limits", "set", "t", "--concurrency", "1", "--weight", "a=1"}, 2, "--weight: is for a limit with --share");
+  refuses({"limits", "set", "t", "--lane", "default", "--per", "kind", "--share"}, 4,
+          "lane: \"default\" has the share \"turns\" already");
+  refuses({"limits", "set", "turns", "--lane", "default", "--per", "tags.app.customer", "--concurrency", "1"}, 4,
+          "share: cannot be changed");
+}
+
 TEST_P(LimitCommands, ShowAndExplainSayWhoHasTheSlots) {
   run({"limits", "set", "customers", "--per", "tags.app.customer", "--concurrency", "1"});
   const auto running = start("acme", 2);
@@ -166,7 +190,7 @@ TEST_P(LimitCommands, ABadFileChangesNothing) {
 TEST_P(LimitCommands, TheExampleFileCanBeApplied) {
   const Finished applied = run({"limits", "apply", FF_SOURCE_DIR "/deploy/limits.toml"});
   EXPECT_EQ(applied.code, 0) << applied.err;
-  EXPECT_TRUE(contains(applied.out, "4 created, 0 changed, 0 unchanged, 0 removed")) << applied.out;
+  EXPECT_TRUE(contains(applied.out, "5 created, 0 changed, 0 unchanged, 0 removed")) << applied.out;
 }
 
 // ---------------------------------------------------------------- a lost slot

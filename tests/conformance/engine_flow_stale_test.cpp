@@ -184,6 +184,7 @@ class StoreWithPauses final : public Store {
   Result<std::vector<Counter>> counters(const std::string&) override { return left_out(); }
   Result<std::int64_t> now_us() override { return inner_.now_us(); }
   Result<std::uint64_t> count_ready_before(const ReadyEntry&, std::uint64_t) override { return left_out(); }
+  Result<std::optional<std::uint64_t>> first_ready(RouteNo, std::int32_t) override { return left_out(); }
   Result<std::string> log_start() override { return left_out(); }
   Result<std::string> log_end() override { return left_out(); }
   Result<LogPage> read_log(const LogQuery&) override { return left_out(); }

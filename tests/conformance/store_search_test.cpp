@@ -347,6 +347,20 @@ TEST_P(StoreContract, ReadyEntriesBeforeOneAreCounted) {
   EXPECT_EQ(must(store_->count_ready_before({other, -9, 0, execution("y")}, 100)), 1u);
 }
 
+TEST_P(StoreContract, TheFirstReadyEntryOfAPriorityIsFound) {
+  const RouteNo route = intern("lane", {}), other = intern("other", {});
+  EXPECT_EQ(must(store_->first_ready(route, 0)), std::nullopt);
+  write(ready_set({route, 0, 70, execution("a")}));
+  write(ready_set({route, 0, 50, execution("b")}));
+  write(ready_set({route, 3, 90, execution("c")}));
+  write(ready_set({other, 0, 10, execution("d"), "shop"}));
+  EXPECT_EQ(must(store_->first_ready(route, 0)), 50U);
+  EXPECT_EQ(must(store_->first_ready(route, 3)), 90U);
+  EXPECT_EQ(must(store_->first_ready(route, 1)), std::nullopt);
+  EXPECT_EQ(must(store_->first_ready(route, -1)), std::nullopt);
+  EXPECT_EQ(must(store_->first_ready(other, 0)), 10U) << "of any namespace";
+}
+
 // ---------------------------------------------------------------- due
 
 TEST_P(StoreContract, DueCandidatesComeEarliestFirstUpToNow) {

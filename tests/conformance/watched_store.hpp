@@ -140,6 +140,9 @@ class WatchedStore final : public Store {
   Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
     return watch_->through([&] { return inner_->count_ready_before(entry, limit); });
   }
+  Result<std::optional<std::uint64_t>> first_ready(RouteNo route, std::int32_t priority) override {
+    return watch_->through([&] { return inner_->first_ready(route, priority); });
+  }
   Result<std::string> log_start() override {
     return watch_->through([&] { return inner_->log_start(); });
   }

@@ -242,6 +242,26 @@ TEST_F(LimitsOfTenants, SeeTheDefinitionOfASharedLimitButNothingOfOthers) {
   EXPECT_EQ(events.json.at("events").as_array().size(), 0u) << events.body;
 }
 
+TEST_F(LimitsOfTenants, SeeAShareWithoutItsWeights) {
+  const std::string share =
+      R"({"lane":"default","per":["tags.app.customer"],"share":{"weights":{"secret-other":5,"secret-shop":2}}})";
+  ASSERT_EQ(call(admin, "PUT", "/v1/limits/turns", share).status, 201);
+  start("other");
+  const Reply shown = call(shop, "GET", "/v1/limits/turns");
+  const Reply listed = call(shop, "GET", "/v1/limits");
+  const Reply check = call(shop, "POST", "/v1/limits/check", R"({"tags":{"app.customer":"secret-shop"}})");
+  EXPECT_EQ(names_in(listed), std::vector<std::string>{"turns"});
+  EXPECT_EQ(check.json.at("limits").at(0).at("use").at("weight"), 2) << check.body;
+  for (const Reply* reply : {&shown, &listed, &check}) {
+    EXPECT_EQ(reply->status, 200);
+    EXPECT_EQ(reply->body.find("secret-other"), std::string::npos) << reply->body;
+  }
+  const Reply all = call(admin, "GET", "/v1/limits/turns");
+  EXPECT_EQ(all.json.at("info").at("share").at("weights").at("secret-other"), 5) << all.body;
+  EXPECT_EQ(all.json.at("keys").at(0).at("weight"), 5) << all.body;
+  EXPECT_EQ(call(shop, "PUT", "/v1/limits/own", share).json.at("error").at("field"), "namespace");
+}
+
 TEST_F(LimitsOfTenants, RolesAreThoseOfSchedules) {
   const std::string viewer = key("viewer", ApiRole::viewer, "shop");
   const std::string worker = key("worker", ApiRole::worker, "shop");

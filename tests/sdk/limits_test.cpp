@@ -44,6 +44,70 @@ TEST_P(LimitsTest, limit_is_made_changed_listed_and_removed) {
   EXPECT_EQ(client_.set_limit(limit_of(0)).error().field, "concurrency");
 }
 
+TEST_P(LimitsTest, share_gives_turns_to_a_late_customer) {
+  LimitRequest turns;
+  turns.name = "turns";
+  turns.lane = "default";
+  turns.per = {"tags.app.customer"};
+  turns.share = ShareSpec{{{"late", 2}}};
+  EXPECT_EQ(must(client_.set_limit(turns)).info.share, turns.share);
+  EXPECT_EQ(must(client_.list_limits()).at(0).share, turns.share);
+  const auto submit = [&](const std::string& customer, int count) {
+    for (int i = 0; i < count; ++i) {
+      CreateRequest request{.kind = "call"};
+      request.tags["app.customer"] = customer;
+      must(client_.submit(std::move(request)));
+    }
+  };
+  submit("early", 30);
+  submit("late", 4);
+  std::mutex mutex;
+  std::vector<std::string> order;
+  WorkerOptions options = quick();
+  options.concurrency = 1;
+  Worker worker(client_, options);
+  worker.on("call", [&](Task& task) {
+    const std::lock_guard lock(mutex);
+    order.push_back(task.tags().at("app.customer"));
+  });
+  must(worker.start());
+  ASSERT_TRUE(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return order.size() == 34;
+  }));
+  EXPECT_EQ(std::count(order.begin(), order.begin() + 8, "late"), 4) << "not behind the others";
+}
+
+TEST_P(LimitsTest, worker_weighs_its_lanes) {
+  for (const char* lane : {"a", "b"}) {
+    for (int i = 0; i < 12; ++i) must(client_.submit(CreateRequest{.lane = lane, .kind = "call"}));
+  }
+  std::mutex mutex;
+  std::vector<std::string> order;
+  WorkerOptions options = quick();
+  options.concurrency = 1;
+  options.lanes = {"a", "b"};
+  options.lane_weights = {{"b", 3}};
+  Worker worker(client_, options);
+  worker.on("call", [&](Task& task) {
+    const std::lock_guard lock(mutex);
+    order.push_back(task.execution().lane);
+  });
+  must(worker.start());
+  ASSERT_TRUE(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return order.size() == 24;
+  }));
+  EXPECT_EQ(std::count(order.begin(), order.begin() + 8, "b"), 6);
+  options.lane_weights = {{"c", 3}};
+  Worker wrong(client_, options);
+  wrong.on("call", [](Task&) {});
+  must(wrong.start());
+  const auto ended = wrong.join();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().message, "lane_weights: has \"c\", which is not one of the lanes");
+}
+
 TEST_P(LimitsTest, workers_keep_to_the_limit) {
   must(client_.set_limit(limit_of(2)));
   std::mutex mutex;

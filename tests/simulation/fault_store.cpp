@@ -306,6 +306,9 @@ Result<std::int64_t> FaultStore::now_us() { return inner_->now_us(); }
 Result<std::uint64_t> FaultStore::count_ready_before(const ReadyEntry& entry, std::uint64_t limit) {
   return inner_->count_ready_before(entry, limit);
 }
+Result<std::optional<std::uint64_t>> FaultStore::first_ready(RouteNo route, std::int32_t priority) {
+  return inner_->first_ready(route, priority);
+}
 Result<std::string> FaultStore::log_start() { return inner_->log_start(); }
 Result<std::string> FaultStore::log_end() { return inner_->log_end(); }
 Result<LogPage> FaultStore::read_log(const LogQuery& query) { return inner_->read_log(query); }

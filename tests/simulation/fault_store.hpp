@@ -83,6 +83,7 @@ class FaultStore final : public Store {
   Result<std::vector<Counter>> counters(const std::string& prefix) override;
   Result<std::int64_t> now_us() override;
   Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override;
+  Result<std::optional<std::uint64_t>> first_ready(RouteNo route, std::int32_t priority) override;
   Result<std::string> log_start() override;
   Result<std::string> log_end() override;
   Result<LogPage> read_log(const LogQuery& query) override;

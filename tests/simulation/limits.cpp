@@ -20,10 +20,21 @@ LimitRequest World::random_limit() {
   return request;
 }
 
+// Between few keys, so that each has several executions in line.
+LimitRequest World::random_share() {
+  LimitRequest request;
+  request.name = fmt::format("share-{}", random_.below(2));
+  request.lane = lane_names[random_.below(lane_names.size())];
+  request.per.emplace_back(random_.chance(500) ? "kind" : "tags.app.tag");
+  request.share.emplace();
+  if (random_.chance(500)) request.share->weights[""] = static_cast<std::uint32_t>(random_.between(1, 5));
+  return request;
+}
+
 void World::operate_on_limit() {
   const Operator by{"operator", "because"};
   const auto ignore = [](Process&, const auto&) {};
-  LimitRequest request = random_limit();
+  LimitRequest request = random_.chance(250) ? random_share() : random_limit();
   const LimitsRecord& known = watcher_->limits();
   // Half of the time one that exists, with other numbers.
   if (!known.limits.empty() && random_.chance(500)) {
@@ -32,6 +43,8 @@ void World::operate_on_limit() {
       return send(live_process(), RemoveLimitCommand{present, by}, "remove " + present.name, ignore);
     }
     static_cast<LimitName&>(request) = present;
+    // Whether it is a share cannot be changed either.
+    if (present.share.has_value() != request.share.has_value()) static_cast<LimitSpec&>(request) = present;
     request.lane = present.lane;
     request.kind = present.kind;
     request.per = present.per;

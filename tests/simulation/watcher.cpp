@@ -59,10 +59,14 @@ std::uint64_t Watcher::committed(const std::vector<ChangeSet>& sets, const std::
   }
   check_removed_flows();
   check_limits();
+  check_places();
   check_unique();
   check_ended_redrives();
   // What was decided together with a change of limits was decided before it.
-  if (limits_are_new_) limits_changed();
+  if (limits_are_new_) {
+    limits_changed();
+    limits_changed_by_ms_ = latest_ms;
+  }
   if (!log_.empty()) newest_position_ = std::max(newest_position_, log_.rbegin()->first);
   return commit_;
 }
@@ -175,6 +179,7 @@ void Watcher::changed(const Key& key, TimestampMs latest_ms) {
   if (!is_new) check_redriven(key, shadow, before);
   note_lease(shadow);
   note_key(key, shadow, is_new);
+  if (is_new) created_.push_back(key);
   const auto& lease = shadow.execution.facts.lease;
   if (lease && (!before.lease || before.lease->lease_epoch != lease->lease_epoch)) note_start_under_limits(key, shadow);
 }

@@ -165,6 +165,8 @@ class Watcher {
   void pool_changed(const Key& key, bool erased);
   void note_start_under_limits(const Key& key, const Shadow& shadow);
   void check_limits();
+  void check_places();
+  void check_place(const Key& key);
   void check_rate(const LimitInfo& limit, const StartsOf& starts) const;
   void check_held() const;
   void check_account(const PoolRecord& pool) const;
@@ -223,6 +225,16 @@ class Watcher {
   std::map<Key, std::vector<std::pair<Counted, std::uint64_t>>> counted_;
   std::map<Counted, StartsOf> starts_;
   std::set<Counted> new_starts_;  // of the commit at hand
+  // Executions that were created under a share, at the places that they got then.
+  struct Place {
+    Key pool;
+    std::int32_t priority = 0;
+    std::uint64_t number = 0;
+    std::uint64_t commit = 0;
+  };
+  std::map<Key, Place> places_;
+  std::vector<Key> created_;              // by the commit at hand
+  TimestampMs limits_changed_by_ms_ = 0;  // what was read later has been decided by the limits as they are
   std::map<Key, SubmitKeyRecord> submit_keys_;
   std::map<std::string, std::set<Key>> live_unique_;  // executions that have not ended, by namespace and unique key
   std::set<std::string> changed_unique_;              // by the commit at hand

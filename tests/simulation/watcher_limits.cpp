@@ -108,6 +108,35 @@ void Watcher::note_start_under_limits(const Key& key, const Shadow& shadow) {
   }
 }
 
+// After a commit: what was created under a share stands behind whatever its key has in line.
+void Watcher::check_places() {
+  for (const Key& key : created_) check_place(key);
+  created_.clear();
+}
+
+void Watcher::check_place(const Key& key) {
+  places_.erase(key);
+  const Shadow& shadow = shadows_.at(key);
+  const Execution& created = shadow.execution;
+  // Members of flows and executions of schedules may come first, if their pools were not read.
+  if (shadow.removed || created.spec.member || created.spec.schedule) return;
+  if (created.facts.ready_sequence == 0 || created.spec.created_at <= limits_changed_by_ms_) return;
+  const auto share = share_of(limits_, subject_of(created));
+  if (!share) return;
+  const Place place{share->pool, created.facts.priority, created.facts.ready_sequence, commit_};
+  for (const auto& [other_key, other] : places_) {
+    if (other.pool != place.pool || other.priority != place.priority || other.commit == commit_) continue;
+    const Shadow& before = shadows_.at(other_key);
+    const Execution& execution = before.execution;
+    if (before.removed || execution.spec.route != created.spec.route || !ready_entry(execution)) continue;
+    if (execution.facts.priority != other.priority || execution.facts.ready_sequence != other.number) continue;
+    if (place.number > other.number) continue;
+    violated("a key keeps its order", "{} got place {}; {} of the same key has {}", name_of(key), place.number,
+             name_of(other_key), other.number);
+  }
+  places_[key] = place;
+}
+
 // After a commit: of each key for which something started, no more run than may.
 void Watcher::check_limits() {
   for (const auto& counted : new_starts_) {

@@ -207,6 +207,7 @@ class World final : public Environment {
   void operate_on_redrive();
   void cancel_all_redrives();
   LimitRequest random_limit();
+  LimitRequest random_share();
   void operate_on_limit();
   void remove_all_limits();
   // budgets.cpp

@@ -9,6 +9,7 @@ const use = (more: Partial<LimitUse> = {}): LimitUse => ({ key: [], in_use: 0, h
 describe('words', () => {
   it('tell how much is allowed', () => {
     expect(allowanceWords(info({ concurrency: 3 }))).toBe('3 at a time');
+    expect(allowanceWords(info({ share: { weights: { acme: 5, '': 2 } } }))).toBe('turns, acme 5 times as often, (empty) 2 times as often');
     expect(allowanceWords(info({ rate: { count: 100, period_ms: 60_000 } }))).toBe('100 per min');
     expect(allowanceWords(info({ concurrency: 1, rate: { count: 5, period_ms: 90_000, burst: 9 } }))).toBe('1 at a time, 5 per 90 s, up to 9 at once');
     expect(periodWords(1000)).toBe('s');

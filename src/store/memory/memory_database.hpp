@@ -72,6 +72,7 @@ class MemoryDatabase {
   std::vector<ListedRecord> list(const ListQuery& query);
   std::vector<Counter> counters(const std::string& prefix);
   std::uint64_t count_ready_before(const ReadyEntry& entry, std::uint64_t limit);
+  std::optional<std::uint64_t> first_ready(RouteNo route, std::int32_t priority);
 
   std::string log_start();
   std::string log_end();

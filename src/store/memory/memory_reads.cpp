@@ -190,6 +190,13 @@ std::uint64_t MemoryDatabase::count_ready_before(const ReadyEntry& entry, std::u
   return number;
 }
 
+std::optional<std::uint64_t> MemoryDatabase::first_ready(RouteNo route, std::int32_t priority) {
+  const std::lock_guard lock(mutex_);
+  const auto place = ready_.lower_bound(ReadyEntry{route, priority, 0, {}, {}});
+  if (place == ready_.end() || place->route != route || place->priority != priority) return std::nullopt;
+  return place->sequence;
+}
+
 // ---------------------------------------------------------------- log
 
 std::string MemoryDatabase::position(std::uint64_t sequence) const {

@@ -130,6 +130,9 @@ class MemoryStore final : public Store {
   Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
     return database_->count_ready_before(entry, limit);
   }
+  Result<std::optional<std::uint64_t>> first_ready(RouteNo route, std::int32_t priority) override {
+    return database_->first_ready(route, priority);
+  }
 
   Result<std::string> log_start() override { return database_->log_start(); }
   Result<std::string> log_end() override { return database_->log_end(); }

@@ -124,6 +124,9 @@ class PostgresStore final : public Store {
   Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
     return listers_.run([&](Connection& c) { return query_ready_before(c, entry, limit); });
   }
+  Result<std::optional<std::uint64_t>> first_ready(RouteNo route, std::int32_t priority) override {
+    return lookups_.run([&](Connection& c) { return query_first_ready(c, route, priority); });
+  }
 
   Result<std::string> log_start() override { return readers_.run(query_log_start); }
   Result<std::string> log_end() override { return readers_.run(query_log_end); }

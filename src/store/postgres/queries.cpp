@@ -53,6 +53,10 @@ SELECT count(*) FROM (
    LIMIT $5::bigint)
   LIMIT $5::bigint) found)sql"};
 
+// Result: the lowest sequence of a priority of the route, if any. Index ready_order.
+constexpr Statement find_first_ready = {"find_first_ready", R"sql(
+SELECT sequence FROM ready WHERE route = $1::bigint AND priority = $2::int ORDER BY sequence, key LIMIT 1)sql"};
+
 // Result: those of the routes on which nothing is ready. A count, because EXISTS could become a join that begins at the
 // table. Index ready_order.
 constexpr Statement find_unused_routes = {"find_unused_routes", R"sql(
@@ -322,6 +326,14 @@ Reply<std::uint64_t> query_ready_before(Connection& connection, const ReadyEntry
       .int8(static_cast<std::int64_t>(limit));
   return ask(connection, count_before, params,
              [](const Rows& rows) { return static_cast<std::uint64_t>(rows.integer(0, 0)); });
+}
+
+Reply<std::optional<std::uint64_t>> query_first_ready(Connection& connection, RouteNo route, std::int32_t priority) {
+  Params params;
+  params.int8(static_cast<std::int64_t>(route)).int4(priority);
+  return ask(connection, find_first_ready, params, [](const Rows& rows) {
+    return rows.size() == 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(rows.integer(0, 0)));
+  });
 }
 
 Reply<std::vector<RouteNo>> forget_routes(Connection& connection, const std::vector<RouteNo>& numbers) {

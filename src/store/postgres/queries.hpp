@@ -21,6 +21,7 @@ Reply<std::vector<DueEntry>> query_group_entries(Connection& connection, std::ui
                                                  const std::optional<Store::GroupPosition>& after, std::uint32_t limit);
 Reply<std::vector<Counter>> query_counters(Connection& connection, const std::string& prefix);
 Reply<std::int64_t> query_now_us(Connection& connection);
+Reply<std::optional<std::uint64_t>> query_first_ready(Connection& connection, RouteNo route, std::int32_t priority);
 Reply<std::uint64_t> query_ready_before(Connection& connection, const ReadyEntry& entry, std::uint64_t limit);
 // See Store::forget_routes. The only function here that writes, and more than one round trip.
 Reply<std::vector<RouteNo>> forget_routes(Connection& connection, const std::vector<RouteNo>& numbers);

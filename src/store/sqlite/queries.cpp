@@ -267,6 +267,20 @@ Result<std::uint64_t> count_ready_before(Database& database, const ReadyEntry& e
   return static_cast<std::uint64_t>(number);
 }
 
+// The first row of a range of the clustered table.
+Result<std::optional<std::uint64_t>> first_ready(Database& database, RouteNo route, std::int32_t priority) {
+  constexpr static char sql[] =
+      "SELECT sequence FROM ready WHERE route = ?1 AND neg_priority = ?2 ORDER BY sequence LIMIT 1";
+  FF_TRY(find, database.cached(sql));
+  find->bind(1, static_cast<std::int64_t>(route));
+  find->bind(2, -static_cast<std::int64_t>(priority));
+  FF_TRY(row, find->step());
+  std::optional<std::uint64_t> first;
+  if (row) first = static_cast<std::uint64_t>(find->integer(0));
+  find->reset();
+  return first;
+}
+
 // Inside a write transaction, so that nothing becomes ready on a route that is about to go. A prefix of the clustered table
 // says whether anything is.
 Result<std::vector<RouteNo>> forget_routes(Database& database, const std::vector<RouteNo>& numbers) {

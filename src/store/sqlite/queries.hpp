@@ -26,6 +26,7 @@ Result<std::vector<DueEntry>> due_entries(Database& database, const std::optiona
 Result<std::vector<DueEntry>> group_entries(Database& database, std::uint64_t group,
                                             const std::optional<Store::GroupPosition>& after, std::uint32_t limit);
 Result<std::uint64_t> count_ready_before(Database& database, const ReadyEntry& entry, std::uint64_t limit);
+Result<std::optional<std::uint64_t>> first_ready(Database& database, RouteNo route, std::int32_t priority);
 Result<std::vector<RouteNo>> forget_routes(Database& database, const std::vector<RouteNo>& numbers);
 Result<std::vector<std::string>> check_integrity(Database& database);
 

@@ -188,6 +188,9 @@ class SqliteStore final : public Store {
   Result<std::uint64_t> count_ready_before(const ReadyEntry& entry, std::uint64_t limit) override {
     return with(listers_, sqlite::count_ready_before, entry, limit);
   }
+  Result<std::optional<std::uint64_t>> first_ready(RouteNo route, std::int32_t priority) override {
+    return with(lookups_, sqlite::first_ready, route, priority);
+  }
 
   Result<std::string> log_start() override { return with(readers_, sqlite::log_start); }
   Result<std::string> log_end() override { return with(readers_, sqlite::log_end); }

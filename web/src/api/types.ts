@@ -251,6 +251,7 @@ export interface ClaimRequest {
   worker_instance_id: string;
   namespace?: string;
   lanes?: string[];
+  lane_weights?: Record<string, number>;
   capabilities?: string[];
   max_executions?: number;
   lease_ttl_ms?: number;
@@ -1102,6 +1103,7 @@ export interface LimitBody {
   concurrency?: number;
   rate?: RateLimit;
   budget?: BudgetSpec;
+  share?: ShareSpec;
 }
 
 export interface LimitCheck {
@@ -1134,6 +1136,7 @@ export interface LimitInfo {
   concurrency?: number;
   rate?: RateLimit;
   budget?: BudgetSpec;
+  share?: ShareSpec;
   revision: number;
   created_at?: number;
   created_by?: string;
@@ -1154,6 +1157,7 @@ export interface LimitUse {
   held_back: number;
   holders: string[];
   budget?: BudgetUse;
+  weight?: number;
 }
 
 export interface LimitUseReply {
@@ -1639,6 +1643,10 @@ export interface Session {
 
 export interface SessionBody {
   api_key: string;
+}
+
+export interface ShareSpec {
+  weights: Record<string, number>;
 }
 
 export interface Signal {

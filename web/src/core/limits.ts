@@ -1,5 +1,5 @@
 // Limits: what each is for and how much it allows in words, what is in use of it, and the request that a form makes.
-import type { BudgetSpec, LimitBody, LimitCheckRequest, LimitInfo, LimitUse, RateLimit } from '../api/types';
+import type { BudgetSpec, LimitBody, LimitCheckRequest, LimitInfo, LimitUse, RateLimit, ShareSpec } from '../api/types';
 import { listWords } from './cron';
 import type { Filter } from './filters';
 import { Refusal, type FormValues } from './form';
@@ -26,9 +26,15 @@ export function rateWords(rate: RateLimit): string {
   return rate.burst === undefined ? text : `${text}, up to ${count(rate.burst)} at once`;
 }
 
+/** "turns, acme 5 times as often". */
+function turnWords(share: ShareSpec): string {
+  const weights = Object.entries(share.weights).map(([key, weight]) => `${key === '' ? '(empty)' : key} ${count(weight)} times as often`);
+  return ['turns', ...weights].join(', ');
+}
+
 /** "3 at a time, 100 per min". What a budget allows is on the pages of budgets. */
-export const allowanceWords = (limit: Pick<LimitInfo, 'concurrency' | 'rate' | 'budget'>): string =>
-  [limit.concurrency === undefined ? '' : `${count(limit.concurrency)} at a time`, limit.rate ? rateWords(limit.rate) : '', limit.budget ? `a budget of ${listWords(limit.budget.dimensions.map((one) => one.name))}` : ''].filter(Boolean).join(', ') || 'nothing';
+export const allowanceWords = (limit: Pick<LimitInfo, 'concurrency' | 'rate' | 'budget' | 'share'>): string =>
+  [limit.concurrency === undefined ? '' : `${count(limit.concurrency)} at a time`, limit.rate ? rateWords(limit.rate) : '', limit.budget ? `a budget of ${listWords(limit.budget.dimensions.map((one) => one.name))}` : '', limit.share ? turnWords(limit.share) : ''].filter(Boolean).join(', ') || 'nothing';
 
 const perWords = (name: string): string => (name.startsWith('tags.') ? `value of tag ${name.slice(5)}` : name);
 

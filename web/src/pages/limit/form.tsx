@@ -28,7 +28,7 @@ function LimitForm({ limit, done, close }: { limit: LimitInfo | undefined; done:
     setError(undefined);
     setValues((old) => ({ ...old, [name]: value }));
   };
-  const request = () => ({ method: 'PUT' as const, path: limitPath((values['name'] ?? '').trim()), body: limitBody(values, limit?.revision ?? 0, limit?.budget) });
+  const request = () => ({ method: 'PUT' as const, path: limitPath((values['name'] ?? '').trim()), body: { ...limitBody(values, limit?.revision ?? 0, limit?.budget), ...(limit?.share ? { share: limit.share } : {}) } });
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     setBusy(true);
