@@ -249,11 +249,13 @@ std::uint64_t group_of_pools(std::uint64_t limit) {
 }
 
 std::int64_t held_rank(std::int32_t priority, std::uint64_t ready_sequence) {
-  // Sequences are microseconds since 1970: 47 bits of units of 32 microseconds are enough for more than a century.
+  // Sequences are units of 1/1024 microseconds since 1970. 47 bits of units of 8 microseconds since 2020 last until 2055.
   constexpr unsigned sequence_bits = 47;
-  constexpr unsigned unit_bits = 5;
+  constexpr std::uint64_t begin = std::uint64_t{1'577'836'800'000'000} << 10;
+  constexpr unsigned unit_bits = 10 + 3;
+  constexpr std::uint64_t last = (std::uint64_t{1} << sequence_bits) - 1;
   const auto below_highest = static_cast<std::uint64_t>(limits::max_priority - priority);
-  const std::uint64_t sequence = (ready_sequence >> unit_bits) & ((std::uint64_t{1} << sequence_bits) - 1);
+  const std::uint64_t sequence = ready_sequence < begin ? 0 : std::min((ready_sequence - begin) >> unit_bits, last);
   return static_cast<std::int64_t>((below_highest << sequence_bits) | sequence);
 }
 

@@ -164,10 +164,18 @@ TEST(LimitRecords, PoolsOfOtherKeysAreOthers) {
 }
 
 TEST(LimitRecords, RanksFollowPriorityThenAge) {
-  const std::uint64_t sequence = 1'800'000'000'000'000;
+  constexpr std::uint64_t second = std::uint64_t{1'000'000} << 10;  // of enqueue numbers
+  const std::uint64_t sequence = 1'800'000'000 * second;
+  // Also far apart: months, and the years in which this is used.
+  for (const std::uint64_t seconds : {1, 86'400, 51 * 86'400, 52 * 86'400, 500'000'000}) {
+    EXPECT_LT(held_rank(0, sequence), held_rank(0, sequence + seconds * second)) << seconds;
+  }
+  EXPECT_LE(held_rank(0, 1000), held_rank(0, sequence));
+  EXPECT_LE(held_rank(0, sequence), held_rank(0, UINT64_MAX));
+  EXPECT_LT(held_rank(0, UINT64_MAX), held_rank(-1, 0));
   EXPECT_LT(held_rank(5, sequence), held_rank(4, sequence));
-  EXPECT_LT(held_rank(5, sequence + 1000), held_rank(4, sequence));
-  EXPECT_LT(held_rank(0, sequence), held_rank(0, sequence + 1000));
+  EXPECT_LT(held_rank(5, sequence + second), held_rank(4, sequence));
+  EXPECT_LT(held_rank(0, sequence), held_rank(0, sequence + second / 100'000)) << "10 microseconds";
   EXPECT_LT(held_rank(limits::max_priority, sequence), held_rank(limits::min_priority, sequence));
   EXPECT_GE(held_rank(limits::max_priority, 0), 0);
 }
