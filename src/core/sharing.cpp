@@ -80,6 +80,7 @@ LineHead head_of(const Context& context, RouteNo route, std::int32_t priority) {
 // The place of one that has no place yet.
 std::uint64_t virtual_time(const Context& context, RouteNo route, std::int32_t priority, std::uint64_t now) {
   const LineHead head = head_of(context, route, priority);
+  if (!head.is_known && head.highest != 0) return head.highest;
   return std::max(head.first.value_or(now), head.highest);
 }
 
@@ -201,7 +202,8 @@ void drop_passed_lines(PoolRecord& pool, const Context& context) {
   const std::uint64_t now = context.next_sequence();
   // None of the key is ready with a number below that of the first one.
   std::erase_if(pool.shared, [&](const ShareLine& line) {
-    return line.next <= head_of(context, line.route, line.priority).first.value_or(now);
+    const LineHead head = head_of(context, line.route, line.priority);
+    return head.is_known && line.next <= head.first.value_or(now);
   });
 }
 

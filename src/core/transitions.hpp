@@ -20,6 +20,7 @@ class TokenSigner;
 struct LineHead {
   std::optional<std::uint64_t> first{};  // the lowest enqueue number, if there are any
   std::uint64_t highest = 0;             // that was ever known to be the lowest one
+  bool is_known = true;                  // false: the store could not be asked, so `first` says nothing
 };
 
 // Everything that a decision may use in addition to the records. The same context and records give the same decision.

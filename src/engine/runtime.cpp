@@ -650,13 +650,13 @@ void Runtime::after_commit(const PlannedCommit& plan, const std::vector<Verdict>
   if (news || plan.earliest_due != 0) store_->announce(wakeup);
 }
 
-// An error of the store says that nothing is known.
 LineHead Runtime::head_of(RouteNo route, std::int32_t priority) {
   const auto first = store_->first_ready(route, priority);
   const std::lock_guard lock(heads_mutex_);
   if (heads_.size() >= limits::max_known_heads && !heads_.contains({route, priority})) heads_.clear();
   std::uint64_t& highest = heads_[{route, priority}];
   LineHead head;
+  head.is_known = first.has_value();
   if (first) head.first = *first;
   highest = std::max(highest, head.first.value_or(0));
   head.highest = highest;
