@@ -588,7 +588,9 @@ TEST_P(EngineBudgets, TwoEnginesNeverCountTooMuch) {
     const auto reply =
         driver.call(SpendCommand{fence_of(claim), {{{"tokens", 7}}, "k" + std::to_string(round), false}});
     if (reply) acknowledged += 7;
-    if (!reply) EXPECT_EQ(reply.error().code, Errc::budget_exceeded);
+    if (!reply) {
+      EXPECT_EQ(reply.error().code, Errc::budget_exceeded);
+    }
     (void)owner->call(CompleteCommand{fence_of(claim), {"", ""}});
     engine().settle();
     second().settle();

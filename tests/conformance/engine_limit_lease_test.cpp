@@ -256,7 +256,9 @@ TEST_P(LimitedLeases, NoWindowHasMoreStartsThanTheRate) {
   ASSERT_EQ(starts.size(), ids.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
     EXPECT_EQ(starts[i].second, ids[i]);
-    if (i >= 3) EXPECT_GE(starts[i].first - starts[i - 3].first, period_ms) << i;
+    if (i >= 3) {
+      EXPECT_GE(starts[i].first - starts[i - 3].first, period_ms) << i;
+    }
   }
 }
 

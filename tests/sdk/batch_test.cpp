@@ -56,7 +56,9 @@ TEST_P(BatchTest, each_execution_is_answered_for_itself) {
         default: break;  // left open
       }
       EXPECT_EQ(task.answered(), task.input<int>() != 3);
-      if (task.answered()) EXPECT_FALSE(task.complete());
+      if (task.answered()) {
+        EXPECT_FALSE(task.complete());
+      }
     }
   });
   must(worker.start());
@@ -130,7 +132,9 @@ TEST_P(BatchTest, a_delayed_execution_goes_on_with_the_same_attempt) {
   Worker worker(client_, quick(2));
   worker.on_batch("number", {.max_size = 2, .max_wait = 100ms}, [&](TaskBatch& batch) {
     for (BatchTask& task : batch) {
-      if (task.input<int>() == 1 && delayed++ == 0) EXPECT_TRUE(task.delay(1ms));
+      if (task.input<int>() == 1 && delayed++ == 0) {
+        EXPECT_TRUE(task.delay(1ms));
+      }
     }
   });
   must(worker.start());
