@@ -56,6 +56,29 @@ std::string dotted(const Path& path) {
   return text;
 }
 
+// Whether names in the line have so many parts that the library would go too deep. Text in quotes does not count, and a line
+// of a text of several lines is not taken for a name.
+bool has_endless_name(std::string_view line) {
+  constexpr std::ptrdiff_t most_dots = 256;
+  if (line.find('=') == std::string_view::npos && !line.starts_with('[')) return false;
+  std::ptrdiff_t dots = 0;
+  char quote = 0;
+  for (const char c : line) {
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '.') {
+      ++dots;
+    }
+  }
+  return dots > most_dots;
+}
+
+Unexpected<Error> refuse_long_name(std::size_t line) {
+  return fail_at(line, "a name has more than " + std::to_string(limits::max_toml_name_parts) + " parts");
+}
+
 // Lines end with \n or \r\n.
 Result<void> check_lines(std::string_view text) {
   std::size_t line = 1;
@@ -65,6 +88,7 @@ Result<void> check_lines(std::string_view text) {
       return fail_at(line, "has " + std::to_string(end - at) + " bytes; at most " +
                                std::to_string(limits::max_toml_line_bytes) + " are allowed");
     }
+    if (has_endless_name(text.substr(at, end - at))) return refuse_long_name(line);
     at = end + 1;
   }
   return {};
@@ -107,8 +131,7 @@ class Settings {
   Result<void> add_table(const toml::table& table) {
     for (const auto& [key, node] : table) {
       if (path_.size() == limits::max_toml_name_parts) {
-        return fail_at(node.source().begin.line,
-                       "a name has more than " + std::to_string(limits::max_toml_name_parts) + " parts");
+        return refuse_long_name(node.source().begin.line);
       }
       path_.emplace_back(key.str());
       const toml::table* inner = node.as_table();

@@ -154,11 +154,17 @@ TEST(Toml, LinesAreLimited) {
   EXPECT_TRUE(read_toml(line(limits::max_toml_line_bytes)));
   EXPECT_EQ(read_toml(line(limits::max_toml_line_bytes + 1)).error().message,
             "line 2: has 8193 bytes; at most 8192 are allowed");
-  // The deepest text that these limits allow.
-  std::string deep = "a";
-  while (deep.size() < limits::max_toml_line_bytes - 10) deep += ".a";
-  const auto read = read_toml("[" + deep + "]\n" + deep + " = [\n{" + deep + " = []}]\n");
-  EXPECT_EQ(read.error().message, "line 1: a name has more than 16 parts");
+  // The deepest text that is read before its names are looked at, and deeper ones.
+  for (const std::size_t parts : {std::size_t{257}, std::size_t{258}, limits::max_toml_line_bytes / 2 - 10}) {
+    std::string deep = "a";
+    for (std::size_t i = 1; i < parts; ++i) deep += ".a";
+    const auto read = read_toml("[" + deep + "]\n" + deep + " = [\n{" + deep + " = []}]\n");
+    EXPECT_EQ(read.error().message, "line 1: a name has more than 16 parts");
+    const auto inner = read_toml("x = 1\ny = {" + deep + " = []}\n");
+    EXPECT_EQ(inner.error().message, "line 2: a name has more than 16 parts");
+  }
+  const std::string dots(1000, '.');
+  EXPECT_TRUE(read_toml("a = '" + dots + "'\nb = \"\"\"\n" + dots + "\n\"\"\"\n"));
   EXPECT_TRUE(read_toml("a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p = 1"));
   EXPECT_EQ(read_toml("x = 1\na.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q = 1").error().message,
             "line 2: a name has more than 16 parts");
